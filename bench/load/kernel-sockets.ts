@@ -1,0 +1,135 @@
+import { dlopen, FFIType, read } from 'bun:ffi';
+
+// Linux, <sys/socket.h>, <netinet/tcp.h>, <sys/epoll.h>.
+const AF_INET = 2;
+const SOCK_STREAM = 1;
+const SOCK_CLOEXEC = 0o2000000;
+const IPPROTO_TCP = 6;
+const TCP_NODELAY = 1;
+const MSG_DONTWAIT = 0x40;
+const MSG_NOSIGNAL = 0x4000;
+const EPOLL_CTL_ADD = 1;
+const EPOLLIN = 1;
+const EINTR = 4;
+const EAGAIN = 11;
+
+// `struct epoll_event` is packed on x86-64 only.
+const EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
+const EVENT_FD_OFFSET = process.arch === 'x64' ? 4 : 8;
+const EVENTS_MAX = 1024;
+const READ_BYTES = 256 * 1024;
+
+const libc = openLibc();
+
+function openLibc() {
+  if (process.platform !== 'linux') {
+    throw new Error('the load generator calls the kernel itself, and knows only that of Linux');
+  }
+  return dlopen('libc.so.6', {
+    socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+    connect: { args: ['i32', 'ptr', 'u32'], returns: 'i32' },
+    setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
+    send: { args: ['i32', 'ptr', 'u64', 'i32'], returns: FFIType.i64_fast },
+    recv: { args: ['i32', 'ptr', 'u64', 'i32'], returns: FFIType.i64_fast },
+    close: { args: ['i32'], returns: 'i32' },
+    epoll_create1: { args: ['i32'], returns: 'i32' },
+    epoll_ctl: { args: ['i32', 'i32', 'i32', 'ptr'], returns: 'i32' },
+    epoll_wait: { args: ['i32', 'ptr', 'i32', 'i32'], returns: 'i32' },
+    __errno_location: { args: [], returns: 'ptr' },
+  }).symbols;
+}
+
+function errno(): number {
+  const address = libc.__errno_location();
+  return address === null ? 0 : read.i32(address, 0);
+}
+
+/** Returns what the call returned, or throws what the kernel had against it. */
+function checked(call: string, result: number): number {
+  if (result < 0) throw new Error(`${call} failed with errno ${errno()}`);
+  return result;
+}
+
+/** Builds a `struct sockaddr_in`. Takes an IPv4 address. */
+function socketAddress(address: string, port: number): Uint8Array {
+  const ip = address.split('.').map(Number);
+  return Uint8Array.of(AF_INET, 0, port >>> 8, port & 255, ...ip, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+/** Who a connection belongs to. */
+export interface ConnectionOwner {
+  /** What came, in `bytes[0..length)`. They are overwritten by the next read. */
+  received(bytes: Buffer, length: number): void;
+  /** The other side ended the connection, or it broke. */
+  closed(): void;
+}
+
+/**
+ * TCP connections straight on the kernel, without an event loop: nothing is allocated per read, no
+ * microtasks run, and nobody but us decides when to read. That makes a load generator cheap enough
+ * to measure a server on a core as fast as its own. Calls are synchronous; only `poll` ever waits.
+ */
+export class KernelSockets {
+  readonly #epoll = checked('epoll_create1', libc.epoll_create1(0));
+  readonly #owners = new Map<number, ConnectionOwner>();
+  readonly #events = new Uint8Array(EVENTS_MAX * EVENT_BYTES);
+  readonly #eventView = new DataView(this.#events.buffer);
+  readonly #buffer = Buffer.alloc(READ_BYTES);
+  #reads = 0;
+
+  /** Reads that brought something, since the start. */
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Opens a connection, and waits for the other side's kernel to take it. Takes an IPv4 address. */
+  connect(address: string, port: number, owner: ConnectionOwner): number {
+    const fd = checked('socket', libc.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const name = socketAddress(address, port);
+    checked('connect', libc.connect(fd, name, name.length));
+    checked('setsockopt', libc.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, Int32Array.of(1), 4));
+
+    const event = new Uint8Array(EVENT_BYTES);
+    const view = new DataView(event.buffer);
+    view.setUint32(0, EPOLLIN, true);
+    view.setInt32(EVENT_FD_OFFSET, fd, true);
+    checked('epoll_ctl', libc.epoll_ctl(this.#epoll, EPOLL_CTL_ADD, fd, event));
+    this.#owners.set(fd, owner);
+    return fd;
+  }
+
+  /** Sends all of it at once; throws where the kernel would have to wait, since we do not. */
+  send(fd: number, bytes: Uint8Array): void {
+    const sent = Number(libc.send(fd, bytes, bytes.length, MSG_DONTWAIT | MSG_NOSIGNAL));
+    if (checked('send', sent) !== bytes.length) throw new Error('the kernel took only a part');
+  }
+
+  close(fd: number): void {
+    this.#owners.delete(fd);
+    libc.close(fd);
+  }
+
+  /** Reads every connection that has something, once; waits for the first at most so long. */
+  poll(timeoutMs: number): void {
+    const count = libc.epoll_wait(this.#epoll, this.#events, EVENTS_MAX, Math.ceil(timeoutMs));
+    if (count < 0 && errno() !== EINTR) checked('epoll_wait', count);
+    for (let event = 0; event < count; event += 1) {
+      this.#read(this.#eventView.getInt32(event * EVENT_BYTES + EVENT_FD_OFFSET, true));
+    }
+  }
+
+  #read(fd: number): void {
+    const owner = this.#owners.get(fd);
+    // Closed by us while an earlier event of the same poll was dealt with.
+    if (owner === undefined) return;
+    const length = Number(libc.recv(fd, this.#buffer, READ_BYTES, MSG_DONTWAIT));
+    if (length > 0) {
+      this.#reads += 1;
+      owner.received(this.#buffer, length);
+      return;
+    }
+    if (length < 0 && errno() === EAGAIN) return;
+    this.close(fd);
+    owner.closed();
+  }
+}

@@ -1,0 +1,71 @@
+import { Histogram } from './histogram.ts';
+
+/** When each publish of a step is due, whatever the server does. Times are of `performance.now()`. */
+export interface Schedule {
+  readonly firstSequence: number;
+  readonly publishes: number;
+  readonly firstDueMs: number;
+  readonly intervalMs: number;
+  /** How many at the start are delivered and counted, but not timed. */
+  readonly warmupPublishes: number;
+}
+
+/** When the publish with this index within the schedule is due. */
+export function dueMs(schedule: Schedule, index: number): number {
+  return schedule.firstDueMs + index * schedule.intervalMs;
+}
+
+/** Counts who heard what, and how long after it was due. */
+export class Tally {
+  readonly latency = new Histogram();
+  readonly #schedule: Schedule;
+  readonly #limitMs: number;
+  readonly #heard: Uint32Array;
+  #delivered = 0;
+  #overLimit = 0;
+  #lastMs = 0;
+
+  constructor(schedule: Schedule, limitMs: number) {
+    this.#schedule = schedule;
+    this.#limitMs = limitMs;
+    this.#heard = new Uint32Array(schedule.publishes);
+  }
+
+  /** Deliveries so far, warm-up included. */
+  get delivered(): number {
+    return this.#delivered;
+  }
+
+  /** Timed deliveries that took longer than the limit. */
+  get overLimit(): number {
+    return this.#overLimit;
+  }
+
+  get lastArrivalMs(): number {
+    return this.#lastMs;
+  }
+
+  arrived(sequence: number, nowMs: number): void {
+    const index = sequence - this.#schedule.firstSequence;
+    // A straggler of an earlier step, which has counted it as missing.
+    if (index < 0 || index >= this.#heard.length) return;
+    this.#heard[index] = (this.#heard[index] ?? 0) + 1;
+    this.#delivered += 1;
+    this.#lastMs = nowMs;
+    if (index < this.#schedule.warmupPublishes) return;
+    const latencyMs = nowMs - dueMs(this.#schedule, index);
+    this.latency.record(latencyMs);
+    if (latencyMs > this.#limitMs) this.#overLimit += 1;
+  }
+
+  /** Deliveries that did not come, and ones that came twice, of the first so many publishes. */
+  faults(publishes: number, copies: number): { missing: number; duplicated: number } {
+    let missing = 0;
+    let duplicated = 0;
+    for (const heard of this.#heard.subarray(0, publishes)) {
+      missing += Math.max(0, copies - heard);
+      duplicated += Math.max(0, heard - copies);
+    }
+    return { missing, duplicated };
+  }
+}

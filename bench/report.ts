@@ -1,0 +1,157 @@
+import type { Conditions } from './conditions.ts';
+import type { FanOutFigure, TriedStep } from './fan-out.ts';
+import type { FanOut } from './scenarios.ts';
+
+/** From this share of its core on, the load generator may be what was measured. */
+const LOAD_BOUND_SHARE = 0.97;
+
+/** All runs of one server in one scenario. */
+export interface Measured {
+  readonly server: string;
+  readonly runs: readonly FanOutFigure[];
+}
+
+/** One scenario: the floor, and the server beside it. Runs of the same index were made together. */
+export interface Comparison {
+  readonly scenario: FanOut;
+  readonly floor: Measured;
+  readonly server: Measured;
+}
+
+/** What the load generator alone can receive when so many frames wait at each read. */
+export interface MeasuredCeiling {
+  readonly framesPerRead: number;
+  readonly deliveriesPerSecond: number;
+}
+
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+/** The ratio of each run of the server to the floor's run beside it. */
+export function ratios({ floor, server }: Comparison): number[] {
+  return server.runs.map((run, index) => {
+    const base = floor.runs[index]?.deliveriesPerSecond ?? 0;
+    return base === 0 ? 0 : run.deliveriesPerSecond / base;
+  });
+}
+
+const whole = (number: number): string => Math.round(number).toLocaleString('en');
+const ratio = (number: number): string => number.toFixed(2);
+const ms = (number: number): string => number.toFixed(1);
+const percent = (share: number): string => (Number.isNaN(share) ? '' : `${whole(share * 100)} %`);
+
+type Print = (number: number) => string;
+
+function spread(numbers: readonly number[], print: Print): string {
+  return `${print(Math.min(...numbers))} – ${print(Math.max(...numbers))}`;
+}
+
+export function printConditions(conditions: Conditions): string {
+  const { cpu, cores, kernel, congestionControl, bun, loadAverage, pinning, commit } = conditions;
+  return (
+    `${cpu}, ${cores} cores, Linux ${kernel} with ${congestionControl}, Bun ${bun}; ${pinning}\n` +
+    `load average ${loadAverage.toFixed(2)} before, commit ${commit ?? 'unknown'}`
+  );
+}
+
+export function printCeilings(ceilings: readonly MeasuredCeiling[]): string {
+  const each = ceilings.map(
+    ({ framesPerRead, deliveriesPerSecond }) => `${whole(deliveriesPerSecond)} at ${framesPerRead}`,
+  );
+  return `load generator alone, deliveries/s at so many frames per read: ${each.join(', ')}`;
+}
+
+/** One step on one line, for whoever watches the search. */
+export function printStep({ result, cpu, isHeld }: TriedStep): string {
+  const { missing, duplicated, refused, lost } = result;
+  const faults = Object.entries({ missing, duplicated, refused, lost })
+    .filter(([, count]) => count > 0)
+    .map(([fault, count]) => `, ${whole(count)} ${fault}`);
+  return [
+    `  ${isHeld ? 'held  ' : 'failed'} ${whole(result.publishesPerSecond)}/s: `,
+    `p50 ${ms(result.p50Ms)}, p99 ${ms(result.p99Ms)}, max ${ms(result.maxMs)} ms, `,
+    `sent ${ms(result.pacingP99Ms)} ms late, ${result.framesPerRead.toFixed(1)} per read, `,
+    `CPU: load ${percent(result.cpuShare)}`,
+    cpu === undefined ? '' : `, server ${percent(cpu.server)}, others ${percent(cpu.others)}`,
+    result.cutShort ? ', cut short' : '',
+    ...faults,
+    result.firstRefusal === '' ? '' : ` (${result.firstRefusal.split('\r\n')[0]})`,
+  ].join('');
+}
+
+/** What the table says of each server besides its figure: of its best step, in the median run. */
+const columns: readonly (readonly [
+  head: string,
+  print: (step: TriedStep) => number,
+  unit: Print,
+])[] = [
+  ['p50 ms', ({ result }) => result.p50Ms, ms],
+  ['p99', ({ result }) => result.p99Ms, ms],
+  ['p99.9', ({ result }) => result.p999Ms, ms],
+  ['max', ({ result }) => result.maxMs, ms],
+  ['per read', ({ result }) => result.framesPerRead, ms],
+  ['server CPU', ({ cpu }) => cpu?.server ?? Number.NaN, percent],
+  ['load CPU', ({ result }) => result.cpuShare, percent],
+];
+
+/** The table of one scenario. */
+export function printComparison(comparison: Comparison): string {
+  const { scenario, floor, server } = comparison;
+  const rows = [floor, server].map(({ server: name, runs }) => {
+    const figures = runs.map((run) => run.deliveriesPerSecond);
+    const best = runs.flatMap((run) => run.best ?? []);
+    return [
+      name,
+      whole(median(figures)),
+      spread(figures, whole),
+      ...columns.map(([, read, print]) => (best.length === 0 ? '' : print(median(best.map(read))))),
+    ];
+  });
+  const each = ratios(comparison);
+  const isReached = median(each) >= scenario.ratioMin;
+  return [
+    `${scenario.name}: ${scenario.description}`,
+    `highest deliveries/s at p99 <= ${scenario.p99MsMax} ms, ${each.length} runs; the rest is at that rate`,
+    ...align([
+      ['', 'median', 'spread', ...columns.map(([head]) => head)],
+      ...rows,
+      ['ratio', ratio(median(each)), spread(each, ratio)],
+    ]),
+    `target: ratio >= ${ratio(scenario.ratioMin)}, ${isReached ? 'reached' : 'missed'}`,
+    ...notes(comparison),
+  ].join('\n');
+}
+
+/** What takes away from the figures. */
+function notes({ floor, server }: Comparison): string[] {
+  const runs = [...floor.runs, ...server.runs];
+  const sum = (pick: (run: FanOutFigure) => number) =>
+    runs.reduce((total, run) => total + pick(run), 0);
+  const repeated = sum((run) => run.repeated);
+  const disturbed = sum((run) => run.disturbed);
+  const isLoadBound = runs.some((run) => (run.best?.result.cpuShare ?? 0) > LOAD_BOUND_SHARE);
+  return [
+    repeated > 0
+      ? [`note: ${repeated} failed steps were repeated, since others used this machine`]
+      : [],
+    disturbed > 0 ? [`note: ${disturbed} more counted as failed, so the figures are too low`] : [],
+    isLoadBound ? ['note: the load generator had no CPU left and may be what was measured'] : [],
+  ].flat();
+}
+
+function align(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  '),
+  );
+}

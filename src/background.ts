@@ -1,0 +1,234 @@
+import { readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { configuredApps, storedApps } from './app-list.ts';
+import { newAppId, newAppKey } from './apps/credentials.ts';
+import type { App } from './channels/app.ts';
+import type { Log } from './channels/ports.ts';
+import type { Config } from './config/schema.ts';
+import { listenFault } from './listen-fault.ts';
+import type { ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
+import { StartFailed } from './messages.ts';
+import { LineWriter } from './observability/line-writer.ts';
+import { createLog } from './observability/log.ts';
+import { AppStore } from './stores/app-store.ts';
+import { openDatabase, StoreUnavailable } from './stores/database.ts';
+import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
+import { Readiness } from './transports/admin/readiness.ts';
+import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
+
+/**
+ * The loop for everything that touches SQL or a slow network, on a thread of its own: the store, the apps
+ * in it, the admin listener. `server.ts` starts it as a worker.
+ */
+
+declare const self: Worker;
+
+const tell = (message: ToRealtime) => self.postMessage(message);
+
+/** How often the store is asked whether another process has changed the apps. Milliseconds. */
+const APPS_INTERVAL_MS = 500;
+
+/** What the other messages need once the loop has started. */
+interface Background {
+  readonly readiness: Readiness;
+  guardHandshakes(listener: ListenerAddress): void;
+  answered(question: number, ports: readonly number[]): void;
+  stop(): Promise<void>;
+}
+
+let background: Background | undefined;
+
+self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
+  switch (data.type) {
+    case 'start':
+      start(data).then(
+        (started) => {
+          background = started;
+        },
+        (error: unknown) => tell({ type: 'failed', fault: faultOf(error) }),
+      );
+      return;
+    case 'realtime':
+      background?.readiness.setRealtime(data.state);
+      if (data.listener !== undefined) background?.guardHandshakes(data.listener);
+      return;
+    case 'finished-ports':
+      background?.answered(data.question, data.ports);
+      return;
+    case 'stop':
+      (background?.stop() ?? Promise.resolve()).then(() => tell({ type: 'stopped' }));
+      return;
+    default:
+      data satisfies never;
+  }
+});
+
+function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
+  if (error instanceof StartFailed) return { exitCode: error.exitCode, message: error.message };
+  if (error instanceof StoreUnavailable) return { exitCode: 1, message: error.message };
+  return {
+    exitCode: 1,
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}
+
+async function start({
+  config,
+  logFormat,
+  connectionGauge,
+}: Extract<ToBackground, { type: 'start' }>): Promise<Background> {
+  const lines = new LineWriter(process.stderr.fd);
+  const log = createLog({
+    level: config.log.level,
+    format: logFormat,
+    write: (line) => lines.write(line),
+    now: Date.now,
+  });
+  preferRealtime(log);
+
+  await using parts = new AsyncDisposableStack();
+  parts.defer(() => lines.flushed());
+  const sql = await openDatabase(config.store.url);
+  parts.defer(() => sql.close());
+  const store = new AppStore(sql);
+  const createdApp = await createFirstApp(store, config);
+  const first = await readApps(store, config, log);
+  const readiness = new Readiness();
+  const admin = parts.use(openAdmin(config, readiness));
+  const watch = parts.use(watchApps(store, config, log, readiness));
+  const questions = new Map<number, (ports: readonly number[]) => void>();
+  const running = parts.move();
+
+  watch.begin(first.revision);
+  tell({ type: 'ready', apps: first.apps, admin: admin.address, createdApp });
+  return {
+    readiness,
+    guardHandshakes(listener) {
+      guardHandshakes(running, config, listener, new Int32Array(connectionGauge), questions, log);
+    },
+    answered(question, ports) {
+      questions.get(question)?.(ports);
+      questions.delete(question);
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+function openAdmin(config: Config, readiness: Readiness): AdminListener {
+  try {
+    return listenForAdmin(config.admin, readiness);
+  } catch (error) {
+    throw listenFault(error, 'admin', config.admin);
+  }
+}
+
+/** Where both loops share a core, the kernel must prefer the other one. Linux knows priorities per thread. */
+function preferRealtime(log: Log): void {
+  if (process.platform !== 'linux') return;
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // Deliveries may take longer beside heavy background work; everything still works.
+    log.debug('The background thread keeps its priority', { why: String(error) });
+  }
+}
+
+/** A server without any app is of no use: the first start makes one. Its id, or `undefined`. */
+async function createFirstApp(store: AppStore, config: Config): Promise<string | undefined> {
+  if (config.channels.apps !== undefined || (await store.list()).length > 0) return undefined;
+  const id = newAppId();
+  const app = { id, name: 'default', enabled: true, keys: [newAppKey()], settings: {} };
+  await store.create(app, Date.now());
+  return id;
+}
+
+async function readApps(
+  store: AppStore,
+  config: Config,
+  log: Log,
+): Promise<{ apps: readonly App[]; revision: number }> {
+  // The revision first: a change between the two is then seen again, and not missed.
+  const revision = await store.revision();
+  const configured = configuredApps(config);
+  const stored = storedApps(await store.list(), configured);
+  for (const { id, why } of stored.left) log.warn('A stored app is not served', { app: id, why });
+  return { apps: [...configured, ...stored.apps], revision };
+}
+
+/** Looks for changes that other processes make to the stored apps, and hands them to the other loop. */
+function watchApps(
+  store: AppStore,
+  config: Config,
+  log: Log,
+  readiness: Readiness,
+): AsyncDisposable & { begin(revision: number): void } {
+  let known = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> = Promise.resolve();
+  const look = async () => {
+    try {
+      if ((await store.revision()) !== known) {
+        const { apps, revision } = await readApps(store, config, log);
+        known = revision;
+        tell({ type: 'apps', apps });
+        log.info('Apps changed', { apps: apps.length });
+      }
+      readiness.setStore(undefined);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (readiness.setStore(why)) log.error('The store cannot be read', { why });
+    }
+    timer = setTimeout(again, APPS_INTERVAL_MS);
+  };
+  const again = () => {
+    round = look();
+  };
+  return {
+    begin(revision) {
+      known = revision;
+      timer = setTimeout(again, APPS_INTERVAL_MS);
+    },
+    async [Symbol.asyncDispose]() {
+      await round;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function guardHandshakes(
+  parts: AsyncDisposableStack,
+  config: Config,
+  listener: ListenerAddress,
+  connectionGauge: Int32Array,
+  questions: Map<number, (ports: readonly number[]) => void>,
+  log: Log,
+): void {
+  const limitPerAddress = config.channels.unfinishedHandshakesPerAddress;
+  if (limitPerAddress === 0) return;
+  let asked = 0;
+  const guard = startHandshakeGuard({
+    listeners: [{ port: listener.port, tls: listener.tls }],
+    limitPerAddress,
+    finishedCount: () => connectionGauge[0] ?? 0,
+    finishedPorts: (address) =>
+      new Promise((resolve) => {
+        const question = ++asked;
+        questions.set(question, resolve);
+        tell({ type: 'ask-finished-ports', question, address });
+      }),
+    refused: (address, count) =>
+      log.warn('Connections refused: too many unfinished handshakes', {
+        address,
+        count,
+        limit: limitPerAddress,
+      }),
+    failed: (error) =>
+      log.error('Unfinished handshakes are no longer limited', { why: String(error) }),
+  });
+  if (guard === undefined) {
+    log.warn('channels.unfinishedHandshakesPerAddress is enforced on Linux only');
+  } else {
+    parts.use(guard);
+  }
+}

@@ -1,0 +1,34 @@
+import { relay } from './client-event.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import type { Hub } from './ports.ts';
+import type { Session } from './session.ts';
+import { subscribe, unsubscribe } from './subscribe.ts';
+import { tell } from './tell.ts';
+import { type ClientMessage, PONG } from './wire.ts';
+
+/** Answers one message of a client. The compiler refuses a message that has no case. */
+export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
+  switch (message.type) {
+    case 'subscribe':
+      return subscribe(hub, session, message);
+    case 'unsubscribe':
+      return unsubscribe(hub, session, message.channel);
+    case 'client-event':
+      return relay(hub, session, message);
+    case 'ping':
+      session.peer.send(PONG);
+      return;
+    case 'pong':
+      return; // That it came is the news, and the transport has noted it.
+    case 'unsupported':
+      return tell(
+        session,
+        'unsupported-event',
+        `Unsupported event received on socket: ${message.event}`,
+      );
+    case 'malformed':
+      return tell(session, 'malformed-message', message.why);
+    default:
+      return message satisfies never;
+  }
+}

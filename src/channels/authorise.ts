@@ -1,0 +1,32 @@
+import { type App, secretOf } from './app.ts';
+import type { ChannelName } from './channel-name.ts';
+import { sameSignature, sign } from './signature.ts';
+import type { SocketId } from './socket-id.ts';
+
+/**
+ * Checks that the app's backend let this connection into a channel: `undefined` if so, else why not, in the
+ * words that people search for. Source: Channels protocol, §4 and §5.5.
+ */
+export function refuseSubscription(
+  app: App,
+  socketId: SocketId,
+  channel: ChannelName,
+  auth: string | undefined,
+  channelData: string | undefined,
+): string | undefined {
+  const colon = auth?.indexOf(':') ?? -1;
+  if (auth === undefined || colon < 1 || colon === auth.length - 1) {
+    return `Auth value for subscription to ${channel.text} is invalid: should be of format 'key:signature'`;
+  }
+  const key = auth.slice(0, colon);
+  const signature = auth.slice(colon + 1);
+  const secret = secretOf(app, key);
+  if (secret === undefined) return `Invalid key in subscription auth data: '${key}'`;
+
+  const text =
+    channelData === undefined
+      ? `${socketId}:${channel.text}`
+      : `${socketId}:${channel.text}:${channelData}`;
+  if (sameSignature(sign(secret, text), signature)) return undefined;
+  return `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${signature}`;
+}

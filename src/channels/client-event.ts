@@ -1,0 +1,73 @@
+import { EVENT_NAME_LENGTH_MAX, topicOf } from './event.ts';
+import type { Hub } from './ports.ts';
+import type { InBandProblem } from './problems.ts';
+import type { Session } from './session.ts';
+import { tell } from './tell.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { type ClientMessage, clientEventMessage } from './wire.ts';
+
+type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
+
+/** Passes a client's event on to the others in its channel, or tells the client why not. Source: §7. */
+export function relay(hub: Hub, session: Session, message: ClientEvent): void {
+  const refused = refusalOf(hub, session, message);
+  if (refused !== undefined) return tell(session, refused.problem, refused.message);
+  const subscription = session.subscription(message.channel);
+  if (subscription === undefined) return;
+  const { channel, member } = subscription;
+  hub.audience.send(
+    topicOf(session.app, channel),
+    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
+    session.socketId,
+  );
+}
+
+function refusalOf(
+  hub: Hub,
+  session: Session,
+  message: ClientEvent,
+): { readonly problem: InBandProblem; readonly message: string } | undefined {
+  const { app } = session;
+  if (!app.clientEvents) {
+    return {
+      problem: 'client-events-off',
+      message:
+        'To send client events, you must enable this feature in the Settings page of your dashboard.',
+    };
+  }
+  const subscription = session.subscription(message.channel);
+  if (subscription?.state !== 'joined') {
+    return {
+      problem: 'client-event-not-subscribed',
+      message: `Cannot broadcast client event (connection not subscribed to channel ${message.channel})`,
+    };
+  }
+  if (subscription.channel.kind === 'public') {
+    return {
+      problem: 'client-event-wrong-channel',
+      message: 'Client event rejected - only supported on private and presence channels',
+    };
+  }
+  if (message.event.length > EVENT_NAME_LENGTH_MAX) {
+    return {
+      problem: 'client-event-invalid',
+      message: `Invalid client event: event may have at most ${EVENT_NAME_LENGTH_MAX} characters`,
+    };
+  }
+  if (message.dataBytes > app.limits.eventDataBytes) {
+    return {
+      problem: 'client-event-invalid',
+      message: `Invalid client event: data may have at most ${app.limits.eventDataBytes} bytes`,
+    };
+  }
+  const perSecond = app.limits.clientEventsPerSecond;
+  if (perSecond === 0) return undefined;
+  const now = hub.clock.now();
+  session.clientEvents ??= new TokenBucket(perSecond, now);
+  return session.clientEvents.take(perSecond, now)
+    ? undefined
+    : {
+        problem: 'client-event-rate',
+        message: 'Client event rejected due to rate limit',
+      };
+}

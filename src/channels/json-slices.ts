@@ -1,0 +1,106 @@
+/**
+ * Finds the text of a value inside JSON text, so that what someone sent can be passed on to the byte:
+ * parsing and writing it again would change large numbers, repeated keys and spelling.
+ *
+ * The text must be valid JSON (let `JSON.parse` judge first). Nothing here recurses: depth costs nothing.
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+function skipSpace(json: string, from: number): number {
+  let at = from;
+  // JSON knows four: space, tab, line feed, carriage return.
+  for (;;) {
+    const code = json.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+    at++;
+  }
+}
+
+/** The position after the string that begins at `from`. */
+function skipString(json: string, from: number): number {
+  let at = from + 1;
+  for (; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at + 1;
+  }
+  return at;
+}
+
+/** The position after the value that begins at `from`. */
+function skipValue(json: string, from: number): number {
+  let depth = 0;
+  let at = from;
+  while (at < json.length) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = skipString(json, at);
+      if (depth === 0) return at;
+      continue;
+    }
+    if (code === OPEN_BRACKET || code === OPEN_BRACE) depth++;
+    else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
+      if (depth === 0) return at;
+      depth--;
+      if (depth === 0) return at + 1;
+    } else if (depth === 0 && (code === COMMA || isSpace(code))) return at;
+    at++;
+  }
+  return at;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+/**
+ * The text of an object's member, or `undefined` where there is none or the JSON is not an object. Of a
+ * repeated key the last counts, as for `JSON.parse`.
+ */
+export function memberText(json: string, key: string): string | undefined {
+  let at = skipSpace(json, 0);
+  if (json.charCodeAt(at) !== OPEN_BRACE) return undefined;
+  let found: string | undefined;
+  at = skipSpace(json, at + 1);
+  while (json.charCodeAt(at) === QUOTE) {
+    const afterKey = skipString(json, at);
+    const isTheOne = keyOf(json.slice(at, afterKey)) === key;
+    at = skipSpace(json, afterKey);
+    if (json.charCodeAt(at) !== COLON) return undefined;
+    at = skipSpace(json, at + 1);
+    const end = skipValue(json, at);
+    if (isTheOne) found = json.slice(at, end);
+    at = skipSpace(json, end);
+    if (json.charCodeAt(at) !== COMMA) break;
+    at = skipSpace(json, at + 1);
+  }
+  return found;
+}
+
+function keyOf(text: string): string {
+  return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
+}
+
+/** The texts of an array's elements, in order; empty where the JSON is not an array. */
+export function elementTexts(json: string): string[] {
+  const texts: string[] = [];
+  let at = skipSpace(json, 0);
+  if (json.charCodeAt(at) !== OPEN_BRACKET) return texts;
+  at = skipSpace(json, at + 1);
+  while (at < json.length && json.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = skipValue(json, at);
+    texts.push(json.slice(at, end));
+    at = skipSpace(json, end);
+    if (json.charCodeAt(at) !== COMMA) break;
+    at = skipSpace(json, at + 1);
+  }
+  return texts;
+}

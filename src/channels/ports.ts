@@ -1,0 +1,126 @@
+import type { App } from './app.ts';
+import type { ChannelName, ChannelText } from './channel-name.ts';
+import type { Topic } from './event.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import type { SocketId } from './socket-id.ts';
+
+/**
+ * The far end of one connection, whatever carries it.
+ *
+ * `send` never blocks and keeps order; what it queues is bounded by the transport, which closes a
+ * connection that reads too slowly rather than skip a frame. Both do nothing once it is closed.
+ */
+export interface Peer {
+  send(frame: string): unknown;
+  close(code: number, reason: string): void;
+}
+
+/**
+ * This node's subscribers, by topic. Always local, so it answers at once.
+ *
+ * `send` must reach everyone who joined before the call, and nobody who joins after it, with no JavaScript
+ * per subscriber. What it sends to one connection keeps its order with `Peer.send`. An `except` that is not
+ * connected here excepts nobody.
+ */
+export interface Audience {
+  join(peer: Peer, topic: Topic): void;
+  leave(peer: Peer, topic: Topic): void;
+  send(topic: Topic, frame: string, except?: SocketId): void;
+}
+
+/** One user in a presence channel. */
+export interface Member {
+  readonly userId: string;
+  /** JSON text, exactly as the app's backend signed it. */
+  readonly userInfo: string | undefined;
+}
+
+/** How many are in a channel now. */
+export interface ChannelCounts {
+  readonly subscriptions: number;
+  /** Distinct users; 0 where the channel is not a presence channel. */
+  readonly users: number;
+}
+
+/** What one subscription more or less changed; everything that clients are told of it follows from this. */
+export interface Transition {
+  /** The first subscription came. */
+  readonly occupied: boolean;
+  /** The last one went. */
+  readonly vacated: boolean;
+  /** The first connection of this user came. */
+  readonly memberAdded: boolean;
+  /** The last connection of this user went. */
+  readonly memberRemoved: boolean;
+  readonly counts: ChannelCounts;
+}
+
+/**
+ * Who is in which channel, across all nodes.
+ *
+ * `join` must refuse a user beyond the app's `presenceMembers` (0: no limit), never one who is in already,
+ * and must decide "first" and "last" once for the whole cluster. A user's info stays that of their first
+ * connection until they are gone. `leave` may only be called for what `join` accepted, once each.
+ */
+export interface Roster {
+  join(
+    app: App,
+    channel: ChannelName,
+    member: Member | undefined,
+  ): MaybePromise<Transition | 'full'>;
+  leave(app: App, channel: ChannelName, member: Member | undefined): MaybePromise<Transition>;
+  /** In the order in which they joined. */
+  members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
+  counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
+  /** The app's occupied channels whose names start with `prefix`. */
+  channels(app: App, prefix: string): MaybePromise<ReadonlyMap<ChannelText, ChannelCounts>>;
+}
+
+/** The last event of a cache channel. */
+export interface CachedEvent {
+  readonly name: string;
+  readonly data: string;
+  /** When it is forgotten. Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Remembers the last event of each cache channel.
+ *
+ * `get` must never give an event whose time has come. A memory may forget earlier when it is full: the
+ * protocol promises nothing but "up to" the time.
+ */
+export interface EventCache {
+  put(topic: Topic, event: CachedEvent): MaybePromise<void>;
+  get(topic: Topic): MaybePromise<CachedEvent | undefined>;
+}
+
+/** The apps this server serves. Answers at once, from memory, and never blocks on a store. */
+export interface AppDirectory {
+  byKey(key: string): App | undefined;
+  byId(id: string): App | undefined;
+}
+
+/** Milliseconds since 1970. */
+export interface Clock {
+  now(): number;
+}
+
+/** One line per thing worth telling an operator. Fields are flat, and never hold a secret. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** What the core needs of the world, handed to whatever runs in it. */
+export interface Hub {
+  readonly audience: Audience;
+  readonly roster: Roster;
+  readonly cache: EventCache;
+  readonly clock: Clock;
+  readonly log: Log;
+}

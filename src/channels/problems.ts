@@ -1,0 +1,84 @@
+/** What a client can be told of while its connection stays open. */
+export type InBandProblem =
+  | 'malformed-message'
+  | 'unsupported-event'
+  | 'existing-subscription'
+  | 'no-subscription'
+  | 'subscription-unauthorised'
+  | 'subscription-limit'
+  | 'client-events-off'
+  | 'client-event-not-subscribed'
+  | 'client-event-wrong-channel'
+  | 'client-event-invalid'
+  | 'client-event-rate';
+
+export interface InBandRow {
+  /** The `code` of the `pusher:error`; `null` for most, as on the hosted service. */
+  readonly code: number | null;
+  /** What `pusher:subscription_error` says beside it, where a subscription was refused. */
+  readonly subscription?: { readonly type: 'AuthError' | 'LimitReached'; readonly status: number };
+  readonly when: string;
+  readonly advice: string;
+}
+
+/** Every problem that leaves the connection open. Source: Channels protocol, §4, §5.3 and §7. */
+export const inBandProblems: Record<InBandProblem, InBandRow> = {
+  'malformed-message': {
+    code: null,
+    when: 'A frame is not a JSON object with a string `event`, or a message lacks a field it needs.',
+    advice: 'Send the message in the form that the protocol gives; the text names the field.',
+  },
+  'unsupported-event': {
+    code: null,
+    when: 'A message names an event that clients cannot send.',
+    advice: 'Client events must begin with `client-`.',
+  },
+  'existing-subscription': {
+    code: null,
+    when: 'The connection subscribes to a channel that it is in already.',
+    advice: 'Nothing: the first subscription stands.',
+  },
+  'no-subscription': {
+    code: null,
+    when: 'The connection unsubscribes from a channel that it is not in, or not in yet.',
+    advice: 'Wait for the confirmation before unsubscribing.',
+  },
+  'subscription-unauthorised': {
+    code: null,
+    subscription: { type: 'AuthError', status: 401 },
+    when: 'The channel name, the authorisation or the `channel_data` of a subscription is not valid.',
+    advice:
+      "Compare the text with what the app's backend signed: key, socket id, channel, channel data.",
+  },
+  'subscription-limit': {
+    code: null,
+    subscription: { type: 'LimitReached', status: 4100 },
+    when: 'A presence channel is full, a member is described at too great a length, or the connection is in too many channels.',
+    advice: "Raise the app's limit that the text names, or use fewer members or channels.",
+  },
+  'client-events-off': {
+    code: null,
+    when: 'A client event is sent while the app does not allow them.',
+    advice: 'Set `clientEvents` for the app.',
+  },
+  'client-event-not-subscribed': {
+    code: null,
+    when: 'A client event is sent to a channel that the connection is not in.',
+    advice: 'Subscribe first, and wait for the confirmation.',
+  },
+  'client-event-wrong-channel': {
+    code: null,
+    when: 'A client event is sent to a channel that is neither private nor presence.',
+    advice: 'Use a channel whose name begins with `private-` or `presence-`.',
+  },
+  'client-event-invalid': {
+    code: null,
+    when: "A client event's name or data is longer than the app allows.",
+    advice: 'Send less; the text names the limit.',
+  },
+  'client-event-rate': {
+    code: 4301,
+    when: 'A connection sends more client events per second than the app allows. The event is dropped.',
+    advice: 'Send fewer, or raise `limits.clientEventsPerSecond` of the app.',
+  },
+};

@@ -1,0 +1,52 @@
+import type { App } from './app.ts';
+import type { ChannelName } from './channel-name.ts';
+import type { Member, Peer } from './ports.ts';
+import type { SocketId } from './socket-id.ts';
+import type { TokenBucket } from './token-bucket.ts';
+
+/** One channel that a connection is in. */
+export interface Subscription {
+  readonly channel: ChannelName;
+  readonly member: Member | undefined;
+  /** `joining` until the roster has answered: neither confirmed nor to be left yet. */
+  state: 'joining' | 'joined';
+}
+
+/** What the server knows of one connection. Kept small: there are many. */
+export class Session {
+  readonly app: App;
+  readonly socketId: SocketId;
+  readonly peer: Peer;
+  /** By channel name; only made once there is one. */
+  private subscriptionsByName: Map<string, Subscription> | undefined;
+  /** Only made with the first client event. */
+  clientEvents: TokenBucket | undefined;
+  closed = false;
+
+  constructor(app: App, socketId: SocketId, peer: Peer) {
+    this.app = app;
+    this.socketId = socketId;
+    this.peer = peer;
+  }
+
+  get subscriptionCount(): number {
+    return this.subscriptionsByName?.size ?? 0;
+  }
+
+  subscription(channel: string): Subscription | undefined {
+    return this.subscriptionsByName?.get(channel);
+  }
+
+  add(subscription: Subscription): void {
+    this.subscriptionsByName ??= new Map();
+    this.subscriptionsByName.set(subscription.channel.text, subscription);
+  }
+
+  remove(channel: string): void {
+    this.subscriptionsByName?.delete(channel);
+  }
+
+  subscriptions(): Iterable<Subscription> {
+    return this.subscriptionsByName?.values() ?? [];
+  }
+}

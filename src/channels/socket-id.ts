@@ -1,0 +1,43 @@
+import type { Branded } from './branded.ts';
+
+/** One open connection, for example `123.456`, as clients and server libraries know it. */
+export type SocketId = Branded<'SocketId'>;
+
+/** The pattern every server library checks before it signs. Source: Channels protocol, §1.2. */
+const SOCKET_ID = /^\d+\.\d+$/;
+
+/** Longer ones are nobody's: two parts of at most 2^53 have 16 digits each. Characters. */
+const SOCKET_ID_LENGTH_MAX = 64;
+
+/** Reads a socket id out of untrusted input. */
+export function parseSocketId(text: string): SocketId | undefined {
+  return text.length <= SOCKET_ID_LENGTH_MAX && SOCKET_ID.test(text)
+    ? (text as SocketId)
+    : undefined;
+}
+
+const POOLED = 1024;
+const pool = new Uint32Array(POOLED);
+let used = POOLED;
+
+function randomUint32(): number {
+  // Random bytes are drawn in bulk: one system call per connection would be the dearest part of connecting.
+  if (used === POOLED) {
+    crypto.getRandomValues(pool);
+    used = 0;
+  }
+  return pool[used++] ?? 0;
+}
+
+/** 2^20: what a 32-bit number is multiplied with so that, with 20 more bits, it stays below 2^53. */
+const TWENTY_BITS = 0x100000;
+
+/**
+ * Makes a socket id that nobody can guess: 104 random bits, so it is unique across nodes as well.
+ * Each part stays below 2^53, so that no client loses digits. Channel authorisations are bound to it.
+ */
+export function newSocketId(): SocketId {
+  const first = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
+  const second = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
+  return `${first}.${second}` as SocketId;
+}

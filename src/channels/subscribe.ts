@@ -1,0 +1,234 @@
+import { refuseSubscription } from './authorise.ts';
+import {
+  type ChannelName,
+  describeBadChannelName,
+  needsAuthorisation,
+  parseChannelName,
+} from './channel-name.ts';
+import { topicOf } from './event.ts';
+import { after, type MaybePromise } from './maybe-promise.ts';
+import type { Hub, Member, Transition } from './ports.ts';
+import { inBandProblems } from './problems.ts';
+import type { Session, Subscription } from './session.ts';
+import { tell } from './tell.ts';
+import {
+  type ClientMessage,
+  cacheMiss,
+  eventMessage,
+  memberAdded,
+  memberRemoved,
+  type ParsedChannelData,
+  presenceSucceeded,
+  readChannelData,
+  subscriptionError,
+  subscriptionSucceeded,
+  USER_ID_LENGTH_MAX,
+  USER_INFO_BYTES_MAX,
+} from './wire.ts';
+
+type SubscribeMessage = Extract<ClientMessage, { type: 'subscribe' }>;
+
+/** Why a connection may not enter a channel. */
+interface Refusal {
+  readonly problem: 'subscription-unauthorised' | 'subscription-limit';
+  readonly message: string;
+}
+
+const unauthorised = (message: string): Refusal => ({
+  problem: 'subscription-unauthorised',
+  message,
+});
+const limitReached = (message: string): Refusal => ({ problem: 'subscription-limit', message });
+
+/** Lets a connection into a channel, or tells it why not. The connection stays open either way. */
+export function subscribe(
+  hub: Hub,
+  session: Session,
+  message: SubscribeMessage,
+): MaybePromise<void> {
+  if (session.subscription(message.channel) !== undefined) {
+    // The first subscription stands, so its handlers must not be told of an error.
+    return tell(
+      session,
+      'existing-subscription',
+      `Existing subscription to channel ${message.channel}`,
+    );
+  }
+  const parsed = parseChannelName(message.channel);
+  if (!parsed.ok) {
+    const why = describeBadChannelName(message.channel, parsed.why);
+    return refuse(hub, session, message.channel, unauthorised(why));
+  }
+  const admitted = admit(session, parsed.channel, message);
+  return 'message' in admitted
+    ? refuse(hub, session, message.channel, admitted)
+    : enter(hub, session, parsed.channel, admitted.member);
+}
+
+/** Everything that can be decided without asking who else is in the channel. */
+function admit(
+  session: Session,
+  channel: ChannelName,
+  message: SubscribeMessage,
+): Refusal | { readonly member: Member | undefined } {
+  const { channelsPerConnection } = session.app.limits;
+  if (channelsPerConnection > 0 && session.subscriptionCount >= channelsPerConnection) {
+    return limitReached(
+      `Too many subscriptions: a connection may be in ${channelsPerConnection} channels at most`,
+    );
+  }
+  if (channel.kind === 'server-to-user') {
+    return unauthorised(
+      `Only a connection that is signed in as the user may subscribe to ${channel.text}`,
+    );
+  }
+  if (!needsAuthorisation(channel)) return { member: undefined };
+
+  const { app, socketId } = session;
+  const refused = refuseSubscription(app, socketId, channel, message.auth, message.channelData);
+  if (refused !== undefined) return unauthorised(refused);
+  if (channel.kind !== 'presence') return { member: undefined };
+
+  if (message.channelData === undefined) {
+    return unauthorised(
+      `Invalid channel_data for ${channel.text}: a presence channel needs the user_id of the subscriber`,
+    );
+  }
+  const data = readChannelData(message.channelData);
+  return data.ok ? { member: data.member } : refusalOf(data.why);
+}
+
+/** Puts the connection into the channel, unless the roster finds it full. */
+function enter(
+  hub: Hub,
+  session: Session,
+  channel: ChannelName,
+  member: Member | undefined,
+): MaybePromise<void> {
+  const subscription: Subscription = { channel, member, state: 'joining' };
+  session.add(subscription);
+  return after(hub.roster.join(session.app, channel, member), (transition) => {
+    if (transition === 'full') {
+      session.remove(channel.text);
+      const most = session.app.limits.presenceMembers;
+      return refuse(
+        hub,
+        session,
+        channel.text,
+        limitReached(`Presence channel ${channel.text} is full: at most ${most} members`),
+      );
+    }
+    if (session.closed) return depart(hub, session, subscription);
+    subscription.state = 'joined';
+    return confirm(hub, session, subscription, transition);
+  });
+}
+
+function confirm(
+  hub: Hub,
+  session: Session,
+  { channel, member }: Subscription,
+  transition: Transition,
+): MaybePromise<void> {
+  const topic = topicOf(session.app, channel);
+  // Before the newcomer listens: a member does not hear of itself.
+  if (transition.memberAdded && member !== undefined) {
+    hub.audience.send(topic, memberAdded(channel.text, member));
+  }
+  hub.audience.join(session.peer, topic);
+  if (member === undefined) {
+    session.peer.send(subscriptionSucceeded(channel.text));
+    return channel.cached ? replay(hub, session, channel) : undefined;
+  }
+  return after(hub.roster.members(session.app, channel), (members) => {
+    session.peer.send(presenceSucceeded(channel.text, members));
+    return channel.cached ? replay(hub, session, channel) : undefined;
+  });
+}
+
+/** Sends the last event of a cache channel, or says that there is none. Source: §10. */
+function replay(hub: Hub, session: Session, channel: ChannelName): MaybePromise<void> {
+  return after(hub.cache.get(topicOf(session.app, channel)), (event) => {
+    session.peer.send(
+      event === undefined
+        ? cacheMiss(channel.text)
+        : eventMessage(event.name, channel.text, event.data),
+    );
+  });
+}
+
+/** Takes a connection out of a channel; the client hears nothing of it, as the protocol has it. */
+export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
+  const subscription = session.subscription(channel);
+  if (subscription?.state !== 'joined') {
+    return tell(
+      session,
+      'no-subscription',
+      `No current subscription to channel ${channel}, or subscription in progress`,
+    );
+  }
+  return depart(hub, session, subscription);
+}
+
+/** Takes a connection that is gone out of all its channels. */
+export function leaveAll(hub: Hub, session: Session): void {
+  session.closed = true;
+  for (const subscription of session.subscriptions()) {
+    // One that is still joining leaves when the roster has answered.
+    if (subscription.state === 'joined') depart(hub, session, subscription);
+  }
+}
+
+function depart(hub: Hub, session: Session, { channel, member }: Subscription): MaybePromise<void> {
+  const topic = topicOf(session.app, channel);
+  session.remove(channel.text);
+  hub.audience.leave(session.peer, topic);
+  return after(hub.roster.leave(session.app, channel, member), (transition) => {
+    if (transition.memberRemoved && member !== undefined) {
+      hub.audience.send(topic, memberRemoved(channel.text, member.userId));
+    }
+  });
+}
+
+/**
+ * Tells a client that it is not in a channel: once as the hosted service does, and once more in a form
+ * that names the channel, which pusher-js hands to the channel's own handlers.
+ */
+function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
+  hub.log.info('Subscription refused', {
+    app: session.app.id,
+    connection: session.socketId,
+    channel,
+    why: refusal.message,
+  });
+  tell(session, refusal.problem, refusal.message);
+  const { subscription } = inBandProblems[refusal.problem];
+  if (subscription === undefined) return;
+  const { type, status } = subscription;
+  session.peer.send(subscriptionError(channel, type, status, refusal.message));
+}
+
+function refusalOf(why: Exclude<ParsedChannelData, { ok: true }>['why']): Refusal {
+  switch (why) {
+    case 'not-an-object':
+      return unauthorised('Invalid channel_data: it must be a string that holds a JSON object');
+    case 'no-user-id':
+      return unauthorised(
+        'Invalid channel_data: user_id must be a string that is not empty, or a number',
+      );
+    case 'user-id-too-long':
+      return limitReached(
+        `Invalid channel_data: user_id may have at most ${USER_ID_LENGTH_MAX} characters`,
+      );
+    case 'user-info-not-an-object':
+      return unauthorised(
+        'user_info supplied to presence subscription is invalid - if supplied it must be a type of hash',
+      );
+    case 'user-info-too-large':
+      return limitReached(
+        `Invalid channel_data: user_info may have at most ${USER_INFO_BYTES_MAX} bytes`,
+      );
+    default:
+      return why satisfies never;
+  }
+}

@@ -1,0 +1,8 @@
+import { type InBandProblem, inBandProblems } from './problems.ts';
+import type { Session } from './session.ts';
+import { errorMessage } from './wire.ts';
+
+/** Tells a client of a problem that leaves its connection open. */
+export function tell(session: Session, problem: InBandProblem, message: string): void {
+  session.peer.send(errorMessage(inBandProblems[problem].code, message));
+}

@@ -1,0 +1,24 @@
+/**
+ * Lets through `perSecond` at once and as many each second after that. A fixed window would let twice as
+ * many through around its edge.
+ */
+export class TokenBucket {
+  private tokens: number;
+  private refilledAt: number;
+
+  constructor(perSecond: number, nowMs: number) {
+    this.tokens = perSecond;
+    this.refilledAt = nowMs;
+  }
+
+  /** Takes one, if there is one. The rate may differ from call to call: settings change. */
+  take(perSecond: number, nowMs: number): boolean {
+    // A clock that was set back gives nothing, and takes nothing away.
+    const elapsedMs = Math.max(0, nowMs - this.refilledAt);
+    this.tokens = Math.min(perSecond, this.tokens + (elapsedMs * perSecond) / 1000);
+    this.refilledAt = nowMs;
+    if (this.tokens < 1) return false;
+    this.tokens -= 1;
+    return true;
+  }
+}

@@ -1,0 +1,238 @@
+import type { ChannelText } from './channel-name.ts';
+import { memberText } from './json-slices.ts';
+import type { Member } from './ports.ts';
+import type { SocketId } from './socket-id.ts';
+
+/**
+ * What a frame looks like, in both directions. Everything else in the server deals in messages.
+ * Source: Channels protocol, §1.2 to §7, §10.
+ */
+
+/** What a client can say. */
+export type ClientMessage =
+  | {
+      readonly type: 'subscribe';
+      readonly channel: string;
+      readonly auth: string | undefined;
+      readonly channelData: string | undefined;
+    }
+  | { readonly type: 'unsubscribe'; readonly channel: string }
+  | { readonly type: 'ping' }
+  | { readonly type: 'pong' }
+  | {
+      readonly type: 'client-event';
+      readonly event: string;
+      readonly channel: string;
+      /** JSON text of a string: it can stand in a frame as it is. */
+      readonly dataLiteral: string;
+      /** Of the string that the text stands for. */
+      readonly dataBytes: number;
+    }
+  | { readonly type: 'unsupported'; readonly event: string }
+  | { readonly type: 'malformed'; readonly why: string };
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Parses JSON that may be anything; `undefined` where it is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Malformed input is normal here; the caller answers it.
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined;
+}
+
+/** Reads one text frame of a client. Never throws. */
+export function readClientMessage(frame: string): ClientMessage {
+  const message = asObject(parseJson(frame));
+  if (message === undefined) return malformed('Invalid message: it must be a JSON object');
+  const event = message['event'];
+  if (typeof event !== 'string') return malformed('Invalid message: event must be a string');
+
+  switch (event) {
+    case 'pusher:subscribe':
+      return readSubscribe(message);
+    case 'pusher:unsubscribe': {
+      const channel = dataOf(message)?.['channel'];
+      if (typeof channel !== 'string') return malformed(missingChannel(event));
+      return { type: 'unsubscribe', channel };
+    }
+    case 'pusher:ping':
+      return { type: 'ping' };
+    case 'pusher:pong':
+      return { type: 'pong' };
+    default:
+      return event.startsWith('client-')
+        ? readClientEvent(event, message, frame)
+        : { type: 'unsupported', event };
+  }
+}
+
+/** The `data` of a message, which may be an object or a string that holds one. Source: §2 rule 7. */
+function dataOf(message: JsonObject): JsonObject | undefined {
+  const data = message['data'];
+  return asObject(typeof data === 'string' ? parseJson(data) : data);
+}
+
+function readSubscribe(message: JsonObject): ClientMessage {
+  const data = dataOf(message);
+  const channel = data?.['channel'];
+  if (typeof channel !== 'string') return malformed(missingChannel('pusher:subscribe'));
+  const auth = optionalString(data?.['auth']);
+  const channelData = optionalString(data?.['channel_data']);
+  if (auth === 'not-a-string') {
+    return malformed('Invalid pusher:subscribe message: auth must be a string');
+  }
+  if (channelData === 'not-a-string') {
+    return malformed('Invalid pusher:subscribe message: channel_data must be a string of JSON');
+  }
+  return { type: 'subscribe', channel, auth: auth?.text, channelData: channelData?.text };
+}
+
+/** Empty, null and absent are one and the same. Source: §5.3. */
+function optionalString(value: unknown): { text: string } | 'not-a-string' | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? { text: value } : 'not-a-string';
+}
+
+function readClientEvent(event: string, message: JsonObject, frame: string): ClientMessage {
+  const channel = message['channel'];
+  const data = memberText(frame, 'data');
+  if (typeof channel !== 'string' || data === undefined) {
+    return malformed('Invalid client event (must contain channel and data)');
+  }
+  const value = message['data'];
+  return {
+    type: 'client-event',
+    event,
+    channel,
+    // Whoever sent an object is heard as the JSON text of it, to the byte. Source: §7.
+    dataLiteral: typeof value === 'string' ? data : JSON.stringify(data),
+    dataBytes: Buffer.byteLength(typeof value === 'string' ? value : data),
+  };
+}
+
+function missingChannel(event: string): string {
+  return `Invalid ${event} message: data.channel must be a string`;
+}
+
+function malformed(why: string): ClientMessage {
+  return { type: 'malformed', why };
+}
+
+/** A presence subscription's `channel_data`: who joins. */
+export type ParsedChannelData =
+  | { readonly ok: true; readonly member: Member }
+  | {
+      readonly ok: false;
+      readonly why: 'not-an-object' | 'no-user-id' | 'user-id-too-long' | 'user-info-not-an-object';
+    }
+  | { readonly ok: false; readonly why: 'user-info-too-large' };
+
+/** Characters. Source: Channels protocol, §16. */
+export const USER_ID_LENGTH_MAX = 128;
+/** Of the JSON text of `user_info`. Source: Channels protocol, §16. */
+export const USER_INFO_BYTES_MAX = 1024;
+
+/** Reads `channel_data`; both values are kept as they were signed. Source: §6. */
+export function readChannelData(text: string): ParsedChannelData {
+  const data = asObject(parseJson(text));
+  if (data === undefined) return { ok: false, why: 'not-an-object' };
+  const id = data['user_id'];
+  // The digits of a number are taken from the text: a large one would lose some as a number.
+  const userId =
+    typeof id === 'string' ? id : typeof id === 'number' ? (memberText(text, 'user_id') ?? '') : '';
+  if (userId === '') return { ok: false, why: 'no-user-id' };
+  if (userId.length > USER_ID_LENGTH_MAX) return { ok: false, why: 'user-id-too-long' };
+
+  const info = data['user_info'];
+  if (info === undefined || info === null) {
+    return { ok: true, member: { userId, userInfo: undefined } };
+  }
+  if (asObject(info) === undefined) return { ok: false, why: 'user-info-not-an-object' };
+  const userInfo = memberText(text, 'user_info') ?? '{}';
+  if (Buffer.byteLength(userInfo) > USER_INFO_BYTES_MAX) {
+    return { ok: false, why: 'user-info-too-large' };
+  }
+  return { ok: true, member: { userId, userInfo } };
+}
+
+/** The first message on every connection. `activityTimeoutSeconds` must not be 0: pusher-js throws then. */
+export function connectionEstablished(socketId: SocketId, activityTimeoutSeconds: number): string {
+  return `{"event":"pusher:connection_established","data":"{\\"socket_id\\":\\"${socketId}\\",\\"activity_timeout\\":${activityTimeoutSeconds}}"}`;
+}
+
+/** The one message whose `data` is an object; its code is `null` for most in-band errors. Source: §2, §4. */
+export function errorMessage(code: number | null, message: string): string {
+  return `{"event":"pusher:error","data":{"code":${code},"message":${JSON.stringify(message)}}}`;
+}
+
+/** The confirmation of a subscription, without which Swift's channel never becomes subscribed. */
+export function subscriptionSucceeded(channel: ChannelText): string {
+  return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":"{}"}`;
+}
+
+/** The confirmation of a presence subscription: everyone who is in, the new member included. Source: §6. */
+export function presenceSucceeded(channel: ChannelText, members: readonly Member[]): string {
+  const ids: string[] = [];
+  const hash: string[] = [];
+  for (const member of members) {
+    const id = JSON.stringify(member.userId);
+    ids.push(id);
+    hash.push(`${id}:${member.userInfo ?? 'null'}`);
+  }
+  const data = `{"presence":{"count":${members.length},"ids":[${ids.join(',')}],"hash":{${hash.join(',')}}}}`;
+  return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+/** Tells a channel's handlers why they hear nothing; pusher-js hands it to them. Source: §5.3. */
+export function subscriptionError(
+  channel: string,
+  type: 'AuthError' | 'LimitReached',
+  status: number,
+  error: string,
+): string {
+  const data = JSON.stringify({ type, error, status });
+  return `{"event":"pusher:subscription_error","channel":${JSON.stringify(channel)},"data":${JSON.stringify(data)}}`;
+}
+
+export function memberAdded(channel: ChannelText, member: Member): string {
+  const info = member.userInfo === undefined ? '' : `,"user_info":${member.userInfo}`;
+  const data = `{"user_id":${JSON.stringify(member.userId)}${info}}`;
+  return `{"event":"pusher_internal:member_added","channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+export function memberRemoved(channel: ChannelText, userId: string): string {
+  const data = `{"user_id":${JSON.stringify(userId)}}`;
+  return `{"event":"pusher_internal:member_removed","channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+/** An event as its subscribers hear it. Built once however many they are. */
+export function eventMessage(name: string, channel: ChannelText, data: string): string {
+  return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+/** A client's event as the others hear it. `userId` only on presence channels. Source: §7. */
+export function clientEventMessage(
+  name: string,
+  channel: ChannelText,
+  dataLiteral: string,
+  userId: string | undefined,
+): string {
+  const user = userId === undefined ? '' : `,"user_id":${JSON.stringify(userId)}`;
+  return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${dataLiteral}${user}}`;
+}
+
+export function cacheMiss(channel: ChannelText): string {
+  return `{"event":"pusher:cache_miss","channel":"${channel}","data":"{}"}`;
+}
+
+export const PING = '{"event":"pusher:ping","data":"{}"}';
+export const PONG = '{"event":"pusher:pong","data":"{}"}';

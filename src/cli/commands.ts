@@ -1,0 +1,90 @@
+import {
+  appsCommand,
+  createApp,
+  deleteApp,
+  disableApp,
+  enableApp,
+  listApps,
+  rotateApp,
+  showApp,
+} from './apps.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import type { ExitCode, Output } from './output.ts';
+import { serve } from './serve.ts';
+
+export interface Command {
+  /** The words that call it. */
+  readonly name: string;
+  /** What follows the words. */
+  readonly operands?: string;
+  readonly help: string;
+  readonly options: readonly Option[];
+  readonly run: (given: Arguments, output: Output) => Promise<ExitCode>;
+}
+
+/** Every command, in the order in which `--help` shows them. */
+export const commands: readonly Command[] = [
+  {
+    name: 'serve',
+    help: 'Run the server until it gets SIGTERM or SIGINT.',
+    options: [CONFIG_OPTION],
+    run: serve,
+  },
+  {
+    name: 'apps list',
+    help: 'List the apps in the store.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: appsCommand(listApps),
+  },
+  {
+    name: 'apps show',
+    operands: 'ID',
+    help: 'Show one app.',
+    options: [{ name: 'secret', help: 'Show its secrets too.' }, CONFIG_OPTION, JSON_OPTION],
+    run: appsCommand(showApp),
+  },
+  {
+    name: 'apps create',
+    help: 'Make an app with a random id, key and secret, and print them.',
+    options: [
+      { name: 'name', value: 'NAME', help: 'A name for people.' },
+      { name: 'client-events', help: 'Let its clients send events to each other.' },
+      { name: 'subscription-counts', help: 'Let its channels be asked how many subscribe.' },
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
+    run: appsCommand(createApp),
+  },
+  {
+    name: 'apps rotate',
+    operands: 'ID',
+    help: 'Give an app one more key and secret; both pairs are valid until the old one is removed.',
+    options: [
+      { name: 'remove', value: 'KEY', help: 'Remove this key instead.' },
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
+    run: appsCommand(rotateApp),
+  },
+  {
+    name: 'apps disable',
+    operands: 'ID',
+    help: 'Refuse an app: requests get 403, its connections are closed with 4003.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: appsCommand(disableApp),
+  },
+  {
+    name: 'apps enable',
+    operands: 'ID',
+    help: 'Serve a disabled app again.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: appsCommand(enableApp),
+  },
+  {
+    name: 'apps delete',
+    operands: 'ID',
+    help: 'Delete an app with its keys; its connections are closed with 4003.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: appsCommand(deleteApp),
+  },
+];

@@ -1,0 +1,20 @@
+/** Where a command writes to; a test reads it back. */
+export interface Output {
+  /** What was asked for. */
+  print(text: string): void;
+  /** What went wrong. */
+  complain(text: string): void;
+}
+
+export const terminal: Output = {
+  print: (text) => process.stdout.write(`${text}\n`),
+  complain: (text) => process.stderr.write(`${text}\n`),
+};
+
+/** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */
+export type ExitCode = 0 | 1 | 2;
+
+/** Arguments that a command cannot take; told to its user with how to get help. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

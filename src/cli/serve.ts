@@ -1,0 +1,37 @@
+import { StartFailed } from '../messages.ts';
+import { type FanfareServer, startServer } from '../server.ts';
+import type { Arguments } from './options.ts';
+import type { ExitCode, Output } from './output.ts';
+import { readConfig } from './read-config.ts';
+import { stopSignal } from './signals.ts';
+import { welcome } from './welcome.ts';
+
+/** `fanfare serve`: runs the server until it is told to stop. */
+export async function serve(given: Arguments, output: Output): Promise<ExitCode> {
+  const config = readConfig(given.value('config'), output);
+  if (config === undefined) return 2;
+  // Listened to before anything starts: a signal that comes early must not leave half a server behind.
+  const signals = stopSignal();
+  let server: FanfareServer;
+  try {
+    server = await startServer(config);
+  } catch (error) {
+    if (!(error instanceof StartFailed)) throw error;
+    output.complain(`fanfare: ${error.message}`);
+    return error.exitCode;
+  }
+  output.print(welcome(server));
+  if (config.push.instances !== undefined) {
+    server.log.warn('This version serves Channels only: push.instances are read and not used');
+  }
+
+  const reason = await Promise.race([
+    signals.first.then((signal) => ({ signal })),
+    server.died.then((why) => ({ why })),
+  ]);
+  if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
+  else server.log.info('Stopping', { signal: reason.signal, drainSeconds: config.drainSeconds });
+
+  await Promise.race([server.stop(), signals.second]);
+  return 'why' in reason ? 1 : 0;
+}

@@ -1,0 +1,77 @@
+import { isObject } from './plain-json.ts';
+import { type Problem, pathText } from './problems.ts';
+
+/**
+ * Finds settings that contradict each other. It takes the unchecked value, so that these problems are
+ * told along with all others, and passes over whatever is not what the schema wants.
+ */
+export function crossCheck(content: unknown): readonly Problem[] {
+  const apps = entries(content, ['channels', 'apps']);
+  const keys = apps.flatMap((app) => entries(app.value, ['keys'], app.path));
+  return [
+    ...repeated('id', apps, (id) => (typeof id === 'number' ? String(id) : id)),
+    ...repeated('key', keys, (key) => key),
+    ...repeated('id', entries(content, ['push', 'instances']), (id) =>
+      typeof id === 'string' ? id.toLowerCase() : id,
+    ),
+    ...halfSetTls(content),
+  ];
+}
+
+/** A value of the configuration and where it stands. */
+interface Found {
+  readonly value: unknown;
+  readonly path: readonly PropertyKey[];
+}
+
+/** Reports every entry that has the same text in a field as an entry before it. */
+function repeated(
+  field: string,
+  found: readonly Found[],
+  normalise: (value: unknown) => unknown,
+): readonly Problem[] {
+  const first = new Map<string, Found>();
+  return found.flatMap((entry) => {
+    const value = normalise(valueAt(entry.value, [field]));
+    if (typeof value !== 'string' || value === '') return [];
+    const before = first.get(value);
+    if (before === undefined) {
+      first.set(value, entry);
+      return [];
+    }
+    const message = `is already the ${field} of ${pathText(before.path)}`;
+    return [{ path: pathText([...entry.path, field]), message }];
+  });
+}
+
+function halfSetTls(content: unknown): readonly Problem[] {
+  const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
+  const pairs = [
+    ['certFile', 'keyFile'],
+    ['keyFile', 'certFile'],
+  ] as const;
+  return pairs
+    .filter(([given, missing]) => isSet(given) && !isSet(missing))
+    .map(([given, missing]) => ({
+      path: `tls.${missing}`,
+      message: `required where tls.${given} is set`,
+    }));
+}
+
+/** Lists the entries of a list, each with its whole path. What is no list has none. */
+function entries(
+  content: unknown,
+  path: readonly string[],
+  base: readonly PropertyKey[] = [],
+): readonly Found[] {
+  const list = valueAt(content, path);
+  if (!Array.isArray(list)) return [];
+  return list.map((value: unknown, index) => ({ value, path: [...base, ...path, index] }));
+}
+
+function valueAt(content: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, name) => (isObject(value) ? value[name] : undefined),
+    content,
+  );
+}

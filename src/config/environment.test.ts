@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'bun:test';
+import { configIn, load, loadJson, problemsIn } from './loading.fixture.ts';
+
+describe('an environment variable', () => {
+  it('overrides the file, which overrides the default', () => {
+    const loaded = loadJson(
+      { channels: { port: 1, maxConnections: 5 } },
+      {
+        FANFARE_CHANNELS_PORT: '2',
+        FANFARE_CHANNELS_ACTIVITY_TIMEOUT_SECONDS: '60',
+        FANFARE_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES: 'true',
+        FANFARE_STORE_URL: 'postgres://db/fanfare',
+        FANFARE_LOG_FORMAT: 'json',
+        FANFARE_DRAIN_SECONDS: '0',
+        PATH: '/bin',
+        FANFARE_ADMIN_HOST: undefined,
+      },
+    );
+
+    expect(configIn(loaded)).toMatchObject({
+      channels: { port: 2, maxConnections: 5, activityTimeoutSeconds: 60 },
+      webhooks: { allowPrivateAddresses: true },
+      store: { url: 'postgres://db/fanfare' },
+      log: { format: 'json' },
+      admin: { host: '127.0.0.1' },
+      drainSeconds: 0,
+    });
+  });
+
+  it('chooses the engine', () => {
+    const redis = { FANFARE_ENGINE_TYPE: 'redis', FANFARE_ENGINE_URL: 'redis://localhost' };
+
+    expect(configIn(load({}, redis)).engine).toEqual({ type: 'redis', url: 'redis://localhost' });
+    expect(problemsIn(load({}, { FANFARE_ENGINE_URL: 'redis://localhost' }))).toEqual([
+      'FANFARE_ENGINE_URL (engine.url): unknown setting where engine.type is "memory"',
+    ]);
+  });
+
+  it('means null where it is empty and the setting takes null', () => {
+    const loaded = loadJson({ admin: { password: 'p' } }, { FANFARE_ADMIN_PASSWORD: '' });
+
+    expect(configIn(loaded).admin.password).toBeNull();
+    expect(configIn(load({}, { FANFARE_CHANNELS_PATH_PREFIX: '' })).channels.pathPrefix).toBe('');
+  });
+
+  it.each([
+    ['FANFARE_CHANNELS_PORT', '70000', 'must be between 0 and 65535, got 70000'],
+    ['FANFARE_CHANNELS_PORT', '1.5', 'must be a whole number, got 1.5'],
+    ['FANFARE_CHANNELS_PORT', '0x10', 'must be a whole number, got "0x10"'],
+    ['FANFARE_CHANNELS_PORT', '', 'must be a whole number, got ""'],
+    ['FANFARE_CHANNELS_HOST', '', 'must not be empty'],
+    ['FANFARE_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES', 'yes', 'must be true or false, got "yes"'],
+    ['FANFARE_STORE_URL', 'x', 'must be sqlite:PATH or begin with postgres:// or postgresql://'],
+    ['FANFARE_ENGINE_TYPE', 'x', 'must be one of "memory", "redis", got "x"'],
+  ])('is refused with the setting it stands for: %s=%s', (name, text, message) => {
+    const [problem, ...others] = problemsIn(load({}, { [name]: text }));
+
+    expect(problem).toMatch(/^FANFARE_\w+ \(\w+\.\w+\): /);
+    expect(problem).toEndWith(`): ${message}`);
+    expect(others).toEqual([]);
+  });
+
+  it('must be the name of a setting outside of every list', () => {
+    const environment = {
+      FANFARE_NOTHING_LIKE_IT: 'x',
+      FANFARE_CHANELS_PORT: '1',
+      FANFARE_CHANNELS_APPS: '[]',
+      FANFARE_CHANNELS_APPS_ID: '1',
+      'FANFARE_TWO\nLINES': '1',
+    };
+
+    expect(problemsIn(load({}, environment))).toEqual([
+      'FANFARE_NOTHING_LIKE_IT: unknown setting',
+      'FANFARE_CHANELS_PORT: unknown setting, did you mean "FANFARE_CHANNELS_PORT"?',
+      'FANFARE_CHANNELS_APPS: can only be set in the file',
+      'FANFARE_CHANNELS_APPS_ID: unknown setting',
+      '"FANFARE_TWO\\nLINES": unknown setting',
+    ]);
+  });
+
+  it('that Kubernetes set for a service of our name is explained', () => {
+    const environment = {
+      FANFARE_SERVICE_HOST: '10.0.0.1',
+      FANFARE_PUSH_PORT: 'tcp://10.0.0.1:6002',
+    };
+
+    for (const problem of problemsIn(load({}, environment))) {
+      expect(problem).toContain('enableServiceLinks: false');
+    }
+    expect(load({}, environment).ok).toBe(false);
+  });
+
+  it('is told to be wrong along with a file that cannot be read, and nothing else is', () => {
+    const environment = { FANFARE_DRAIN_SECONDS: 'x', FANFARE_TLS_CERT_FILE: 'c.pem' };
+
+    expect(problemsIn(load({}, environment, 'gone.yaml'))).toEqual([
+      'gone.yaml: there is no such file',
+      'FANFARE_DRAIN_SECONDS (drainSeconds): must be a whole number, got "x"',
+    ]);
+  });
+});

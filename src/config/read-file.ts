@@ -1,0 +1,110 @@
+import { readFileSync, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { findJsonFault } from './json-position.ts';
+
+/** What stands in a file, or in words why that cannot be told. */
+export type ReadFile =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** More than thousands of apps need; a larger file was named by mistake. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+
+type Format = 'JSON' | 'YAML' | 'TOML';
+
+const formats: ReadonlyMap<string, Format> = new Map([
+  ['.json', 'JSON'],
+  ['.yaml', 'YAML'],
+  ['.yml', 'YAML'],
+  ['.toml', 'TOML'],
+]);
+
+/** Reads a configuration file. What it holds is not checked, and may be any value of its format. */
+export function readConfigFile(path: string): ReadFile {
+  const format = formats.get(extname(path).toLowerCase());
+  if (format === undefined) return fault('must end in .json, .yaml, .yml or .toml');
+
+  let text: string;
+  try {
+    const file = statSync(path);
+    if (file.isDirectory()) return fault('is a directory, not a file');
+    if (file.size > FILE_BYTES_MAX) return fault('is larger than 16 MiB');
+    // This also takes off a byte order mark, which no parser likes.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    return fault(reasonOf(error));
+  }
+
+  try {
+    return { ok: true, value: parse(format, text) };
+  } catch (error) {
+    // A parser that runs out of stack throws a RangeError, whose message says nothing of the file.
+    if (error instanceof RangeError) return fault(`is not valid ${format}: nested too deeply`);
+    const found = format === 'JSON' ? jsonFault(text) : parserFault(path, error);
+    return fault(`is not valid ${format}${found}`);
+  }
+}
+
+function parse(format: Format, text: string): unknown {
+  switch (format) {
+    case 'JSON':
+      return JSON.parse(text);
+    case 'YAML':
+      // An empty document, or one of comments only, sets nothing.
+      return Bun.YAML.parse(text) ?? {};
+    case 'TOML':
+      // Dates become text on the way: no setting is a date, and an object without names would pass for a group.
+      return JSON.parse(JSON.stringify(Bun.TOML.parse(text)));
+    default:
+      return format satisfies never;
+  }
+}
+
+function fault(message: string): ReadFile {
+  return { ok: false, message };
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'there is no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read (permission denied)';
+    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
+      return 'is not UTF-8 text';
+    default:
+      return `cannot be read (${String(code ?? error)})`;
+  }
+}
+
+function jsonFault(text: string): string {
+  const found = findJsonFault(text);
+  if (found === undefined) return '';
+  const before = text.slice(0, found.offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return `: line ${before.length}, column ${column}: expected ${found.expected}`;
+}
+
+/**
+ * Says where and why Bun's parser gave up. The error of `Bun.YAML` and `Bun.TOML` has no position; the
+ * one of the module loader, which runs the same parsers, does. It reads data and executes nothing.
+ */
+function parserFault(path: string, error: unknown): string {
+  const where = positionOf(path);
+  const why = error instanceof Error ? error.message.replace(/^\w+ Parse error: /, '') : '';
+  // What stands in double quotes is copied from the file, and may be a secret without its quotes.
+  return `: ${where}${why.replace(/:? *".*"/s, '')}`;
+}
+
+function positionOf(path: string): string {
+  try {
+    import.meta.require(resolve(path));
+  } catch (error) {
+    const position = error instanceof BuildMessage ? error.position : null;
+    if (position) return `line ${position.line}, column ${position.column}: `;
+  }
+  return '';
+}

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'bun:test';
+import { app, configIn, instance, load, loadJson, problemsIn } from './loading.fixture.ts';
+
+describe('a configuration', () => {
+  it('has every default of the contract when there is no file', () => {
+    const loaded = load({});
+
+    expect(loaded).toEqual({
+      ok: true,
+      source: undefined,
+      config: {
+        channels: {
+          host: '0.0.0.0',
+          port: 6001,
+          pathPrefix: '',
+          maxConnections: 0,
+          activityTimeoutSeconds: 120,
+          pongTimeoutSeconds: 30,
+          authorizationTimeoutSeconds: 10,
+          clientFrameBytes: 65536,
+          sendBufferBytes: 1048576,
+          requestBytes: 1048576,
+          unfinishedHandshakesPerAddress: 1000,
+        },
+        push: { host: '0.0.0.0', port: 6002 },
+        admin: { host: '127.0.0.1', port: 6003, password: null },
+        webhooks: { allowPrivateAddresses: false, timeoutSeconds: 10, logDays: 7 },
+        tls: { certFile: null, keyFile: null },
+        engine: { type: 'memory' },
+        store: { url: 'sqlite:data/fanfare.db' },
+        log: { level: 'info', format: 'auto' },
+        drainSeconds: 10,
+      },
+    });
+  });
+
+  it('fills in an app from its id and keys', () => {
+    const { channels } = configIn(loadJson({ channels: { apps: [app] } }));
+
+    expect(channels.apps).toEqual([
+      {
+        id: 'a',
+        name: '',
+        enabled: true,
+        keys: [{ key: 'k', secret: 's' }],
+        clientEvents: false,
+        subscriptionCounts: false,
+        watchlists: false,
+        authorizedConnectionsOnly: false,
+        limits: {
+          connections: 0,
+          messagesPerDay: 0,
+          eventDataBytes: 10240,
+          channelsPerTrigger: 100,
+          eventsPerBatch: 10,
+          presenceMembers: 100,
+          clientEventsPerSecond: 10,
+          channelsPerConnection: 0,
+          triggersPerSecond: 0,
+        },
+        webhooks: [],
+      },
+    ]);
+  });
+
+  it('fills in an instance and its gateways', () => {
+    const apns = { teamId: 't', keyId: 'k', privateKeyFile: 'a.p8' };
+    const vapid = { publicKey: 'p', privateKey: 'q', subject: 'mailto:ops@example.org' };
+    const webhook = {
+      url: 'https://example.org',
+      events: ['v1.UserNotificationOpen'],
+      secret: 's',
+    };
+    const gateways = { apns, fcm: { serviceAccountFile: 'f.json' }, web: { vapid } };
+    const loaded = loadJson({
+      push: {
+        instances: [
+          instance,
+          { ...instance, ...gateways, id: crypto.randomUUID(), webhooks: [webhook] },
+        ],
+      },
+    });
+
+    const [plain, full] = configIn(loaded).push.instances ?? [];
+    expect(plain).toEqual({
+      ...instance,
+      name: '',
+      limits: { devices: 0, publishesPerSecond: 100 },
+      webhooks: [],
+    });
+    expect(full?.apns).toEqual({ ...apns, environment: 'production', origin: null, caFile: null });
+    expect(full?.fcm).toEqual({ serviceAccountFile: 'f.json', origin: null, caFile: null });
+    expect(full?.web).toMatchObject({ vapid, allowPrivateAddresses: false, caFile: null });
+    expect(full?.web?.allowedHosts).toContain('fcm.googleapis.com');
+    expect(full?.webhooks).toEqual([{ ...webhook, customData: {} }] as never);
+  });
+
+  it('takes an app id that was written as a number', () => {
+    const { channels } = configIn(loadJson({ channels: { apps: [{ ...app, id: 17 }] } }));
+
+    expect(channels.apps?.[0]?.id).toBe('17');
+  });
+
+  it('keeps an empty list of apps apart from none at all', () => {
+    expect(configIn(loadJson({ channels: { apps: [] } })).channels.apps).toEqual([]);
+    expect(configIn(loadJson({})).channels.apps).toBeUndefined();
+  });
+
+  it('means the memory engine where no type is named', () => {
+    expect(configIn(loadJson({ engine: {} })).engine).toEqual({ type: 'memory' });
+  });
+});
+
+describe('custom data of a webhook', () => {
+  const withCustomData = (customData: string) =>
+    `{"push":{"instances":[{"id":"${instance.id}","secretKeys":["s"],"webhooks":[{"url":"http://x",
+      "events":["v1.UserNotificationOpen"],"secret":"s","customData":${customData}}]}]}}`;
+  const problem =
+    'push.instances[0].webhooks[0].customData: must be an object of plain JSON of at most 32 levels and 10000 values';
+
+  it('is any JSON object, and arrives whole', () => {
+    const text = withCustomData('{"a":[1,null,{"b":"c"}],"__proto__":true}');
+    const { push } = configIn(load({ 'fanfare.json': text }));
+
+    expect(JSON.stringify(push.instances?.[0]?.webhooks[0]?.customData)).toBe(
+      '{"a":[1,null,{"b":"c"}],"__proto__":true}',
+    );
+  });
+
+  it.each([
+    ['a list', '[]'],
+    ['deep', '{"a":'.repeat(40) + 1 + '}'.repeat(40)],
+    ['wide', `{"a":[${Array(10_000).fill(0)}]}`],
+    ['infinite', '{"a":1e999}'],
+  ])('is refused where it is %s', (_, customData) => {
+    expect(problemsIn(load({ 'fanfare.json': withCustomData(customData) }))).toEqual([problem]);
+  });
+
+  it('is refused where a YAML alias makes it hold itself', () => {
+    const text = withCustomData('&loop {"a": *loop}');
+
+    expect(problemsIn(load({ 'fanfare.yaml': text }))).toEqual([problem]);
+  });
+});

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { channelsSettings } from './channels-settings.ts';
+import { pushSettings } from './push-settings.ts';
+import { onOff, orNull, port, SECONDS_MAX, text, textThat, wholeNumber } from './setting-kinds.ts';
+
+const admin = z
+  .strictObject({
+    host: text('').default('127.0.0.1').describe('The address to listen on.'),
+    port: port(6003, 'The port to listen on'),
+    password: orNull(
+      text(''),
+      'The password of the dashboard and the admin API; null = none is set here.',
+    ),
+  })
+  .prefault({})
+  .describe('The listener for the dashboard, the admin API, metrics and health checks.');
+
+const webhooks = z
+  .strictObject({
+    allowPrivateAddresses: onOff(
+      false,
+      'Whether webhooks may be sent to private and loopback addresses.',
+    ),
+    timeoutSeconds: wholeNumber(
+      { min: 1, max: SECONDS_MAX },
+      10,
+      'Seconds one Channels webhook request may take before it counts as failed (push webhooks: always 3).',
+    ),
+    logDays: wholeNumber(
+      { min: 0, max: 3650 },
+      7,
+      'Days that the log of webhook deliveries is kept; 0 = it is not kept.',
+    ),
+  })
+  .prefault({})
+  .describe('How webhooks of both products are sent.');
+
+const tls = z
+  .strictObject({
+    certFile: orNull(text(''), 'The PEM file of the certificate with its chain; null = no TLS.'),
+    keyFile: orNull(text(''), 'The PEM file of the private key; set together with `certFile`.'),
+  })
+  .prefault({})
+  .describe('TLS for both public listeners; the files are read again on SIGHUP.');
+
+const engineType = 'How nodes share what they know: `memory` for one node, `redis` for several.';
+
+// Strict with words of its own: the setting exists, only not for this type.
+const memory = z.strictObject(
+  { type: z.literal('memory').optional().default('memory').describe(engineType) },
+  {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? 'unknown setting where engine.type is "memory"'
+        : undefined,
+  },
+);
+
+const redis = z.strictObject({
+  type: z.literal('redis').describe(engineType),
+  url: textThat(
+    /^rediss?:\/\/./,
+    'begin with redis:// or rediss://',
+    'The Redis server, redis://… or rediss://… (TLS); required where the type is `redis`, unknown elsewhere.',
+  ),
+});
+
+const engine = z
+  .discriminatedUnion('type', [memory, redis])
+  .prefault({})
+  .describe('What connects the nodes of a cluster.');
+
+const store = z
+  .strictObject({
+    url: textThat(
+      /^(?:sqlite:.|postgres(?:ql)?:\/\/.)/,
+      'be sqlite:PATH or begin with postgres:// or postgresql://',
+      '',
+    )
+      .default('sqlite:data/fanfare.db')
+      .describe('The database: sqlite:PATH, or postgres://… (postgresql://… is the same).'),
+  })
+  .prefault({})
+  .describe('Where everything that survives a restart is kept.');
+
+const log = z
+  .strictObject({
+    level: z
+      .enum(['debug', 'info', 'warn', 'error'])
+      .default('info')
+      .describe('The least important lines that are written.'),
+    format: z
+      .enum(['auto', 'json', 'text'])
+      .default('auto')
+      .describe('How lines are written; auto = text on a terminal, JSON elsewhere.'),
+  })
+  .prefault({})
+  .describe('What the server writes about itself.');
+
+/** Every setting there is, with its default, its bounds and its description. */
+export const configSchema = z.strictObject({
+  channels: channelsSettings,
+  push: pushSettings,
+  admin,
+  webhooks,
+  tls,
+  engine,
+  store,
+  log,
+  drainSeconds: wholeNumber(
+    { min: 0, max: SECONDS_MAX },
+    10,
+    'Seconds over which connections are closed when the server stops; 0 = all at once.',
+  ),
+});
+
+type DeepReadonly<T> = T extends readonly (infer Entry)[]
+  ? readonly DeepReadonly<Entry>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
+    : T;
+
+/** A configuration that was checked: every default filled in, every bound kept. */
+export type Config = DeepReadonly<z.output<typeof configSchema>>;
+
+/** What `channels` holds. */
+export type ChannelsConfig = Config['channels'];
+/** One app of the Channels API. */
+export type AppConfig = NonNullable<ChannelsConfig['apps']>[number];
+/** What one app may use. */
+export type AppLimits = AppConfig['limits'];
+/** Where events of an app are sent. */
+export type AppWebhook = AppConfig['webhooks'][number];
+/** What `push` holds. */
+export type PushConfig = Config['push'];
+/** One instance of the push API. */
+export type InstanceConfig = NonNullable<PushConfig['instances']>[number];
+/** How an instance reaches iOS devices. */
+export type ApnsConfig = NonNullable<InstanceConfig['apns']>;
+/** How an instance reaches Android devices. */
+export type FcmConfig = NonNullable<InstanceConfig['fcm']>;
+/** How an instance reaches browsers. */
+export type WebPushConfig = NonNullable<InstanceConfig['web']>;
+/** Where events of an instance are sent. */
+export type InstanceWebhook = InstanceConfig['webhooks'][number];
+/** What `admin` holds. */
+export type AdminConfig = Config['admin'];
+/** What `webhooks` holds. */
+export type WebhooksConfig = Config['webhooks'];
+/** What `tls` holds. */
+export type TlsConfig = Config['tls'];
+/** What `engine` holds. */
+export type EngineConfig = Config['engine'];
+/** What `store` holds. */
+export type StoreConfig = Config['store'];
+/** What `log` holds. */
+export type LogConfig = Config['log'];

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { environmentName } from './environment.ts';
+import { configSchema } from './schema.ts';
+import { look, type Setting, schemaAt, settingsOf } from './schema-walk.ts';
+
+/** One setting as the documentation shows it. */
+export interface SettingRow {
+  /** For example `channels.apps[].id`, where `[]` stands for every entry of a list. */
+  readonly path: string;
+  /** What a value looks like, in words. */
+  readonly type: string;
+  /** The default as JSON, or `required`, or `none` where a setting may be left out. */
+  readonly default: string;
+  /** The environment variable that overrides it, if one can. */
+  readonly environment: string | undefined;
+  readonly description: string;
+}
+
+/** Lists every setting there is, in the order of the schema. */
+export function settingRows(): readonly SettingRow[] {
+  return settingsOf(configSchema).map((setting) => ({
+    path: setting.path,
+    type: `${typeText(setting.schema)}${setting.nullable ? ' or null' : ''}`,
+    default: defaultText(setting),
+    environment: environmentName(setting),
+    description: setting.description,
+  }));
+}
+
+const intro = `# Settings
+
+The server reads one file, given with \`--config\` (or \`FANFARE_CONFIG\`), else \`fanfare.json\`, \`fanfare.yaml\` (\`.yml\`) or
+\`fanfare.toml\` in the working directory; without a file every default holds. The environment goes before the file, and the file
+before the defaults: a setting has the value of its environment variable if that is set, else the one in the file, else its default. An
+empty variable means \`null\` where a setting takes \`null\`. Relative paths begin in the working directory. Settings that do not exist
+and values that do not fit are refused: every problem is printed with its place, and the server stops with exit code 2. In the tables,
+\`[]\` stands for every entry of a list; what is in a list can only be set in the file.
+`;
+
+/** Prints `docs/settings.md`. */
+export function printSettings(): string {
+  const sections = Map.groupBy(settingRows(), (row) => sectionOf(row.path));
+  const tables = [...sections].map(([section, rows]) =>
+    [`\n## ${headingOf(section)}`, ...descriptionOf(section), tableOf(rows)].join('\n\n'),
+  );
+  return `${[intro.trimEnd(), ...tables].join('\n')}\n`;
+}
+
+/** The part of the documentation a setting is in: its first list of groups, or else its listener or topic. */
+function sectionOf(path: string): string {
+  return /^.*?\[\](?=\.)/.exec(path)?.[0] ?? /^\w+(?=\.)/.exec(path)?.[0] ?? '';
+}
+
+function headingOf(section: string): string {
+  return section === '' ? 'The whole server' : `\`${section}\``;
+}
+
+function descriptionOf(section: string): readonly string[] {
+  if (section === '') return [];
+  const steps = section.split('.').flatMap((step) => step.split(/(?=\[\])/));
+  const schema = schemaAt(configSchema, steps);
+  return schema === undefined ? [] : [look(schema).description];
+}
+
+function tableOf(rows: readonly SettingRow[]): string {
+  return [
+    '| setting | type | default | environment | what it does |',
+    '|---|---|---|---|---|',
+    ...rows.map((row) => {
+      const variable = row.environment === undefined ? '' : `\`${row.environment}\``;
+      const cells = [`\`${row.path}\``, row.type, row.default, variable, row.description];
+      return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+    }),
+  ].join('\n');
+}
+
+function defaultText(setting: Setting): string {
+  return typeof setting.default === 'string'
+    ? setting.default
+    : `\`${JSON.stringify(setting.default.value)}\``;
+}
+
+function typeText(schema: z.ZodType): string {
+  if (schema instanceof z.ZodNumber)
+    return `whole number, ${schema.minValue} to ${schema.maxValue}`;
+  if (schema instanceof z.ZodBoolean) return 'true or false';
+  if (schema instanceof z.ZodEnum) return schema.options.map((name) => `\`${name}\``).join(' or ');
+  if (schema instanceof z.ZodString) return 'text';
+  if (!(schema instanceof z.ZodArray)) return 'object';
+  const entry = look(schema.element as z.ZodType).schema;
+  return `list of ${entry instanceof z.ZodObject ? 'objects' : typeText(entry)}`;
+}

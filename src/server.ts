@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import type { App } from './channels/app.ts';
+import type { Log } from './channels/ports.ts';
+import type { Config } from './config/schema.ts';
+import { listenFault } from './listen-fault.ts';
+import {
+  type ListenerAddress,
+  StartFailed,
+  type ToBackground,
+  type ToRealtime,
+} from './messages.ts';
+import { LineWriter } from './observability/line-writer.ts';
+import { createLog } from './observability/log.ts';
+import { type Realtime, startRealtime } from './realtime.ts';
+
+/** A server that runs. */
+export interface FanfareServer {
+  readonly channels: ListenerAddress;
+  readonly admin: ListenerAddress;
+  /** At the time of the start. */
+  readonly apps: readonly App[];
+  /** The id of the app that was made because there was none. */
+  readonly createdApp: string | undefined;
+  readonly log: Log;
+  /** Settles only if a part has died, with what an operator must know: the server must then be stopped. */
+  readonly died: Promise<string>;
+  /** Ends everything, last started first. Settles when all of it has ended. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds that the background loop may take to end, before its thread is ended. */
+const BACKGROUND_STOP_MS = 5000;
+
+/** Starts both loops. Throws `StartFailed` when one cannot start; what had started is stopped then. */
+export async function startServer(config: Config): Promise<FanfareServer> {
+  refuseUnserved(config);
+  const logFormat = formatOf(config);
+  const lines = new LineWriter(process.stderr.fd);
+  const log = createLog({
+    level: config.log.level,
+    format: logFormat,
+    write: (line) => lines.write(line),
+    now: Date.now,
+  });
+  const connectionGauge = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const tls = readTls(config);
+
+  await using parts = new AsyncDisposableStack();
+  parts.defer(() => lines.flushed());
+  const worker = new BackgroundWorker();
+  parts.defer(() => worker.stop());
+  const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge });
+
+  const realtime = openRealtime(config, ready.apps, tls, new Int32Array(connectionGauge), log);
+  parts.defer(() => realtime.stop());
+  worker.answerWith(realtime);
+  worker.tell({ type: 'realtime', state: 'listening', listener: realtime.listener });
+  // Runs first when stopping: a server that is about to go must not be sent more work.
+  parts.defer(() => worker.tell({ type: 'realtime', state: 'stopping' }));
+
+  const running = parts.move();
+  return {
+    channels: realtime.listener,
+    admin: ready.admin,
+    apps: ready.apps,
+    createdApp: ready.createdApp,
+    log,
+    died: worker.died,
+    stop: () => running.disposeAsync(),
+  };
+}
+
+/** A part that is configured, and that this version does not have, must not be missing silently. */
+function refuseUnserved(config: Config): void {
+  if (config.engine.type !== 'memory') {
+    const message = `engine.type: this version runs alone, so only "memory" is served, not "${config.engine.type}"`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
+}
+
+function formatOf({ log }: Config): 'json' | 'text' {
+  if (log.format !== 'auto') return log.format;
+  return process.stderr.isTTY ? 'text' : 'json';
+}
+
+function readTls({ tls }: Config): { cert: string; key: string } | undefined {
+  if (tls.certFile === null || tls.keyFile === null) return undefined;
+  return { cert: readPem('tls.certFile', tls.certFile), key: readPem('tls.keyFile', tls.keyFile) };
+}
+
+function readPem(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartFailed({ exitCode: 2, message: `${setting}: ${file} cannot be read: ${why}` });
+  }
+}
+
+function openRealtime(
+  config: Config,
+  apps: readonly App[],
+  tls: { readonly cert: string; readonly key: string } | undefined,
+  connectionGauge: Int32Array,
+  log: Log,
+): Realtime {
+  try {
+    return startRealtime({ config, apps, tls, connectionGauge, clock: { now: Date.now }, log });
+  } catch (error) {
+    throw listenFault(error, 'channels', config.channels);
+  }
+}
+
+/** The background loop, from outside: starts it, passes messages, ends it. */
+class BackgroundWorker {
+  readonly died: Promise<string>;
+  private readonly worker = new Worker(new URL('./background.ts', import.meta.url));
+  private readonly started = Promise.withResolvers<Extract<ToRealtime, { type: 'ready' }>>();
+  private readonly stopped = Promise.withResolvers<void>();
+  private realtime: Realtime | undefined;
+
+  constructor() {
+    const died = Promise.withResolvers<string>();
+    this.died = died.promise;
+    const fail = (why: string) => {
+      this.started.reject(new StartFailed({ exitCode: 1, message: why }));
+      this.stopped.resolve();
+      died.resolve(why);
+    };
+    this.worker.onmessage = ({ data }: MessageEvent<ToRealtime>) => this.hear(data);
+    this.worker.onerror = (event) => fail(`The background thread failed: ${event.message}`);
+    this.worker.addEventListener('close', () => fail('The background thread has ended'));
+  }
+
+  start(message: Extract<ToBackground, { type: 'start' }>) {
+    this.tell(message);
+    return this.started.promise;
+  }
+
+  tell(message: ToBackground): void {
+    this.worker.postMessage(message);
+  }
+
+  /** Whom the background loop's questions are for, from now on. */
+  answerWith(realtime: Realtime): void {
+    this.realtime = realtime;
+  }
+
+  async stop(): Promise<void> {
+    this.tell({ type: 'stop' });
+    await Promise.race([this.stopped.promise, Bun.sleep(BACKGROUND_STOP_MS)]);
+    this.worker.terminate();
+  }
+
+  private hear(message: ToRealtime): void {
+    switch (message.type) {
+      case 'ready':
+        this.started.resolve(message);
+        return;
+      case 'failed':
+        this.started.reject(new StartFailed(message.fault));
+        return;
+      case 'apps':
+        this.realtime?.replaceApps(message.apps);
+        return;
+      case 'ask-finished-ports': {
+        const ports = this.realtime?.finishedPorts(message.address) ?? [];
+        this.tell({ type: 'finished-ports', question: message.question, ports });
+        return;
+      }
+      case 'stopped':
+        this.stopped.resolve();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { App } from '../../channels/app.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
+import type { ChannelCounts } from '../../channels/ports.ts';
+import { invalid, type Refusal } from './problems.ts';
+
+/** What can be asked about a channel with `info`. */
+export type Attribute = 'user_count' | 'subscription_count' | 'cache';
+
+/** Reads `info`; nothing asked for where it is absent or empty. `field` is what an error calls it. */
+export function readAttributes<A extends Attribute>(
+  text: string | undefined,
+  available: readonly A[],
+  field = 'info',
+): readonly A[] | Refusal {
+  if (text === undefined || text.trim() === '') return [];
+  const attributes = new Set<A>();
+  for (const word of text.split(',')) {
+    const attribute = available.find((name) => name === word.trim());
+    if (attribute === undefined) {
+      return invalid(
+        `${field}: ${JSON.stringify(word.trim())} is not available here; info should be a comma separated list of attributes out of: ${available.join(', ')}`,
+      );
+    }
+    attributes.add(attribute);
+  }
+  return [...attributes];
+}
+
+/** Counting subscriptions is a setting of the app. Source: the HTTP API's "Channel attributes". */
+export function refuseSwitchedOff(
+  app: App,
+  attributes: readonly Attribute[],
+  field = 'info',
+): Refusal | undefined {
+  return attributes.includes('subscription_count') && !app.subscriptionCounts
+    ? invalid(
+        `${field}: subscription_count is not available, because the setting subscriptionCounts ("Enable subscription count") of this app is off`,
+      )
+    : undefined;
+}
+
+/** The counts that were asked for, without those that do not apply to this kind of channel. */
+export function applicableCounts(
+  channel: ChannelName,
+  attributes: readonly Attribute[],
+  counts: ChannelCounts,
+): { user_count?: number; subscription_count?: number } {
+  const presence = channel.kind === 'presence';
+  return {
+    ...(presence && attributes.includes('user_count') ? { user_count: counts.users } : {}),
+    ...(!presence && attributes.includes('subscription_count')
+      ? { subscription_count: counts.subscriptions }
+      : {}),
+  };
+}

@@ -1,0 +1,114 @@
+import { type App, secretOf } from '../../channels/app.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
+import { md5, sameSignature, sign } from '../../channels/signature.ts';
+import { type RequestTarget, withoutPrefix } from '../request-target.ts';
+import { Refusal } from './problems.ts';
+import { type Parameter, parameterOf, readQuery, signedForms } from './query.ts';
+
+/** Seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
+export const TIMESTAMP_TOLERANCE_SECONDS = 600;
+
+export interface SignedRequest {
+  readonly method: string;
+  readonly target: RequestTarget;
+  /** Where the server is mounted; some libraries sign the path with it and some without. */
+  readonly pathPrefix: string;
+  readonly body: Uint8Array;
+}
+
+/** Who sent a request, and the parameters in the reading that their signature confirmed. */
+export interface Authenticated {
+  readonly app: App;
+  readonly parameters: readonly Parameter[];
+}
+
+const unauthenticated = (text: string) => new Refusal('unauthenticated', text);
+
+/** Checks who sent a request; the texts are those that people search for. Source: §14.1. */
+export function authenticate(
+  apps: AppDirectory,
+  appId: string,
+  request: SignedRequest,
+  nowMs: number,
+): Authenticated | Refusal {
+  const parameters = readQuery(request.target.query);
+  const key = parameterOf(parameters, 'auth_key');
+  if (key === undefined) return unauthenticated('Missing parameter: auth_key');
+  const app = apps.byKey(key);
+  const secret = app === undefined ? undefined : secretOf(app, key);
+  if (app === undefined || app.id !== appId || secret === undefined) {
+    return unauthenticated('Unknown auth_key');
+  }
+  return (
+    refuseVersion(parameterOf(parameters, 'auth_version')) ??
+    refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs) ??
+    refuseBody(parameterOf(parameters, 'body_md5'), request.body) ??
+    checkSignature(app, secret, request, parameters)
+  );
+}
+
+function refuseVersion(version: string | undefined): Refusal | undefined {
+  if (version === undefined) return unauthenticated('Version required');
+  return version === '1.0' ? undefined : unauthenticated('Version not supported');
+}
+
+function refuseTimestamp(timestamp: string | undefined, nowMs: number): Refusal | undefined {
+  if (timestamp === undefined) return unauthenticated('Timestamp required');
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    return unauthenticated('Timestamp required: auth_timestamp must be an integer, in seconds');
+  }
+  const given = Number(timestamp);
+  if (Math.abs(nowMs / 1000 - given) < TIMESTAMP_TOLERANCE_SECONDS) return undefined;
+  return unauthenticated(
+    `Timestamp expired: Given timestamp (${isoSeconds(given * 1000)}) not within ${TIMESTAMP_TOLERANCE_SECONDS}s of server time (${isoSeconds(nowMs)})`,
+  );
+}
+
+function isoSeconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function refuseBody(given: string | undefined, body: Uint8Array): Refusal | undefined {
+  if (given === undefined) {
+    return body.length === 0
+      ? undefined
+      : unauthenticated('Missing parameter: body_md5 is required when the body is not empty');
+  }
+  return sameSignature(md5(body), given.toLowerCase())
+    ? undefined
+    : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
+}
+
+function checkSignature(
+  app: App,
+  secret: string,
+  request: SignedRequest,
+  parameters: readonly Parameter[],
+): Authenticated | Refusal {
+  const sent = parameterOf(parameters, 'auth_signature');
+  if (sent === undefined) return unauthenticated('Missing parameter: auth_signature');
+
+  const readings = request.target.query.includes('+')
+    ? [parameters, readQuery(request.target.query, 'plus')]
+    : [parameters];
+  let likeliest: string | undefined;
+  for (const reading of readings) {
+    for (const form of signedForms(reading)) {
+      for (const path of signedPaths(request)) {
+        const text = `${request.method}\n${path}\n${form}`;
+        likeliest ??= text;
+        if (sameSignature(sign(secret, text), sent)) return { app, parameters: reading };
+      }
+    }
+  }
+  return unauthenticated(
+    `Invalid signature: you should have sent HmacSHA256Hex(${JSON.stringify(likeliest)}, your_secret_key), but you sent ${JSON.stringify(sent)}`,
+  );
+}
+
+/** As it was sent; without the prefix, as PHP signs it; with the prefix, where a proxy took it off. */
+function signedPaths({ target, pathPrefix }: SignedRequest): readonly string[] {
+  if (pathPrefix === '') return [target.path];
+  const bare = withoutPrefix(target.path, pathPrefix);
+  return bare === target.path ? [bare, pathPrefix + bare] : [target.path, bare];
+}

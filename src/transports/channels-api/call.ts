@@ -1,0 +1,23 @@
+import type { App } from '../../channels/app.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Hub } from '../../channels/ports.ts';
+import type { Refusal } from './problems.ts';
+import type { Parameter } from './query.ts';
+
+/** One authenticated request, as the endpoints see it. */
+export interface Call {
+  readonly hub: Hub;
+  readonly app: App;
+  readonly parameters: readonly Parameter[];
+  readonly body: Uint8Array;
+  /** The channel that the path names, decoded but not checked. */
+  readonly channelText: string;
+}
+
+/** What an endpoint answers with: a JSON text, a bare status, or why it refused. */
+export type Answer = { readonly json: string } | { readonly status: 202 } | Refusal;
+
+export type Endpoint = (call: Call) => MaybePromise<Answer>;
+
+/** Most answers. Libraries compare it to the byte. Source: Channels protocol, §14.3. */
+export const EMPTY: Answer = { json: '{}' };

@@ -1,0 +1,101 @@
+/** Why a request to the HTTP API is not done. */
+export type ApiProblem =
+  | 'invalid'
+  | 'bad-handshake'
+  | 'unauthenticated'
+  | 'app-disabled'
+  | 'not-found'
+  | 'wrong-method'
+  | 'data-too-large'
+  | 'request-too-large'
+  | 'upgrade-required'
+  | 'internal';
+
+export interface StatusRow {
+  readonly status: number;
+  readonly when: string;
+  readonly advice: string;
+}
+
+/** The HTTP status of each problem. Source: the HTTP API's "Errors"; Channels protocol, §14.1 and §14.2. */
+export const statuses: Record<ApiProblem, StatusRow> = {
+  invalid: {
+    status: 400,
+    when: 'A parameter is missing or breaks a rule, the body is not UTF-8 or not a JSON object, or an attribute is asked for where it is not available. Nothing was sent.',
+    advice: 'The text names the field and the rule.',
+  },
+  'bad-handshake': {
+    status: 400,
+    when: 'A request asks for a WebSocket, but is no valid handshake.',
+    advice:
+      'Check that no proxy takes headers away: `Upgrade`, `Connection` and `Sec-WebSocket-*` must arrive.',
+  },
+  unauthenticated: {
+    status: 401,
+    when: 'The key is unknown or of another app, the clock is 600 seconds or more off, the body is not the one that was signed, or the signature is wrong.',
+    advice:
+      "Compare the string in the text with the one your library signed; check the server's clock.",
+  },
+  'app-disabled': {
+    status: 403,
+    when: 'The app is disabled.',
+    advice: 'Enable the app again.',
+  },
+  'not-found': {
+    status: 404,
+    when: 'There is no such path.',
+    advice: 'Check the path, and `channels.pathPrefix` of the server.',
+  },
+  'wrong-method': {
+    status: 405,
+    when: 'The path exists, but not with this method.',
+    advice: 'The `Allow` header names the method.',
+  },
+  'data-too-large': {
+    status: 413,
+    when: "An event's data is larger than `limits.eventDataBytes`. Nothing of the call was sent.",
+    advice: 'Send less, or raise the limit of the app.',
+  },
+  'request-too-large': {
+    status: 413,
+    when: 'The body of the request is larger than `channels.requestBytes`. The connection is closed.',
+    advice: 'Send fewer events per call, or raise the setting.',
+  },
+  'upgrade-required': {
+    status: 426,
+    when: "A client's address was opened with plain HTTP.",
+    advice: 'Open it as a WebSocket; behind a proxy, check that it passes the upgrade on.',
+  },
+  internal: {
+    status: 500,
+    when: 'The server failed; the log has the reason.',
+    advice: 'Report it.',
+  },
+};
+
+/** A request that is refused: the text is what the library shows its user. Plain, as the hosted service's. */
+export class Refusal {
+  readonly problem: ApiProblem;
+  readonly text: string;
+
+  constructor(problem: ApiProblem, text: string) {
+    this.problem = problem;
+    this.text = text;
+  }
+}
+
+export function invalid(text: string): Refusal {
+  return new Refusal('invalid', text);
+}
+
+/** The answer to a request that is refused. */
+export function refuseRequest(
+  problem: ApiProblem,
+  text: string,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  return new Response(text, {
+    status: statuses[problem].status,
+    headers: { 'content-type': 'text/plain; charset=utf-8', ...headers },
+  });
+}

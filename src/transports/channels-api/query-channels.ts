@@ -1,0 +1,129 @@
+import {
+  type ChannelName,
+  describeBadChannelName,
+  parseChannelName,
+} from '../../channels/channel-name.ts';
+import { topicOf } from '../../channels/event.ts';
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import type { CachedEvent } from '../../channels/ports.ts';
+import {
+  type Attribute,
+  applicableCounts,
+  readAttributes,
+  refuseSwitchedOff,
+} from './attributes.ts';
+import type { Answer, Call } from './call.ts';
+import { invalid, Refusal } from './problems.ts';
+import { parameterOf } from './query.ts';
+
+/** `GET /channels`: the occupied channels. */
+export function listChannels({ hub, app, parameters }: Call): MaybePromise<Answer> {
+  const prefix = parameterOf(parameters, 'filter_by_prefix') ?? '';
+  const attributes = readAttributes(parameterOf(parameters, 'info'), ['user_count']);
+  if (attributes instanceof Refusal) return attributes;
+  if (attributes.length > 0 && !prefix.startsWith('presence-')) {
+    return invalid(
+      'info: user_count is available for presence channels only; add filter_by_prefix=presence- to the request',
+    );
+  }
+  return after(hub.roster.channels(app, prefix), (channels) => {
+    const entries: [string, object][] = [];
+    for (const [name, counts] of channels) {
+      // A user's own channel is not one that an app asks after.
+      if (name.startsWith('#')) continue;
+      entries.push([name, attributes.length > 0 ? { user_count: counts.users } : {}]);
+    }
+    return { json: JSON.stringify({ channels: Object.fromEntries(entries) }) };
+  });
+}
+
+/** `GET /channels/NAME`: whether a channel is occupied, and what else was asked. */
+export function describeChannel({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
+  const channel = readChannel(channelText);
+  if (channel instanceof Refusal) return channel;
+  const attributes = readAttributes(parameterOf(parameters, 'info'), [
+    'user_count',
+    'subscription_count',
+    'cache',
+  ]);
+  if (attributes instanceof Refusal) return attributes;
+  const refused = refuseSwitchedOff(app, attributes) ?? refuseNotApplicable(channel, attributes);
+  if (refused !== undefined) return refused;
+
+  const cached = attributes.includes('cache') ? hub.cache.get(topicOf(app, channel)) : undefined;
+  return after(hub.roster.counts(app, channel), (counts) =>
+    after(cached, (event) => ({
+      json: JSON.stringify({
+        occupied: counts.subscriptions > 0,
+        ...applicableCounts(channel, attributes, counts),
+        ...(attributes.includes('cache') ? { cache: describeCached(event, hub.clock.now()) } : {}),
+      }),
+    })),
+  );
+}
+
+/** `GET /channels/NAME/users`: who is in a presence channel. */
+export function listMembers({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
+  const channel = readChannel(channelText);
+  if (channel instanceof Refusal) return channel;
+  const extraneous = parameters.filter(
+    ({ name }) => !name.startsWith('auth_') && name !== 'body_md5',
+  );
+  if (extraneous.length > 0) {
+    const names = extraneous.map(({ name }) => name).join(', ');
+    return invalid(`The following query string parameters are extraneous: ${names}`);
+  }
+  if (channel.kind !== 'presence') {
+    return invalid(`${channel.text} is not a presence channel: only these have users`);
+  }
+  return after(hub.roster.members(app, channel), (members) => ({
+    json: JSON.stringify({ users: members.map(({ userId }) => ({ id: userId })) }),
+  }));
+}
+
+/** `GET /channels/NAME/stats`, deprecated. */
+export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answer> {
+  const channel = readChannel(channelText);
+  if (channel instanceof Refusal) return channel;
+  return after(hub.roster.counts(app, channel), ({ subscriptions, users }) => ({
+    json: JSON.stringify({
+      occupied: subscriptions > 0,
+      user_count: users,
+      connection_count: subscriptions,
+    }),
+  }));
+}
+
+function readChannel(text: string): ChannelName | Refusal {
+  const parsed = parseChannelName(text);
+  return parsed.ok
+    ? parsed.channel
+    : invalid(describeBadChannelName(text.slice(0, 300), parsed.why));
+}
+
+/** Source: the table of precedences at the head of the Channels protocol. */
+function refuseNotApplicable(
+  channel: ChannelName,
+  attributes: readonly Attribute[],
+): Refusal | undefined {
+  if (attributes.includes('user_count') && channel.kind !== 'presence') {
+    return invalid(
+      `info: user_count is available for presence channels only, and ${channel.text} is none`,
+    );
+  }
+  if (attributes.includes('subscription_count') && channel.kind === 'presence') {
+    return invalid('info: subscription_count is not available for presence channels');
+  }
+  if (attributes.includes('cache') && !channel.cached) {
+    return invalid(`info: cache is available for cache channels only, and ${channel.text} is none`);
+  }
+  return undefined;
+}
+
+function describeCached(
+  event: CachedEvent | undefined,
+  nowMs: number,
+): { data: string; ttl: number } | null {
+  if (event === undefined) return null;
+  return { data: event.data, ttl: Math.ceil((event.expiresAt - nowMs) / 1000) };
+}

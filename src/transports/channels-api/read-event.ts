@@ -1,0 +1,245 @@
+import type { App } from '../../channels/app.ts';
+import {
+  type ChannelName,
+  describeBadChannelName,
+  parseChannelName,
+} from '../../channels/channel-name.ts';
+import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../channels/event.ts';
+import { elementTexts, memberText } from '../../channels/json-slices.ts';
+import { parseSocketId, type SocketId } from '../../channels/socket-id.ts';
+import { type Attribute, readAttributes, refuseSwitchedOff } from './attributes.ts';
+import { invalid, Refusal } from './problems.ts';
+import { elementsOf, type Parameter, parameterOf } from './query.ts';
+import { textOf } from './read-body.ts';
+
+/** One event that a backend triggers, checked, with the channels it goes to. */
+export interface Trigger {
+  readonly name: string;
+  readonly data: string;
+  readonly channels: readonly ChannelName[];
+  readonly except: SocketId | undefined;
+  readonly attributes: readonly TriggerAttribute[];
+  /** Whether `info` was sent, which decides the shape of the answer. */
+  readonly asked: boolean;
+}
+
+export type TriggerAttribute = Exclude<Attribute, 'cache'>;
+const TRIGGER_ATTRIBUTES: readonly TriggerAttribute[] = ['user_count', 'subscription_count'];
+
+/** Where an event's fields come from: a JSON object, or a query. */
+interface Fields {
+  value(name: string): unknown;
+  /** The JSON text of a value that is not a string. */
+  text(name: string): string | undefined;
+}
+
+function fieldsOfJson(object: Readonly<Record<string, unknown>>, json: string): Fields {
+  return {
+    value: (name) => (Object.hasOwn(object, name) ? object[name] : undefined),
+    text: (name) => memberText(json, name),
+  };
+}
+
+function fieldsOfQuery(parameters: readonly Parameter[]): Fields {
+  return {
+    value: (name) => elementsOf(parameters, name) ?? parameterOf(parameters, name),
+    text: () => undefined,
+  };
+}
+
+/** What the body and the query say together; the body wins. Source: the seed, "Parameter placement". */
+function both(first: Fields, second: Fields): Fields {
+  const from = (name: string) => (isAbsent(first.value(name)) ? second : first);
+  return { value: (name) => from(name).value(name), text: (name) => from(name).text(name) };
+}
+
+/** Libraries send `null` for what was not given. `data` alone may be null: see `readData`. */
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** Reads a body that must be a JSON object; an empty one has no fields. */
+function readObject(
+  body: Uint8Array,
+): { readonly object: Readonly<Record<string, unknown>>; readonly json: string } | Refusal {
+  const json = textOf(body);
+  if (json instanceof Refusal) return json;
+  if (json === '') return { object: {}, json: '{}' };
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    // The parser's own words say what it stumbled over.
+    return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? { object: value as Readonly<Record<string, unknown>>, json }
+    : invalid('The body must be a JSON object');
+}
+
+/** Reads the one event of `POST /events`. */
+export function readTrigger(
+  app: App,
+  body: Uint8Array,
+  parameters: readonly Parameter[],
+): Trigger | Refusal {
+  const read = readObject(body);
+  if (read instanceof Refusal) return read;
+  const fields = both(fieldsOfJson(read.object, read.json), fieldsOfQuery(parameters));
+  const channels = readChannels(app, fields);
+  return channels instanceof Refusal ? channels : readFields(app, fields, channels, '');
+}
+
+/** Reads the events of `POST /batch_events`: all of them, or the first thing that is wrong. */
+export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | Refusal {
+  const read = readObject(body);
+  if (read instanceof Refusal) return read;
+  const batch = read.object['batch'];
+  if (batch === undefined) return invalid('batch: required');
+  if (!Array.isArray(batch)) return invalid('batch: must be an array of events');
+  const { eventsPerBatch } = app.limits;
+  if (batch.length > eventsPerBatch) {
+    return invalid(`batch: at most ${eventsPerBatch} events per call, got ${batch.length}`);
+  }
+  const texts = elementTexts(memberText(read.json, 'batch') ?? '[]');
+  const triggers: Trigger[] = [];
+  for (const [index, element] of batch.entries()) {
+    const trigger = readBatchElement(app, element, texts[index] ?? '', `batch[${index}]`);
+    if (trigger instanceof Refusal) return trigger;
+    triggers.push(trigger);
+  }
+  return triggers;
+}
+
+function readBatchElement(app: App, element: unknown, json: string, at: string): Trigger | Refusal {
+  if (typeof element !== 'object' || element === null || Array.isArray(element)) {
+    return invalid(`${at}: must be an object`);
+  }
+  const fields = fieldsOfJson(element as Readonly<Record<string, unknown>>, json);
+  const channel = readChannel(fields.value('channel'), `${at}.channel`);
+  return channel instanceof Refusal ? channel : readFields(app, fields, [channel], `${at}.`);
+}
+
+function readFields(
+  app: App,
+  fields: Fields,
+  channels: readonly ChannelName[],
+  at: string,
+): Trigger | Refusal {
+  const name = readName(fields.value('name'), `${at}name`);
+  if (name instanceof Refusal) return name;
+  const except = readExcept(fields.value('socket_id'), `${at}socket_id`);
+  if (except instanceof Refusal) return except;
+  const info = fields.value('info');
+  if (!isAbsent(info) && typeof info !== 'string') {
+    return invalid(
+      `${at}info: must be a string; info should be a comma separated list of attributes`,
+    );
+  }
+  const asked = typeof info === 'string' && info.trim() !== '';
+  const attributes = readAttributes(asked ? info : undefined, TRIGGER_ATTRIBUTES, `${at}info`);
+  if (attributes instanceof Refusal) return attributes;
+  const off = refuseSwitchedOff(app, attributes, `${at}info`);
+  if (off !== undefined) return off;
+  const data = readData(app, fields, at);
+  if (data instanceof Refusal) return data;
+  return { name, data: data.text, channels, except: except.id, attributes, asked };
+}
+
+function readName(value: unknown, at: string): string | Refusal {
+  if (isAbsent(value)) return invalid(`${at}: required`);
+  if (typeof value !== 'string') return invalid(`${at}: must be a string`);
+  if (value === '') return invalid(`${at}: must not be empty`);
+  if (value.length > EVENT_NAME_LENGTH_MAX) {
+    return invalid(`${at}: at most ${EVENT_NAME_LENGTH_MAX} characters, got ${value.length}`);
+  }
+  return isReservedEventName(value)
+    ? invalid(`${at}: names that begin with pusher: or pusher_internal: are reserved`)
+    : value;
+}
+
+/** The data as the subscribers will get it: what is not a string is sent as its JSON text, unchanged. */
+function readData(app: App, fields: Fields, at: string): { text: string } | Refusal {
+  const value = fields.value('data');
+  if (value === undefined) return invalid(`${at}data: required`);
+  const text = typeof value === 'string' ? value : fields.text('data');
+  if (text === undefined) return invalid(`${at}data: must be a string`);
+  return refuseDataSize(app, Buffer.byteLength(text)) ?? { text };
+}
+
+/** Source: Channels protocol, §14.2; the text is the hosted service's. */
+export function refuseDataSize(app: App, bytes: number): Refusal | undefined {
+  const { eventDataBytes } = app.limits;
+  if (bytes <= eventDataBytes) return undefined;
+  return new Refusal(
+    'data-too-large',
+    `The data content of this event exceeds the allowed maximum (${eventDataBytes} bytes). See https://pusher.com/docs/channels/server_api/http-api#publishing-events for more info`,
+  );
+}
+
+function readExcept(value: unknown, at: string): { readonly id: SocketId | undefined } | Refusal {
+  if (isAbsent(value)) return { id: undefined };
+  const id = typeof value === 'string' ? parseSocketId(value) : undefined;
+  return id === undefined ? invalid(`${at}: must be the id of a connection, like 123.456`) : { id };
+}
+
+function readChannels(app: App, fields: Fields): readonly ChannelName[] | Refusal {
+  const value = fields.value('channels');
+  if (isAbsent(value)) {
+    if (isAbsent(fields.value('channel'))) return invalid('channels: required, or channel');
+    const channel = readChannel(fields.value('channel'), 'channel');
+    return channel instanceof Refusal ? channel : [channel];
+  }
+  if (!Array.isArray(value)) return invalid('channels: must be an array of channel names');
+  const { channelsPerTrigger } = app.limits;
+  if (value.length === 0) return invalid('channels: must name at least one channel');
+  if (value.length > channelsPerTrigger) {
+    return invalid(
+      `channels: at most ${channelsPerTrigger} channels per trigger, got ${value.length}`,
+    );
+  }
+  // A channel that is named twice hears the event once.
+  const channels = new Map<string, ChannelName>();
+  for (const [index, text] of value.entries()) {
+    const channel = readChannel(text, `channels[${index}]`);
+    if (channel instanceof Refusal) return channel;
+    channels.set(channel.text, channel);
+  }
+  return [...channels.values()];
+}
+
+function readChannel(value: unknown, at: string): ChannelName | Refusal {
+  if (isAbsent(value)) return invalid(`${at}: required`);
+  if (typeof value !== 'string') return invalid(`${at}: must be a string`);
+  const parsed = parseChannelName(value);
+  return parsed.ok
+    ? parsed.channel
+    : invalid(`${at}: ${describeBadChannelName(value.slice(0, 300), parsed.why)}`);
+}
+
+/** Reads the event of the deprecated `POST /channels/NAME/events`: the body is its data. Source: §14.3. */
+export function readRawEvent(
+  app: App,
+  channelText: string,
+  body: Uint8Array,
+  parameters: readonly Parameter[],
+): Trigger | Refusal {
+  const channel = readChannel(channelText, 'channel');
+  if (channel instanceof Refusal) return channel;
+  const name = readName(parameterOf(parameters, 'name'), 'name');
+  if (name instanceof Refusal) return name;
+  const except = readExcept(parameterOf(parameters, 'socket_id'), 'socket_id');
+  if (except instanceof Refusal) return except;
+  const data = textOf(body);
+  if (data instanceof Refusal) return data;
+  return (
+    refuseDataSize(app, body.length) ?? {
+      name,
+      data,
+      channels: [channel],
+      except: except.id,
+      attributes: [],
+      asked: false,
+    }
+  );
+}

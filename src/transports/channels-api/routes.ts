@@ -1,0 +1,55 @@
+import type { Endpoint } from './call.ts';
+import { channelStats, describeChannel, listChannels, listMembers } from './query-channels.ts';
+import { triggerBatch, triggerEvent, triggerRawEvent } from './trigger.ts';
+
+export type Method = 'GET' | 'POST';
+
+/** The HTTP API. Source: the seed's "Endpoints"; Channels protocol, §14.3. */
+export const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
+  ['POST', '/apps/:app/events', triggerEvent],
+  ['POST', '/apps/:app/batch_events', triggerBatch],
+  ['GET', '/apps/:app/channels', listChannels],
+  ['GET', '/apps/:app/channels/:channel', describeChannel],
+  ['GET', '/apps/:app/channels/:channel/users', listMembers],
+  ['POST', '/apps/:app/channels/:channel/events', triggerRawEvent],
+  ['GET', '/apps/:app/channels/:channel/stats', channelStats],
+];
+
+/** What a path leads to. */
+export interface Route {
+  readonly appId: string;
+  readonly channelText: string;
+  /** One per method that the path takes. */
+  readonly endpoints: Partial<Record<Method, Endpoint>>;
+}
+
+interface Pattern {
+  readonly segments: readonly string[];
+  readonly endpoints: Partial<Record<Method, Endpoint>>;
+}
+
+const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)].map(
+  ([path, group]) => ({
+    segments: path.split('/'),
+    endpoints: Object.fromEntries(group.map(([method, , endpoint]) => [method, endpoint])),
+  }),
+);
+
+/** Finds what a path leads to. Its segments are still encoded. */
+export function findRoute(path: string): Route | undefined {
+  const segments = path.split('/');
+  const pattern = patterns.find(
+    (candidate) =>
+      candidate.segments.length === segments.length &&
+      candidate.segments.every(
+        (part, index) =>
+          (part.startsWith(':') && segments[index] !== '') || part === segments[index],
+      ),
+  );
+  if (pattern === undefined) return undefined;
+  return {
+    appId: segments[2] ?? '',
+    channelText: segments[4] ?? '',
+    endpoints: pattern.endpoints,
+  };
+}

@@ -1,0 +1,63 @@
+import type { App } from '../../channels/app.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
+import { publish } from '../../channels/deliver.ts';
+import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Hub } from '../../channels/ports.ts';
+import { applicableCounts } from './attributes.ts';
+import { type Answer, type Call, EMPTY } from './call.ts';
+import { Refusal } from './problems.ts';
+import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
+
+/** `POST /events`: one event to one or more channels. */
+export function triggerEvent(call: Call): MaybePromise<Answer> {
+  const trigger = readTrigger(call.app, call.body, call.parameters);
+  if (trigger instanceof Refusal) return trigger;
+  return after(publishAll(call.hub, call.app, [trigger]), () => {
+    if (!trigger.asked) return EMPTY;
+    const counted = trigger.channels.map((channel) => countsOf(call, channel, trigger));
+    return after(all(counted), (counts) => {
+      const entries = trigger.channels.map(({ text }, index) => [text, counts[index] ?? {}]);
+      return { json: JSON.stringify({ channels: Object.fromEntries(entries) }) };
+    });
+  });
+}
+
+/** `POST /batch_events`: several events, each to one channel; all or none of them. */
+export function triggerBatch(call: Call): MaybePromise<Answer> {
+  const batch = readBatch(call.app, call.body);
+  if (batch instanceof Refusal) return batch;
+  return after(publishAll(call.hub, call.app, batch), () => {
+    if (!batch.some(({ asked }) => asked)) return EMPTY;
+    const counted = batch.map((trigger) =>
+      // The one channel that an event of a batch has.
+      trigger.channels[0] === undefined ? {} : countsOf(call, trigger.channels[0], trigger),
+    );
+    return after(all(counted), (counts) => ({ json: JSON.stringify({ batch: counts }) }));
+  });
+}
+
+/** `POST /channels/NAME/events`, deprecated: name in the query, data in the body. */
+export function triggerRawEvent(call: Call): MaybePromise<Answer> {
+  const trigger = readRawEvent(call.app, call.channelText, call.body, call.parameters);
+  if (trigger instanceof Refusal) return trigger;
+  return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
+}
+
+function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybePromise<unknown> {
+  const sent: MaybePromise<void>[] = [];
+  for (const { name, data, except, channels } of triggers) {
+    for (const channel of channels) sent.push(publish(hub, { app, channel, name, data, except }));
+  }
+  return all(sent);
+}
+
+function countsOf(
+  { hub, app }: Call,
+  channel: ChannelName,
+  { attributes }: Trigger,
+): MaybePromise<{ user_count?: number; subscription_count?: number }> {
+  if (attributes.length === 0) return {};
+  return after(hub.roster.counts(app, channel), (counts) =>
+    applicableCounts(channel, attributes, counts),
+  );
+}

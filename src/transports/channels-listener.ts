@@ -1,0 +1,59 @@
+import type { Server } from 'bun';
+import type { Hub } from '../channels/ports.ts';
+import type { ChannelsApi } from './channels-api/api.ts';
+import { refuseRequest } from './channels-api/problems.ts';
+import type { FinishedHandshakes } from './handshakes/finished-handshakes.ts';
+import { requestTarget } from './request-target.ts';
+import type { Connection } from './websocket/connection.ts';
+import type { WebSocketTransport } from './websocket/transport.ts';
+
+export interface ListenerSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/**
+ * Seconds without a byte, or without the rest of a request, after which an HTTP connection is closed. Drops
+ * of a request do not renew it. It is also how long a backend's idle keep-alive connection stays open.
+ */
+const HTTP_IDLE_SECONDS = 30;
+
+/** Opens the port that clients and backends talk to. Throws what Bun throws when it is taken. */
+export function listenForChannels(
+  settings: ListenerSettings,
+  hub: Hub,
+  sockets: WebSocketTransport,
+  api: ChannelsApi,
+  handshakes: FinishedHandshakes,
+): Server<Connection> {
+  return Bun.serve<Connection>({
+    hostname: settings.host,
+    port: settings.port,
+    development: false,
+    idleTimeout: HTTP_IDLE_SECONDS,
+    // The API bounds bodies itself: Bun would answer without a word, and without telling anybody.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    ...(settings.tls === undefined ? {} : { tls: settings.tls }),
+    fetch(request, server) {
+      const target = requestTarget(request.url);
+      if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+        if (sockets.upgrade(server, request, target)) return undefined;
+        const why = 'This is not a valid WebSocket handshake';
+        const address = server.requestIP(request)?.address;
+        hub.log.info('Connection refused', { address, path: target.path, why });
+        return refuseRequest('bad-handshake', why);
+      }
+      if (handshakes.watching) {
+        const sender = server.requestIP(request);
+        if (sender !== null) handshakes.noteRequest(sender.address, sender.port);
+      }
+      return api.answer(request, target, server.requestIP.bind(server, request));
+    },
+    error(error) {
+      hub.log.error('A request failed inside the server', { error: error.stack ?? error.message });
+      return refuseRequest('internal', 'Internal server error');
+    },
+    websocket: sockets.handlers(),
+  });
+}

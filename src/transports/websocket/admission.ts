@@ -1,0 +1,56 @@
+import type { App } from '../../channels/app.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
+import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
+import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+
+/** Whether a connection may be, decided from its address alone. */
+export type Admission =
+  | { readonly app: App }
+  | { readonly app?: undefined; readonly problem: ConnectionProblem; readonly message: string };
+
+const PROTOCOL_MIN = 5;
+const PROTOCOL_MAX = 7;
+const APP_PATH = /^\/app\/([^/]+)\/?$/;
+
+/** Reads the address of a WebSocket handshake. Source: Channels protocol, §1 and §1.1. */
+export function admit(target: RequestTarget, prefix: string, apps: AppDirectory): Admission {
+  const match = APP_PATH.exec(withoutPrefix(target.path, prefix));
+  if (match === null) return refused('path-not-found');
+
+  const parameters = new URLSearchParams(target.query);
+  const protocol = protocolOf(parameters.get('protocol'), parameters.get('version'));
+  if (typeof protocol === 'string') return refused(protocol);
+
+  const key = decodeLeniently(match[1] ?? '');
+  const app = apps.byKey(key);
+  if (app === undefined) {
+    return refused(
+      'app-not-found',
+      `App key ${key.slice(0, 100)} not in this cluster. Did you forget to specify the cluster?`,
+    );
+  }
+  return app.enabled ? { app } : refused('app-disabled');
+}
+
+/** Old clients named no protocol; theirs was the major part of their version. */
+function protocolOf(protocol: string | null, version: string | null): number | ConnectionProblem {
+  const text = protocol ?? /^\d+/.exec(version ?? '')?.[0];
+  if (text === undefined) return 'no-protocol';
+  if (!/^-?\d+$/.test(text)) return 'bad-protocol';
+  const number = Number(text);
+  return number >= PROTOCOL_MIN && number <= PROTOCOL_MAX ? number : 'unsupported-protocol';
+}
+
+function refused(problem: ConnectionProblem, message = closeCodes[problem].message): Admission {
+  return { problem, message };
+}
+
+const KNOWN_SUBPROTOCOL = /^pusher-channels-protocol-\d+$/;
+
+/** The subprotocol to echo: strict clients fail the handshake otherwise. Source: §1. */
+export function knownSubprotocol(offered: string | null): string | undefined {
+  return offered
+    ?.split(',')
+    .map((name) => name.trim())
+    .find((name) => KNOWN_SUBPROTOCOL.test(name));
+}

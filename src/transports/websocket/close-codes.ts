@@ -1,0 +1,123 @@
+/** Why a connection is ended by the server. */
+export type ConnectionProblem =
+  | 'path-not-found'
+  | 'no-protocol'
+  | 'bad-protocol'
+  | 'unsupported-protocol'
+  | 'app-not-found'
+  | 'app-disabled'
+  | 'app-over-quota'
+  | 'server-over-capacity'
+  | 'no-pong'
+  | 'server-stopping'
+  | 'binary-frame';
+
+export interface CloseRow {
+  readonly code: number;
+  readonly message: string;
+  readonly when: string;
+  readonly advice: string;
+}
+
+/**
+ * The close code of each problem, and the words that go with it: they are sent as a `pusher:error` first
+ * and then as the reason of the close.
+ * 4000–4099: do not come back; 4100–4199: come back after a pause; 4200–4299: come back at once.
+ * Source: Channels protocol, §4.
+ */
+export const closeCodes: Record<ConnectionProblem, CloseRow> = {
+  'app-not-found': {
+    code: 4001,
+    message: 'App key not in this cluster. Did you forget to specify the cluster?',
+    when: 'No app has the key in the address.',
+    advice: 'Compare the key with `fanfare apps list`.',
+  },
+  'app-disabled': {
+    code: 4003,
+    message: 'Application disabled',
+    when: 'The app is disabled, or was disabled or deleted while the connection was open.',
+    advice: 'Enable the app again.',
+  },
+  'app-over-quota': {
+    code: 4004,
+    message: 'Account over quota',
+    when: 'The app has as many connections as `limits.connections` allows.',
+    advice: 'Raise the limit, or close connections.',
+  },
+  'path-not-found': {
+    code: 4005,
+    message: 'Path not found',
+    when: 'The path of the address is not `/app/KEY`.',
+    advice: 'Check `wsPath` of the client and `channels.pathPrefix` of the server.',
+  },
+  'bad-protocol': {
+    code: 4006,
+    message: 'Invalid version string format: protocol must be an integer',
+    when: '`protocol` in the address is not an integer.',
+    advice: 'Use an official client library.',
+  },
+  'unsupported-protocol': {
+    code: 4007,
+    message: 'Unsupported protocol version: 5, 6 and 7 are supported',
+    when: '`protocol` in the address is an integer, but not 5, 6 or 7.',
+    advice: 'Use a client library that speaks one of these.',
+  },
+  'no-protocol': {
+    code: 4008,
+    message: 'No protocol version supplied',
+    when: 'The address has neither `protocol` nor a `version` that begins with an integer.',
+    advice: 'Add `protocol=7` to the address.',
+  },
+  'server-over-capacity': {
+    code: 4100,
+    message: 'Over capacity',
+    when: 'The server has as many connections as `channels.maxConnections` allows.',
+    advice: 'Raise the limit or add a server; clients come back by themselves.',
+  },
+  'server-stopping': {
+    code: 4200,
+    message: 'Server is stopping, please reconnect',
+    when: 'The server is being stopped.',
+    advice: 'Nothing: clients come back at once, to the server that takes over.',
+  },
+  'no-pong': {
+    code: 4201,
+    message: 'Pong reply not received',
+    when: 'The client was silent for `channels.activityTimeoutSeconds` and did not answer a ping within `channels.pongTimeoutSeconds`.',
+    advice: 'Nothing: clients come back at once.',
+  },
+  'binary-frame': {
+    code: 1003,
+    message: 'Binary frames are not supported',
+    when: 'The client sent a binary frame.',
+    advice: 'Send text frames.',
+  },
+};
+
+/** What Bun itself closes connections with, for the same documentation. */
+export const nativeCloseCodes: readonly CloseRow[] = [
+  {
+    code: 1002,
+    message: '(names the fault)',
+    when: 'A frame breaks RFC 6455, for example an unmasked one.',
+    advice: 'Use a WebSocket library.',
+  },
+  {
+    code: 1006,
+    message: '(no close frame)',
+    when: 'The client reads too slowly: more than `channels.sendBufferBytes` waited for it. Logged and counted by the server.',
+    advice: 'Subscribe to less, or raise the setting.',
+  },
+  {
+    code: 1007,
+    message: 'Received invalid UTF-8',
+    when: 'A text frame is not UTF-8.',
+    advice: 'Send UTF-8.',
+  },
+  {
+    code: 1009,
+    message: 'Received too big message',
+    when: 'A message is larger than `channels.clientFrameBytes`, in one frame or in fragments.',
+    advice: 'Send smaller messages, or raise the setting.',
+  },
+];

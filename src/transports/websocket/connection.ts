@@ -1,0 +1,24 @@
+import type { ServerWebSocket } from 'bun';
+import type { Session } from '../../channels/session.ts';
+import type { Admission } from './admission.ts';
+
+/** What belongs to one connection; Bun keeps it beside the socket. */
+export class Connection {
+  readonly admission: Admission;
+  readonly address: string;
+  readonly port: number;
+  /** `undefined` where the connection was refused. */
+  session: Session | undefined;
+  /** When the client was last heard of. Milliseconds since 1970. */
+  heardAt = 0;
+  /** Whether it was asked if it is still there, and has not answered. */
+  pinged = false;
+
+  constructor(admission: Admission, address: string, port: number) {
+    this.admission = admission;
+    this.address = address;
+    this.port = port;
+  }
+}
+
+export type Socket = ServerWebSocket<Connection>;

@@ -1,0 +1,50 @@
+import type { App } from '../../channels/app.ts';
+import type { SocketId } from '../../channels/socket-id.ts';
+import type { Socket } from './connection.ts';
+
+/** The accepted connections of this node. */
+export class Connections {
+  private readonly bySocketId = new Map<SocketId, Socket>();
+  private readonly byApp = new Map<App, number>();
+  private readonly gauge: Int32Array;
+
+  /** `gauge` holds their number in its first place, where another thread may read it. */
+  constructor(gauge: Int32Array) {
+    this.gauge = gauge;
+  }
+
+  get size(): number {
+    return this.bySocketId.size;
+  }
+
+  countOf(app: App): number {
+    return this.byApp.get(app) ?? 0;
+  }
+
+  get(id: SocketId): Socket | undefined {
+    return this.bySocketId.get(id);
+  }
+
+  has(id: SocketId): boolean {
+    return this.bySocketId.has(id);
+  }
+
+  add(id: SocketId, app: App, socket: Socket): void {
+    this.bySocketId.set(id, socket);
+    this.gauge[0] = this.bySocketId.size;
+    this.byApp.set(app, this.countOf(app) + 1);
+  }
+
+  remove(id: SocketId, app: App): void {
+    if (!this.bySocketId.delete(id)) return;
+    this.gauge[0] = this.bySocketId.size;
+    const left = this.countOf(app) - 1;
+    if (left === 0) this.byApp.delete(app);
+    else this.byApp.set(app, left);
+  }
+
+  /** May be changed while it is walked. */
+  all(): Iterable<Socket> {
+    return this.bySocketId.values();
+  }
+}

@@ -1,0 +1,169 @@
+import type { Serve, Server } from 'bun';
+import { answer } from '../../channels/answer.ts';
+import type { App } from '../../channels/app.ts';
+import type { AppDirectory, Hub } from '../../channels/ports.ts';
+import { Session } from '../../channels/session.ts';
+import { newSocketId } from '../../channels/socket-id.ts';
+import { leaveAll } from '../../channels/subscribe.ts';
+import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
+import type { RequestTarget } from '../request-target.ts';
+import { admit, knownSubprotocol } from './admission.ts';
+import type { Backlog } from './backlog.ts';
+import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import { Connection, type Socket } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
+
+export interface WebSocketSettings extends HeartbeatTimes {
+  readonly pathPrefix: string;
+  /** 0: no limit. */
+  readonly maxConnections: number;
+  readonly clientFrameBytes: number;
+  readonly sendBufferBytes: number;
+}
+
+/** Everything a connection goes through, from the handshake to its end. */
+export class WebSocketTransport {
+  /** How many connections were closed since the start because they read too slowly. */
+  slowConnectionsClosed = 0;
+
+  private readonly hub: Hub;
+  private readonly apps: AppDirectory;
+  private readonly connections: Connections;
+  private readonly backlog: Backlog;
+  private readonly settings: WebSocketSettings;
+
+  constructor(
+    hub: Hub,
+    apps: AppDirectory,
+    connections: Connections,
+    backlog: Backlog,
+    settings: WebSocketSettings,
+  ) {
+    this.hub = hub;
+    this.apps = apps;
+    this.connections = connections;
+    this.backlog = backlog;
+    this.settings = settings;
+  }
+
+  /** Takes over a request that asks for a WebSocket; `false` where it is no valid handshake. */
+  upgrade(server: Server<Connection>, request: Request, target: RequestTarget): boolean {
+    const peer = server.requestIP(request);
+    const admission = admit(target, this.settings.pathPrefix, this.apps);
+    const data = new Connection(admission, peer?.address ?? '', peer?.port ?? 0);
+    const subprotocol = knownSubprotocol(request.headers.get('sec-websocket-protocol'));
+    return subprotocol === undefined
+      ? server.upgrade(request, { data })
+      : server.upgrade(request, { data, headers: { 'sec-websocket-protocol': subprotocol } });
+  }
+
+  /** What Bun calls. */
+  handlers(): Serve.Options<Connection>['websocket'] & object {
+    return {
+      // Silence is this server's business: Bun's own timer would count its pings as activity.
+      idleTimeout: 0,
+      sendPings: false,
+      maxPayloadLength: this.settings.clientFrameBytes,
+      backpressureLimit: this.settings.sendBufferBytes,
+      closeOnBackpressureLimit: true,
+      open: (socket) => this.open(socket),
+      message: (socket, frame) => this.message(socket, frame),
+      ping: (socket) => this.heard(socket.data),
+      pong: (socket) => this.heard(socket.data),
+      close: (socket, code) => this.closed(socket, code),
+    };
+  }
+
+  /** Asks silent clients, and ends those that stay silent. */
+  checkHeartbeats(): void {
+    const now = this.hub.clock.now();
+    checkHeartbeats(this.connections.all(), now, this.settings, (socket, problem) =>
+      this.end(socket, problem),
+    );
+  }
+
+  /** Ends the connections of one app. */
+  endAll(app: App, problem: ConnectionProblem): void {
+    for (const socket of this.connections.all()) {
+      if (socket.data.session?.app === app) this.end(socket, problem);
+    }
+  }
+
+  /** Ends one connection with the code and the words of a problem. */
+  end(socket: Socket, problem: ConnectionProblem, message = closeCodes[problem].message): void {
+    const { code } = closeCodes[problem];
+    // The .NET client reads the event, and others the close; pusher-js copes with both.
+    if (code >= 4000) socket.send(errorMessage(code, message));
+    socket.close(code, message);
+  }
+
+  private open(socket: Socket): void {
+    const { admission } = socket.data;
+    if (admission.app === undefined) {
+      return this.refuse(socket, admission.problem, admission.message);
+    }
+    const { app } = admission;
+    const full = this.fullFor(app);
+    if (full !== undefined) return this.refuse(socket, full, closeCodes[full].message, app);
+
+    let socketId = newSocketId();
+    while (this.connections.has(socketId)) socketId = newSocketId();
+    socket.data.session = new Session(app, socketId, socket);
+    this.heard(socket.data);
+    this.connections.add(socketId, app, socket);
+    socket.send(connectionEstablished(socketId, this.settings.activityTimeoutSeconds));
+  }
+
+  private fullFor(app: App): ConnectionProblem | undefined {
+    const { maxConnections } = this.settings;
+    if (maxConnections > 0 && this.connections.size >= maxConnections) {
+      return 'server-over-capacity';
+    }
+    const { connections } = app.limits;
+    return connections > 0 && this.connections.countOf(app) >= connections
+      ? 'app-over-quota'
+      : undefined;
+  }
+
+  private refuse(socket: Socket, problem: ConnectionProblem, message: string, app?: App): void {
+    this.hub.log.info('Connection refused', {
+      address: socket.data.address,
+      app: app?.id,
+      code: closeCodes[problem].code,
+      why: message,
+    });
+    this.end(socket, problem, message);
+  }
+
+  private message(socket: Socket, frame: string | Buffer): void {
+    const { session } = socket.data;
+    // A refused client may have written before it read the refusal.
+    if (session === undefined || session.closed) return;
+    this.heard(socket.data);
+    if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
+    answer(this.hub, session, readClientMessage(frame));
+  }
+
+  private heard(connection: Connection): void {
+    connection.heardAt = this.hub.clock.now();
+    connection.pinged = false;
+  }
+
+  private closed(socket: Socket, code: number): void {
+    const { session, address } = socket.data;
+    if (session === undefined) return;
+    this.connections.remove(session.socketId, session.app);
+    leaveAll(this.hub, session);
+    if (code === 1006 && this.backlog.wasTooSlow(socket)) {
+      this.slowConnectionsClosed++;
+      this.hub.log.warn('Connection closed: it read too slowly', {
+        address,
+        app: session.app.id,
+        connection: session.socketId,
+        limitBytes: this.settings.sendBufferBytes,
+        closedSoFar: this.slowConnectionsClosed,
+      });
+    }
+  }
+}
