@@ -14,6 +14,7 @@ import { Backlog } from './transports/websocket/backlog.ts';
 import { Connections } from './transports/websocket/connections.ts';
 import { drain } from './transports/websocket/drain.ts';
 import { WebSocketTransport } from './transports/websocket/transport.ts';
+import { within } from './within.ts';
 
 /** How often silent and slow connections are looked for. Milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
@@ -79,8 +80,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       clearInterval(checks);
       server.closeIdleConnections();
       // A client may leave its end half open for as long as it likes; this does not wait for it.
-      await Promise.race([stopped, Bun.sleep(STOP_WAIT_MS)]);
-      await server.stop(true);
+      await within(STOP_WAIT_MS, stopped);
+      await within(STOP_WAIT_MS, server.stop(true));
     },
   };
 }

@@ -12,6 +12,7 @@ import {
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
 import { type Realtime, startRealtime } from './realtime.ts';
+import { within } from './within.ts';
 
 /** A server that runs. */
 export interface FanfareServer {
@@ -148,7 +149,7 @@ class BackgroundWorker {
 
   async stop(): Promise<void> {
     this.tell({ type: 'stop' });
-    await Promise.race([this.stopped.promise, Bun.sleep(BACKGROUND_STOP_MS)]);
+    await within(BACKGROUND_STOP_MS, this.stopped.promise);
     this.worker.terminate();
   }
 

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The app that every test server has, unless its configuration says otherwise. */
+export const APP = {
+  id: '3',
+  key: '278d425bdf160c739803',
+  secret: '7ad3773142a6692b25b8',
+} as const;
+
+export interface FanfareOptions {
+  /** Over the settings of the app; `limits` are merged. */
+  readonly app?: Readonly<Record<string, unknown>>;
+  /** Beside that app. */
+  readonly moreApps?: readonly Readonly<Record<string, unknown>>[];
+  /** Over `channels`, `apps` excepted. */
+  readonly channels?: Readonly<Record<string, unknown>>;
+  /** Over the whole configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A real server, in a process of its own. */
+export interface Fanfare extends AsyncDisposable {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly process: Bun.Subprocess;
+  /** Its working directory, which goes with it. */
+  readonly directory: string;
+  /** What it has printed so far, and logged so far. */
+  readonly output: { stdout: string; stderr: string };
+  /** Settles with the first line of the log, past or to come, that matches. */
+  logged(pattern: RegExp): Promise<string>;
+  /** Sends a signal and gives the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number>;
+}
+
+const ROOT = join(import.meta.dir, '../..');
+
+/** Milliseconds after which a server that does not start is a failure. */
+const START_MAX_MS = 20_000;
+
+/** The configuration of a test server: free ports, and everything it keeps in `directory`. */
+export function configOf(directory: string, options: FanfareOptions = {}): object {
+  const { limits, ...app } = (options.app ?? {}) as { limits?: object };
+  return {
+    channels: {
+      host: '127.0.0.1',
+      port: 0,
+      ...options.channels,
+      apps: [
+        { id: APP.id, name: 'test', keys: [{ key: APP.key, secret: APP.secret }], limits, ...app },
+        ...(options.moreApps ?? []),
+      ],
+    },
+    push: { port: 0 },
+    admin: { port: 0 },
+    store: { url: `sqlite:${join(directory, 'fanfare.db')}` },
+    log: { level: 'debug', format: 'json' },
+    drainSeconds: 0,
+    ...options.config,
+  };
+}
+
+/** Starts a server with one app, and waits until it listens. */
+export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfare> {
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
+  const file = join(directory, 'config.json');
+  writeFileSync(file, JSON.stringify(configOf(directory, options)));
+  return await spawnFanfare(['serve', '--config', file], directory, options.environment);
+}
+
+/** Starts `fanfare` with any arguments in a directory, and waits until it listens. */
+export async function spawnFanfare(
+  args: readonly string[],
+  directory: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Fanfare> {
+  const process_ = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), ...args], {
+    cwd: directory,
+    env: { ...process.env, ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const output = { stdout: '', stderr: '' };
+  const changed = new EventTarget();
+  const collect = async (stream: ReadableStream<Uint8Array>, name: 'stdout' | 'stderr') => {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) {
+      output[name] += decoder.decode(bytes, { stream: true });
+      changed.dispatchEvent(new Event('change'));
+    }
+    changed.dispatchEvent(new Event('change'));
+  };
+  collect(process_.stdout, 'stdout');
+  collect(process_.stderr, 'stderr');
+
+  const until = <T>(look: () => T | undefined, what: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const check = () => {
+        const found = look();
+        if (found === undefined && process_.exitCode === null) return;
+        clearTimeout(timer);
+        changed.removeEventListener('change', check);
+        if (found !== undefined) resolve(found);
+        else reject(new Error(`The server ended before ${what}: ${output.stdout}${output.stderr}`));
+      };
+      const timer = setTimeout(() => {
+        reject(new Error(`The server never ${what}: ${output.stdout}${output.stderr}`));
+      }, START_MAX_MS);
+      changed.addEventListener('change', check);
+      process_.exited.then(check);
+      check();
+    });
+  const portOf = (name: string) => {
+    const match = new RegExp(`^${name} +https?://.*:(\\d+) `, 'm').exec(output.stdout);
+    return match === null ? undefined : Number(match[1]);
+  };
+
+  const port = await until(() => portOf('Channels'), 'listened');
+  const adminPort = await until(() => portOf('Admin'), 'listened');
+  return {
+    port,
+    adminPort,
+    process: process_,
+    directory,
+    output,
+    logged: (pattern) =>
+      until(
+        () => output.stderr.split('\n').find((line) => pattern.test(line)),
+        `logged ${pattern}`,
+      ),
+    async stop(signal = 'SIGTERM') {
+      process_.kill(signal);
+      return await process_.exited;
+    },
+    async [Symbol.asyncDispose]() {
+      process_.kill('SIGKILL');
+      await process_.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
