@@ -1,6 +1,7 @@
-import type { App } from '../channels/app.ts';
 import type { ListenerAddress } from '../messages.ts';
 import type { FanfareServer } from '../server.ts';
+
+type App = FanfareServer['apps'][number];
 
 /** What is printed when the server has started: where it is, and how to talk to it. */
 export function welcome(server: FanfareServer): string {

@@ -122,36 +122,3 @@ type DeepReadonly<T> = T extends readonly (infer Entry)[]
 
 /** A configuration that was checked: every default filled in, every bound kept. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>;
-
-/** What `channels` holds. */
-export type ChannelsConfig = Config['channels'];
-/** One app of the Channels API. */
-export type AppConfig = NonNullable<ChannelsConfig['apps']>[number];
-/** What one app may use. */
-export type AppLimits = AppConfig['limits'];
-/** Where events of an app are sent. */
-export type AppWebhook = AppConfig['webhooks'][number];
-/** What `push` holds. */
-export type PushConfig = Config['push'];
-/** One instance of the push API. */
-export type InstanceConfig = NonNullable<PushConfig['instances']>[number];
-/** How an instance reaches iOS devices. */
-export type ApnsConfig = NonNullable<InstanceConfig['apns']>;
-/** How an instance reaches Android devices. */
-export type FcmConfig = NonNullable<InstanceConfig['fcm']>;
-/** How an instance reaches browsers. */
-export type WebPushConfig = NonNullable<InstanceConfig['web']>;
-/** Where events of an instance are sent. */
-export type InstanceWebhook = InstanceConfig['webhooks'][number];
-/** What `admin` holds. */
-export type AdminConfig = Config['admin'];
-/** What `webhooks` holds. */
-export type WebhooksConfig = Config['webhooks'];
-/** What `tls` holds. */
-export type TlsConfig = Config['tls'];
-/** What `engine` holds. */
-export type EngineConfig = Config['engine'];
-/** What `store` holds. */
-export type StoreConfig = Config['store'];
-/** What `log` holds. */
-export type LogConfig = Config['log'];

@@ -26,7 +26,7 @@ export interface Fanfare extends AsyncDisposable {
   readonly port: number;
   readonly adminPort: number;
   readonly process: Bun.Subprocess;
-  /** Its working directory, which goes with it. */
+  /** Its working directory. */
   readonly directory: string;
   /** What it has printed so far, and logged so far. */
   readonly output: { stdout: string; stderr: string };
@@ -68,7 +68,14 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
   const file = join(directory, 'config.json');
   writeFileSync(file, JSON.stringify(configOf(directory, options)));
-  return await spawnFanfare(['serve', '--config', file], directory, options.environment);
+  const server = await spawnFanfare(['serve', '--config', file], directory, options.environment);
+  return {
+    ...server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Starts `fanfare` with any arguments in a directory, and waits until it listens. */
@@ -138,7 +145,6 @@ export async function spawnFanfare(
     async [Symbol.asyncDispose]() {
       process_.kill('SIGKILL');
       await process_.exited;
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

@@ -52,10 +52,11 @@ export class WebSocketTransport {
     const peer = server.requestIP(request);
     const admission = admit(target, this.settings.pathPrefix, this.apps);
     const data = new Connection(admission, peer?.address ?? '', peer?.port ?? 0);
-    const subprotocol = knownSubprotocol(request.headers.get('sec-websocket-protocol'));
-    return subprotocol === undefined
-      ? server.upgrade(request, { data })
-      : server.upgrade(request, { data, headers: { 'sec-websocket-protocol': subprotocol } });
+    const offered = request.headers.get('sec-websocket-protocol');
+    if (offered === null) return server.upgrade(request, { data });
+    // Said even where it is none of them: left to itself, Bun accepts the first one, whatever it is.
+    const subprotocol = knownSubprotocol(offered) ?? '';
+    return server.upgrade(request, { data, headers: { 'sec-websocket-protocol': subprotocol } });
   }
 
   /** What Bun calls. */
@@ -71,7 +72,7 @@ export class WebSocketTransport {
       message: (socket, frame) => this.message(socket, frame),
       ping: (socket) => this.heard(socket.data),
       pong: (socket) => this.heard(socket.data),
-      close: (socket, code) => this.closed(socket, code),
+      close: (socket, code, reason) => this.closed(socket, code, reason),
     };
   }
 
@@ -150,12 +151,21 @@ export class WebSocketTransport {
     connection.pinged = false;
   }
 
-  private closed(socket: Socket, code: number): void {
+  private closed(socket: Socket, code: number, reason: string): void {
     const { session, address } = socket.data;
     if (session === undefined) return;
     this.connections.remove(session.socketId, session.app);
     leaveAll(this.hub, session);
-    if (code === 1006 && this.backlog.wasTooSlow(socket)) {
+    if (code !== 1006) return;
+    if (reason !== '') {
+      // Bun ended it, for the reason that it also told the client: a frame too large, or not allowed.
+      this.hub.log.info('Connection closed: the client broke a rule', {
+        address,
+        app: session.app.id,
+        connection: session.socketId,
+        why: reason,
+      });
+    } else if (this.backlog.wasTooSlow(socket)) {
       this.slowConnectionsClosed++;
       this.hub.log.warn('Connection closed: it read too slowly', {
         address,

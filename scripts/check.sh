@@ -1,0 +1,10 @@
+#!/bin/sh
+# What can be checked without running anything: types, format and lint, code that nobody uses.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+
+sh scripts/install-packages.sh
+node_modules/.bin/tsc --noEmit
+node_modules/.bin/biome check .
+node_modules/.bin/knip

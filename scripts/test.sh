@@ -1,0 +1,9 @@
+#!/bin/sh
+# npm test: installs what the tests need, as far as it may, and runs all of them. Arguments go to `bun test`.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+
+sh scripts/install-packages.sh
+sh scripts/install-tools.sh
+exec sh scripts/bun.sh test --timeout 30000 "$@"

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'bun:test';
+import { topicOf } from '../../src/channels/event.ts';
+import type { Audience, Peer } from '../../src/channels/ports.ts';
+import type { SocketId } from '../../src/channels/socket-id.ts';
+import { appWith, channel } from './values.ts';
+
+/** One connection of a transport, and what its far end has heard. */
+export interface Listener extends AsyncDisposable {
+  readonly peer: Peer;
+  readonly socketId: SocketId;
+  /** Everything that was sent to it before this call. */
+  heard(): Promise<readonly string[]>;
+}
+
+export interface OpenAudience extends AsyncDisposable {
+  readonly audience: Audience;
+  connect(): Promise<Listener>;
+}
+
+/** What the core expects of any audience. */
+export function audienceContract(name: string, open: () => Promise<OpenAudience>): void {
+  describe(`${name} keeps the audience contract`, () => {
+    const topic = topicOf(appWith({}), channel('news'));
+    const other = topicOf(appWith({}), channel('sport'));
+
+    it('reaches everyone who joined, and nobody else', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      opened.audience.join(ann.peer, topic);
+      opened.audience.join(bob.peer, topic);
+      opened.audience.join(eve.peer, other);
+      opened.audience.send(topic, 'hello');
+      expect(await ann.heard()).toEqual(['hello']);
+      expect(await bob.heard()).toEqual(['hello']);
+      expect(await eve.heard()).toEqual([]);
+    });
+
+    it('does not reach who joins after the call, nor who left before it', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      opened.audience.join(ann.peer, topic);
+      opened.audience.send(topic, 'first');
+      opened.audience.join(bob.peer, topic);
+      opened.audience.leave(ann.peer, topic);
+      opened.audience.send(topic, 'second');
+      expect(await ann.heard()).toEqual(['first']);
+      expect(await bob.heard()).toEqual(['second']);
+    });
+
+    it('keeps the order of what it sends with what is sent to one peer', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      opened.audience.join(ann.peer, topic);
+      opened.audience.send(topic, '1');
+      ann.peer.send('2');
+      opened.audience.send(topic, '3');
+      opened.audience.send(topic, '4', '0.0' as SocketId);
+      ann.peer.send('5');
+      expect(await ann.heard()).toEqual(['1', '2', '3', '4', '5']);
+    });
+
+    it('leaves out the connection that is excepted, whether it is subscribed or not', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      opened.audience.join(ann.peer, topic);
+      opened.audience.join(bob.peer, topic);
+      opened.audience.send(topic, 'not for ann', ann.socketId);
+      opened.audience.send(topic, 'for both', eve.socketId);
+      expect(await ann.heard()).toEqual(['for both']);
+      expect(await bob.heard()).toEqual(['not for ann', 'for both']);
+      expect(await eve.heard()).toEqual([]);
+    });
+
+    it('reaches everyone when the excepted connection is not connected here', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      opened.audience.join(ann.peer, topic);
+      opened.audience.send(topic, 'hello', '1.1' as SocketId);
+      expect(await ann.heard()).toEqual(['hello']);
+    });
+  });
+}

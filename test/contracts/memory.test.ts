@@ -1,0 +1,13 @@
+import { MemoryAppDirectory } from '../../src/apps/directory.ts';
+import { MemoryEventCache } from '../../src/engines/memory/event-cache.ts';
+import { MemoryRoster } from '../../src/engines/memory/roster.ts';
+import { appDirectoryContract } from './app-directory.contract.ts';
+import { eventCacheContract } from './event-cache.contract.ts';
+import { rosterContract } from './roster.contract.ts';
+
+rosterContract('MemoryRoster', async () => new MemoryRoster());
+eventCacheContract('MemoryEventCache', async (clock) => new MemoryEventCache(clock));
+appDirectoryContract('MemoryAppDirectory', () => {
+  const directory = new MemoryAppDirectory();
+  return { directory, replace: (apps) => void directory.replace(apps) };
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'bun:test';
+import type { Member, Roster } from '../../src/channels/ports.ts';
+import { appWith, channel } from './values.ts';
+
+const ann: Member = { userId: 'ann', userInfo: '{"name":"Ann"}' };
+const bob: Member = { userId: 'bob', userInfo: undefined };
+
+/** What the core expects of any roster. `open` gives an empty one. */
+export function rosterContract(name: string, open: () => Promise<Roster>): void {
+  describe(`${name} keeps the roster contract`, () => {
+    const app = appWith({ presenceMembers: 2 });
+    const room = channel('presence-room');
+    const news = channel('news');
+
+    it('says of the first subscription that the channel is occupied, and of no other', async () => {
+      const roster = await open();
+      const unchanged = { vacated: false, memberAdded: false, memberRemoved: false };
+      expect(await roster.join(app, news, undefined)).toEqual({
+        ...unchanged,
+        occupied: true,
+        counts: { subscriptions: 1, users: 0 },
+      });
+      expect(await roster.join(app, news, undefined)).toEqual({
+        ...unchanged,
+        occupied: false,
+        counts: { subscriptions: 2, users: 0 },
+      });
+    });
+
+    it('says of the last that leaves that the channel is vacated, and of no other', async () => {
+      const roster = await open();
+      await roster.join(app, news, undefined);
+      await roster.join(app, news, undefined);
+      expect(await roster.leave(app, news, undefined)).toMatchObject({ vacated: false });
+      expect(await roster.leave(app, news, undefined)).toEqual({
+        occupied: false,
+        vacated: true,
+        memberAdded: false,
+        memberRemoved: false,
+        counts: { subscriptions: 0, users: 0 },
+      });
+      expect(await roster.channels(app, '')).toEqual(new Map());
+    });
+
+    it('adds a user with the first of their connections and removes them with the last', async () => {
+      const roster = await open();
+      expect(await roster.join(app, room, ann)).toMatchObject({ memberAdded: true });
+      expect(await roster.join(app, room, ann)).toMatchObject({
+        memberAdded: false,
+        counts: { subscriptions: 2, users: 1 },
+      });
+      expect(await roster.leave(app, room, ann)).toMatchObject({ memberRemoved: false });
+      expect(await roster.leave(app, room, ann)).toMatchObject({
+        memberRemoved: true,
+        vacated: true,
+      });
+    });
+
+    it("keeps the info of a user's first connection until the user is gone", async () => {
+      const roster = await open();
+      const annAgain = { userId: 'ann', userInfo: '{"name":"Other"}' };
+      await roster.join(app, room, ann);
+      await roster.join(app, room, annAgain);
+      await roster.leave(app, room, ann);
+      expect(await roster.members(app, room)).toEqual([ann]);
+      await roster.leave(app, room, annAgain);
+      await roster.join(app, room, annAgain);
+      expect(await roster.members(app, room)).toEqual([annAgain]);
+    });
+
+    it('gives the members in the order in which they joined', async () => {
+      const roster = await open();
+      await roster.join(app, room, bob);
+      await roster.join(app, room, ann);
+      expect(await roster.members(app, room)).toEqual([bob, ann]);
+    });
+
+    it('refuses a user beyond the limit, changes nothing then, and lets one in who is in already', async () => {
+      const roster = await open();
+      await roster.join(app, room, ann);
+      await roster.join(app, room, bob);
+      expect(await roster.join(app, room, { userId: 'eve', userInfo: undefined })).toBe('full');
+      expect(await roster.counts(app, room)).toEqual({ subscriptions: 2, users: 2 });
+      expect(await roster.join(app, room, bob)).toMatchObject({ memberAdded: false });
+    });
+
+    it('has no limit where it is 0', async () => {
+      const roster = await open();
+      const open0 = appWith({ presenceMembers: 0 });
+      for (let n = 0; n < 150; n++) {
+        expect(await roster.join(open0, room, { userId: `u${n}`, userInfo: undefined })).not.toBe(
+          'full',
+        );
+      }
+    });
+
+    it('takes no notice of a full channel that a refused user would have made', async () => {
+      const roster = await open();
+      const one = appWith({ presenceMembers: 1 }, 'one');
+      await roster.join(one, room, ann);
+      expect(await roster.join(one, room, bob)).toBe('full');
+      await roster.leave(one, room, ann);
+      expect(await roster.channels(one, '')).toEqual(new Map());
+    });
+
+    it('lists the occupied channels of one app whose names start with a prefix', async () => {
+      const roster = await open();
+      const other = appWith({}, 'other');
+      await roster.join(app, room, ann);
+      await roster.join(app, news, undefined);
+      await roster.join(other, channel('presence-other'), bob);
+      expect(await roster.channels(app, 'presence-')).toEqual(
+        new Map([[room.text, { subscriptions: 1, users: 1 }]]),
+      );
+      expect([...(await roster.channels(app, '')).keys()].sort()).toEqual([news.text, room.text]);
+    });
+
+    it('counts nobody in a channel that nobody is in', async () => {
+      const roster = await open();
+      expect(await roster.counts(app, room)).toEqual({ subscriptions: 0, users: 0 });
+      expect(await roster.members(app, room)).toEqual([]);
+    });
+  });
+}

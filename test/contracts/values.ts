@@ -1,0 +1,15 @@
+import type { App, AppLimits } from '../../src/channels/app.ts';
+import { type ChannelName, parseChannelName } from '../../src/channels/channel-name.ts';
+import { appSettings } from '../../src/config/channels-settings.ts';
+
+/** An app with the limits given, and the defaults of the configuration otherwise. */
+export function appWith(limits: Partial<AppLimits>, id = 'app'): App {
+  return appSettings.parse({ id, keys: [{ key: `${id}-key`, secret: 'secret' }], limits });
+}
+
+/** The channel of a name that is known to be valid. */
+export function channel(text: string): ChannelName {
+  const parsed = parseChannelName(text);
+  if (!parsed.ok) throw new Error(parsed.why);
+  return parsed.channel;
+}
