@@ -14,11 +14,12 @@ export function readAttributes<A extends Attribute>(
 ): readonly A[] | Refusal {
   if (text === undefined || text.trim() === '') return [];
   const attributes = new Set<A>();
-  for (const word of text.split(',')) {
-    const attribute = available.find((name) => name === word.trim());
+  for (const part of text.split(',')) {
+    const word = part.trim();
+    const attribute = available.find((name) => name === word);
     if (attribute === undefined) {
       return invalid(
-        `${field}: ${JSON.stringify(word.trim())} is not available here; info should be a comma separated list of attributes out of: ${available.join(', ')}`,
+        `${field}: ${JSON.stringify(word.slice(0, 100))} is not available here; info should be a comma separated list of attributes out of: ${available.join(', ')}`,
       );
     }
     attributes.add(attribute);

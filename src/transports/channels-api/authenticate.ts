@@ -5,8 +5,8 @@ import { type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { Refusal } from './problems.ts';
 import { type Parameter, parameterOf, readQuery, signedForms } from './query.ts';
 
-/** Seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
-export const TIMESTAMP_TOLERANCE_SECONDS = 600;
+/** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
+const TIMESTAMP_TOLERANCE_SECONDS = 600;
 
 export interface SignedRequest {
   readonly method: string;
@@ -58,7 +58,9 @@ function refuseTimestamp(timestamp: string | undefined, nowMs: number): Refusal 
     return unauthenticated('Timestamp required: auth_timestamp must be an integer, in seconds');
   }
   const given = Number(timestamp);
-  if (Math.abs(nowMs / 1000 - given) < TIMESTAMP_TOLERANCE_SECONDS) return undefined;
+  // In whole seconds on both sides: 600 is too many ahead as well as behind, whatever the milliseconds.
+  const offSeconds = Math.abs(Math.floor(nowMs / 1000) - given);
+  if (offSeconds < TIMESTAMP_TOLERANCE_SECONDS) return undefined;
   return unauthenticated(
     `Timestamp expired: Given timestamp (${isoSeconds(given * 1000)}) not within ${TIMESTAMP_TOLERANCE_SECONDS}s of server time (${isoSeconds(nowMs)})`,
   );

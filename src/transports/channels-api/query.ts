@@ -31,7 +31,7 @@ export function parameterOf(parameters: readonly Parameter[], name: string): str
 }
 
 /** `channels[]=a` and PHP's `channels[0]=a` are both elements of `channels`. */
-const ELEMENT = /^(.*)\[\d*\]$/;
+const ELEMENT = /^(.*)\[\d*\]$/s;
 
 /** The name of the array that a parameter is an element of. */
 function arrayOf(name: string): string | undefined {

@@ -49,7 +49,8 @@ function fieldsOfQuery(parameters: readonly Parameter[]): Fields {
 
 /** What the body and the query say together; the body wins. Source: the seed, "Parameter placement". */
 function both(first: Fields, second: Fields): Fields {
-  const from = (name: string) => (isAbsent(first.value(name)) ? second : first);
+  const from = (name: string) =>
+    isAbsent(first.value(name)) && !isAbsent(second.value(name)) ? second : first;
   return { value: (name) => from(name).value(name), text: (name) => from(name).text(name) };
 }
 
@@ -85,8 +86,12 @@ export function readTrigger(
 ): Trigger | Refusal {
   const read = readObject(body);
   if (read instanceof Refusal) return read;
-  const fields = both(fieldsOfJson(read.object, read.json), fieldsOfQuery(parameters));
-  const channels = readChannels(app, fields);
+  const inBody = fieldsOfJson(read.object, read.json);
+  const inQuery = fieldsOfQuery(parameters);
+  // The two names are one parameter: a `channel` in the body wins over `channels[]` in the query.
+  const elsewhere = isAbsent(inBody.value('channels')) && isAbsent(inBody.value('channel'));
+  const channels = readChannels(app, elsewhere ? inQuery : inBody);
+  const fields = both(inBody, inQuery);
   return channels instanceof Refusal ? channels : readFields(app, fields, channels, '');
 }
 
@@ -168,7 +173,7 @@ function readData(app: App, fields: Fields, at: string): { text: string } | Refu
 }
 
 /** Source: Channels protocol, §14.2; the text is the hosted service's. */
-export function refuseDataSize(app: App, bytes: number): Refusal | undefined {
+function refuseDataSize(app: App, bytes: number): Refusal | undefined {
   const { eventDataBytes } = app.limits;
   if (bytes <= eventDataBytes) return undefined;
   return new Refusal(

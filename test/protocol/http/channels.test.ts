@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { RawClient } from '../../support/raw-client.ts';
+import { api } from '../../support/sign.ts';
+import { gets, JSON_TYPE, json, member, refused, seen, subscriber, triggers } from './exchange.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({
+    moreApps: [{ id: '4', keys: [{ key: 'other-key', secret: 'other-secret' }] }],
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Waits until the server has seen these connections go: it answers no question about them any more. */
+async function vacated(channel: string): Promise<void> {
+  const deadline = Date.now() + 4000;
+  for (;;) {
+    const { text } = await gets(server, `/channels/${channel}`);
+    if (text === '{"occupied":false}') return;
+    if (Date.now() > deadline) throw new Error(`${channel} is still occupied`);
+  }
+}
+
+/** What `GET /channels` lists, parsed: its order is nobody's business. */
+async function listed(query: Record<string, string>): Promise<unknown> {
+  const answer = await gets(server, '/channels', query);
+  expect(answer).toMatchObject({ status: 200, type: JSON_TYPE });
+  return JSON.parse(answer.text);
+}
+
+describe('GET /channels', () => {
+  it('lists nothing where no channel is occupied', async () => {
+    expect(await gets(server, '/channels', { filter_by_prefix: 'nothing-' })).toEqual(
+      json('{"channels":{}}'),
+    );
+  });
+
+  it('lists the occupied channels of every kind, each with an empty object', async () => {
+    const channels = ['list-a', 'private-list', 'private-encrypted-list', 'cache-list'];
+    await using _client = await subscriber(server, ...channels);
+    await using _user = await member(server, 'presence-list', 'u');
+    expect(await listed({})).toEqual({
+      channels: Object.fromEntries([...channels, 'presence-list'].map((name) => [name, {}])),
+    });
+    expect(await listed({ info: '' })).toEqual(await listed({}));
+  });
+
+  it('lists a channel from its first subscription to its last, and not because of a trigger', async () => {
+    const query = { filter_by_prefix: 'cache-comes' };
+    await triggers(server, { name: 'n', channel: 'cache-comes', data: 'd' });
+    expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
+    await using client = await RawClient.connect(server);
+    await client.subscribes('cache-comes');
+    await client.hears();
+    expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{"cache-comes":{}}}'));
+    client.says({ event: 'pusher:unsubscribe', data: { channel: 'cache-comes' } });
+    await client.hearsNothing();
+    expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
+  });
+
+  it('does not list a channel any more when its last connection is gone', async () => {
+    {
+      await using _client = await subscriber(server, 'goes');
+      expect(await gets(server, '/channels', { filter_by_prefix: 'goes' })).toEqual(
+        json('{"channels":{"goes":{}}}'),
+      );
+    }
+    await vacated('goes');
+    expect(await gets(server, '/channels', { filter_by_prefix: 'goes' })).toEqual(
+      json('{"channels":{}}'),
+    );
+  });
+
+  it('lists what begins with filter_by_prefix, character by character', async () => {
+    await using _client = await subscriber(server, 'pre.fix', 'pre.fix-more', 'preXfix', 'Pre.fix');
+    expect(await listed({ filter_by_prefix: 'pre.fix' })).toEqual({
+      channels: { 'pre.fix': {}, 'pre.fix-more': {} },
+    });
+    expect(await listed({ filter_by_prefix: 're.fix' })).toEqual({ channels: {} });
+    expect(await listed({ filter_by_prefix: 'pre.fix-more-' })).toEqual({ channels: {} });
+  });
+
+  it('lists with the prefix presence- the presence channels only', async () => {
+    await using _client = await subscriber(server, 'presence', 'presencer', 'private-presence-');
+    await using _user = await member(server, 'presence-only', 'u');
+    expect(await listed({ filter_by_prefix: 'presence-' })).toEqual({
+      channels: { 'presence-only': {} },
+    });
+  });
+
+  it('counts the users of presence channels where it is asked for user_count', async () => {
+    await using _one = await member(server, 'presence-count-1', 'a');
+    await using _again = await member(server, 'presence-count-1', 'a');
+    await using _two = await member(server, 'presence-count-1', 'b');
+    await using _three = await member(server, 'presence-count-2', 'a');
+    const channels = {
+      'presence-count-1': { user_count: 2 },
+      'presence-count-2': { user_count: 1 },
+    };
+    for (const filter_by_prefix of ['presence-', 'presence-count-']) {
+      for (const info of ['user_count', ' user_count , user_count']) {
+        expect(await listed({ filter_by_prefix, info })).toEqual({ channels });
+      }
+    }
+  });
+
+  it.each(['', 'p', 'presence', 'private-', 'Presence-', ' presence-'])(
+    'refuses user_count with the prefix "%s", which lets other channels in',
+    async (filter_by_prefix) => {
+      const query = {
+        info: 'user_count',
+        ...(filter_by_prefix === '' ? {} : { filter_by_prefix }),
+      };
+      expect(await gets(server, '/channels', query)).toEqual(
+        refused(400, expect.stringContaining('user_count')),
+      );
+    },
+  );
+
+  it.each(['subscription_count', 'cache', 'user_count,subscription_count', 'x', 'user_counts'])(
+    'refuses the attribute %s',
+    async (info) => {
+      expect(await gets(server, '/channels', { filter_by_prefix: 'presence-', info })).toEqual(
+        refused(
+          400,
+          expect.stringContaining('info should be a comma separated list of attributes'),
+        ),
+      );
+    },
+  );
+
+  it('lists the channels of one app only', async () => {
+    await using _mine = await subscriber(server, 'whose');
+    const theirs = await api(server, 'GET', '/apps/4/channels', {
+      key: 'other-key',
+      secret: 'other-secret',
+    });
+    expect(await seen(theirs)).toEqual(json('{"channels":{}}'));
+  });
+
+  it('lists a channel that is called like a part of every object', async () => {
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+    await using _client = await subscriber(server, ...names);
+    for (const name of names) {
+      expect(await gets(server, '/channels', { filter_by_prefix: name })).toEqual(
+        json(`{"channels":{"${name}":{}}}`),
+      );
+      expect(await gets(server, `/channels/${name}`)).toEqual(json('{"occupied":true}'));
+    }
+  });
+});
+
+describe('GET /channels/NAME', () => {
+  it('says whether the channel is occupied, whoever ever heard of it', async () => {
+    expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":false}'));
+    await using _client = await subscriber(server, 'single');
+    expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":true}'));
+    expect(await gets(server, '/channels/single', { info: '' })).toEqual(json('{"occupied":true}'));
+  });
+
+  it('takes the name as it is, or percent-encoded', async () => {
+    await using _client = await subscriber(server, 'a_-=@,.;Z9');
+    for (const path of ['a_-=@,.;Z9', 'a_-%3D%40%2C.%3BZ9', '%61_%2d%3d%40%2c%2e%3b%5a%39']) {
+      expect(await gets(server, `/channels/${path}`)).toEqual(json('{"occupied":true}'));
+    }
+  });
+
+  it.each(['a%20b', 'a%2Fb', 'a%', 'a!', '%C3%A9', '%23x', '%00', 'a%0A', 'x'.repeat(201)])(
+    'refuses the name %s',
+    async (path) => {
+      expect(await gets(server, `/channels/${path}`)).toEqual(
+        refused(400, expect.stringContaining('Invalid channel name')),
+      );
+    },
+  );
+
+  it('takes a name of 200 characters', async () => {
+    expect(await gets(server, `/channels/${'x'.repeat(200)}`)).toEqual(json('{"occupied":false}'));
+  });
+});
+
+describe('GET /channels/NAME/users', () => {
+  it('lists each user of a presence channel once, in the order in which they came', async () => {
+    await using _one = await member(server, 'presence-users', 'b');
+    await using _two = await member(server, 'presence-users', 'a"é');
+    await using _again = await member(server, 'presence-users', 'b');
+    expect(await gets(server, '/channels/presence-users/users')).toEqual(
+      json('{"users":[{"id":"b"},{"id":"a\\"é"}]}'),
+    );
+  });
+
+  it('lists nobody where nobody is', async () => {
+    expect(await gets(server, '/channels/presence-nobody/users')).toEqual(json('{"users":[]}'));
+  });
+
+  it.each([
+    'users-of',
+    'private-users',
+    'private-encrypted-users',
+    'cache-users',
+    'presence',
+    'presencer-a',
+  ])('refuses %s, which is not a presence channel', async (channel) => {
+    expect(await gets(server, `/channels/${channel}/users`)).toEqual(
+      refused(400, expect.stringContaining(`${channel} is not a presence channel`)),
+    );
+  });
+
+  it('refuses parameters, and names them', async () => {
+    expect(await gets(server, '/channels/presence-a/users', { info: 'user_count' })).toEqual(
+      refused(400, 'The following query string parameters are extraneous: info'),
+    );
+    expect(
+      await gets(server, '/channels/presence-a/users', { info: '', filter_by_prefix: 'x' }),
+    ).toEqual(
+      refused(400, 'The following query string parameters are extraneous: info, filter_by_prefix'),
+    );
+  });
+
+  it('takes the MD5 of an empty body, which Python sends with every request', async () => {
+    expect(
+      await gets(server, '/channels/presence-nobody/users', {
+        body_md5: 'd41d8cd98f00b204e9800998ecf8427e',
+      }),
+    ).toEqual(json('{"users":[]}'));
+  });
+});

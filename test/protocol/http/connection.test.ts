@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { chunkBytes, RawHttp, type RawRequest, requestBytes } from '../../support/raw-http.ts';
+import { signedTarget } from '../../support/sign.ts';
+import { gets, subscriber } from './exchange.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const path = `/apps/${APP.id}/events`;
+
+function post(body: string, over: Partial<RawRequest> = {}): RawRequest {
+  return { method: 'POST', target: signedTarget('POST', path, { body }), body, ...over };
+}
+
+/** The same, sent in chunks. */
+function chunked(body: string, bytes = 7): RawRequest {
+  const { method, target } = post(body);
+  return { method, target, chunks: body.match(new RegExp(`.{1,${bytes}}`, 'gs')) ?? [] };
+}
+
+function get(channel: string): RawRequest {
+  return { method: 'GET', target: signedTarget('GET', `/apps/${APP.id}/channels/${channel}`) };
+}
+
+const eventOf = (channel: string, name = 'n') =>
+  JSON.stringify({ name, channel, data: 'd'.repeat(30) });
+
+describe('a connection', () => {
+  it('takes as many requests as its owner likes, one after the other', async () => {
+    await using client = await subscriber(server, 'kept');
+    await using connection = await RawHttp.open(server);
+    for (let at = 0; at < 200; at++) {
+      const body = eventOf('kept', `n${at}`);
+      const answer = await connection.asks(at % 2 === 0 ? post(body) : chunked(body));
+      expect(answer).toMatchObject({ version: 'HTTP/1.1', status: 200, body: '{}' });
+      expect(answer.headers.get('connection')).not.toBe('close');
+      expect(await client.hears()).toMatchObject({ event: `n${at}` });
+      expect(await connection.asks(get('kept'))).toMatchObject({ body: '{"occupied":true}' });
+    }
+    expect(connection.ended).toBe(false);
+  });
+
+  it('stays open after a refusal', async () => {
+    await using connection = await RawHttp.open(server);
+    const refusals: readonly (readonly [RawRequest, number])[] = [
+      [post('{'), 400],
+      [chunked('{'), 400],
+      [{ method: 'GET', target: '/apps/3/channels' }, 401],
+      [{ method: 'POST', target: '/apps/3/events', body: 'x' }, 401],
+      [{ method: 'GET', target: '/nope' }, 404],
+      [{ method: 'PUT', target: path, body: 'x' }, 405],
+      [post(JSON.stringify({ name: 'n', channel: 'a', data: 'x'.repeat(10_241) })), 413],
+    ];
+    for (const [request, status] of refusals) {
+      expect(await connection.asks(request)).toMatchObject({ status });
+      expect(await connection.asks(get('a'))).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('is closed after the answer where the request says so', async () => {
+    for (const request of [get('a'), post(eventOf('a')), { method: 'GET', target: '/nope' }]) {
+      await using connection = await RawHttp.open(server);
+      const answer = await connection.asks({ ...request, headers: { Connection: 'close' } });
+      expect(answer.status).not.toBe(500);
+      await connection.ends();
+    }
+  });
+
+  it('may speak HTTP/1.0', async () => {
+    for (const request of [get('a'), post(eventOf('a'))]) {
+      await using connection = await RawHttp.open(server);
+      expect(await connection.asks({ ...request, version: 'HTTP/1.0' })).toMatchObject({
+        status: 200,
+      });
+      await connection.ends();
+    }
+  });
+
+  it('is told to go on before it sends a body, where it asks', async () => {
+    await using connection = await RawHttp.open(server);
+    const body = eventOf('a');
+    const bytes = requestBytes(post(body, { headers: { Expect: '100-continue' } }));
+    const bodyAt = bytes.length - Buffer.byteLength(body);
+    connection.writes(bytes.subarray(0, bodyAt));
+    expect(await connection.reads()).toMatchObject({ status: 100 });
+    connection.writes(bytes.subarray(bodyAt));
+    expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+    expect(await connection.asks(get('a'))).toMatchObject({ status: 200 });
+  });
+
+  it('does not mistake the body of a GET, or of a refused request, for the next request', async () => {
+    const smuggled = `${requestBytes(post(eventOf('smuggled')))}`;
+    await using client = await subscriber(server, 'smuggled');
+    const carriers: readonly (readonly [RawRequest, number])[] = [
+      [get('a'), 200],
+      [{ method: 'POST', target: '/nope' }, 404],
+      [{ method: 'DELETE', target: path }, 405],
+      [{ method: 'POST', target: path }, 401],
+    ];
+    for (const [carrier, status] of carriers) {
+      for (const body of [{ body: smuggled }, { chunks: [smuggled] }]) {
+        await using connection = await RawHttp.open(server);
+        connection.requests({ ...carrier, ...body });
+        connection.requests(get('smuggled'));
+        expect(await connection.reads()).toMatchObject({ status });
+        expect(await connection.reads()).toMatchObject({ body: '{"occupied":true}' });
+      }
+    }
+    await client.hearsNothing();
+  });
+
+  it('may end in the middle of a body: nothing is sent', async () => {
+    await using client = await subscriber(server, 'half');
+    const body = eventOf('half');
+    for (const request of [post(body), chunked(body)]) {
+      const bytes = requestBytes(request);
+      for (const missing of [10, 40]) {
+        await using connection = await RawHttp.open(server);
+        connection.writes(bytes.subarray(0, bytes.length - missing));
+        connection.finishes();
+        expect(await connection.readsOrEnds()).toBeUndefined();
+      }
+    }
+    await client.hearsNothing();
+  });
+
+  it.each([
+    ['two lengths', 'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd'],
+    [
+      'a length and chunks',
+      'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+    ],
+    ['a negative length', 'Content-Length: -3\r\n\r\nabc'],
+    ['a length that is no number', 'Content-Length: 0x3\r\n\r\nabc'],
+    ['a length beyond all numbers', `Content-Length: ${'9'.repeat(25)}\r\n\r\nabc`],
+    ['a chunk whose size is no number', 'Transfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: gzip\r\n\r\nabc'],
+    ['a header without a colon', 'nonsense\r\n\r\n'],
+    ['a space before a colon', 'Content-Length : 3\r\n\r\nabc'],
+  ])('that sends %s is refused with 4xx and closed', async (_, rest) => {
+    await using connection = await RawHttp.open(server);
+    connection.writes(`POST ${path} HTTP/1.1\r\nHost: x\r\n${rest}`);
+    const answer = await connection.reads();
+    expect(answer.status).toBeWithin(400, 500);
+    await connection.ends();
+  });
+});
+
+describe('pipelined requests', () => {
+  const kinds: readonly (readonly [what: string, request: RawRequest, answer: string])[] = [
+    ['a trigger', post(eventOf('piped')), '200 {}'],
+    ['a trigger in chunks', chunked(eventOf('piped')), '200 {}'],
+    ['a trigger to a cache channel', post(eventOf('cache-piped')), '200 {}'],
+    ['a trigger in chunks to a cache channel', chunked(eventOf('cache-piped')), '200 {}'],
+    [
+      'a question',
+      { method: 'GET', target: signedTarget('GET', '/apps/3/channels/a') },
+      '200 {"occupied":false}',
+    ],
+    [
+      'a question after what is remembered',
+      {
+        method: 'GET',
+        target: signedTarget('GET', '/apps/3/channels/cache-q', { query: { info: 'cache' } }),
+      },
+      '200 {"occupied":false,"cache":null}',
+    ],
+    ['a question with a body', { ...get('a'), body: 'abc' }, '200 {"occupied":false}'],
+    ['a trigger that is not JSON', post('{'), '400 The body is not valid JSON'],
+    ['nothing to trigger', chunked('{}'), '400 channels: required'],
+    [
+      'an unsigned trigger',
+      { method: 'POST', target: path, body: 'abc' },
+      '401 Missing parameter: auth_key',
+    ],
+    [
+      'an unsigned trigger in chunks',
+      { method: 'POST', target: path, chunks: ['abc', 'def'] },
+      '401 Missing parameter: auth_key',
+    ],
+    ['a path of nobody', { method: 'POST', target: '/nope', body: 'abc' }, '404 404 NOT FOUND'],
+    [
+      'a path of nobody in chunks',
+      { method: 'POST', target: '/nope', chunks: ['abc'] },
+      '404 404 NOT FOUND',
+    ],
+    ['a wrong method', { method: 'PUT', target: path, body: 'abc' }, '405 405 METHOD'],
+  ];
+
+  it('are answered in their order, all that come in one packet', async () => {
+    await using connection = await RawHttp.open(server);
+    connection.writes(Buffer.concat(kinds.map(([, request]) => requestBytes(request))));
+    for (const [, , expected] of kinds) {
+      const { status, body } = await connection.reads();
+      expect(`${status} ${body}`).toStartWith(expected);
+    }
+    expect(connection.ended).toBe(false);
+  });
+
+  it('are answered in their order, each pair of them', async () => {
+    for (const [, first, firstAnswer] of kinds) {
+      for (const [, second, secondAnswer] of kinds) {
+        await using connection = await RawHttp.open(server);
+        connection.writes(Buffer.concat([requestBytes(first), requestBytes(second)]));
+        for (const expected of [firstAnswer, secondAnswer]) {
+          const { status, body } = await connection.reads();
+          expect(`${status} ${body}`).toStartWith(expected);
+        }
+      }
+    }
+  });
+
+  it('are answered in their order, wherever their bytes are cut on the way', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...kinds), { minLength: 2, maxLength: 6 }),
+        fc.array(fc.nat(), { maxLength: 6 }),
+        async (requests, cuts) => {
+          const bytes = Buffer.concat(requests.map(([, request]) => requestBytes(request)));
+          const places = cuts.map((cut) => cut % bytes.length).sort((a, b) => a - b);
+          await using connection = await RawHttp.open(server);
+          let from = 0;
+          for (const to of [...places, bytes.length]) {
+            connection.writes(bytes.subarray(from, to));
+            from = to;
+            // Another connection's round trip: what was written so far has been read by then.
+            await gets(server, '/channels/a');
+          }
+          for (const [, , expected] of requests) {
+            const { status, body } = await connection.reads();
+            expect(`${status} ${body}`).toStartWith(expected);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are carried out in their order', async () => {
+    await using client = await subscriber(server, 'in-order');
+    await using connection = await RawHttp.open(server);
+    const requests = Array.from({ length: 50 }, (_, at) => {
+      const body = eventOf('in-order', `n${at}`);
+      return requestBytes(at % 3 === 0 ? chunked(body) : post(body));
+    });
+    connection.writes(Buffer.concat(requests));
+    for (let at = 0; at < requests.length; at++) {
+      expect(await connection.reads()).toMatchObject({ status: 200 });
+    }
+    for (let at = 0; at < requests.length; at++) {
+      expect(await client.hears()).toMatchObject({ event: `n${at}` });
+    }
+  });
+
+  it('may follow a body that takes many packets', async () => {
+    const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
+    await using connection = await RawHttp.open(server);
+    for (const request of [post(body), chunked(body, 9000), chunked(body, 900_000)]) {
+      connection.requests(request);
+      connection.requests(get('a'));
+      connection.requests(request);
+      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+      expect(await connection.reads()).toMatchObject({ body: '{"occupied":false}' });
+      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+    }
+  });
+
+  it('may have chunks of one byte, with extensions and sizes in capitals', async () => {
+    const body = eventOf('a');
+    const { target } = post(body);
+    const bytes = Buffer.from(body);
+    await using connection = await RawHttp.open(server);
+    connection.writes(`POST ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    connection.writes(`A;name=value\r\n${bytes.subarray(0, 10)}\r\n`);
+    for (const byte of bytes.subarray(10)) connection.writes(chunkBytes(Uint8Array.of(byte)));
+    connection.writes('0\r\n\r\n');
+    connection.requests(get('a'));
+    expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+    expect(await connection.reads()).toMatchObject({ status: 200 });
+  });
+});
+
+describe('an answer', () => {
+  it('says how long it is and of what type, and nothing about the server', async () => {
+    await using connection = await RawHttp.open(server);
+    const answers = [
+      await connection.asks(get('a')),
+      await connection.asks(post(eventOf('a'))),
+      await connection.asks({ method: 'GET', target: '/nope' }),
+    ];
+    for (const { headers, body } of answers) {
+      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)));
+      expect([...headers.keys()].sort()).toEqual(['content-length', 'content-type', 'date']);
+    }
+  });
+});

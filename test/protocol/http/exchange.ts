@@ -1,0 +1,100 @@
+import { APP, type Fanfare } from '../../support/fanfare.ts';
+import { RawClient } from '../../support/raw-client.ts';
+import { type ApiCall, api, channelAuth } from '../../support/sign.ts';
+
+/** What a backend sees of an answer. */
+export interface Answered {
+  readonly status: number;
+  readonly type: string | null;
+  readonly text: string;
+}
+
+type At = Pick<Fanfare, 'port'>;
+
+export const JSON_TYPE = 'application/json';
+export const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** The answer to most triggers, to the byte. */
+export const EMPTY: Answered = { status: 200, type: JSON_TYPE, text: '{}' };
+
+export function json(text: string): Answered {
+  return { status: 200, type: JSON_TYPE, text };
+}
+
+export function refused(status: number, text: string): Answered {
+  return { status, type: TEXT_TYPE, text };
+}
+
+export async function seen(response: Response): Promise<Answered> {
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    text: await response.text(),
+  };
+}
+
+/** `GET` of a path below the test app's. */
+export async function gets(
+  server: At,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  return await seen(await api(server, 'GET', `/apps/${APP.id}${path}`, { query }));
+}
+
+/** `POST` to a path below the test app's: a JSON value, or the bytes of a body. */
+export async function posts(
+  server: At,
+  path: string,
+  body: object | string | Uint8Array,
+  call: ApiCall = {},
+): Promise<Answered> {
+  const bytes =
+    typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return await seen(await api(server, 'POST', `/apps/${APP.id}${path}`, { ...call, body: bytes }));
+}
+
+/** `POST /events`. */
+export async function triggers(
+  server: At,
+  event: object | string | Uint8Array,
+  call: ApiCall = {},
+): Promise<Answered> {
+  return await posts(server, '/events', event, call);
+}
+
+/** `POST /batch_events`. */
+export async function batches(server: At, batch: unknown): Promise<Answered> {
+  return await posts(server, '/batch_events', { batch });
+}
+
+/** A client that is subscribed to these channels, whatever their kind. */
+export async function subscriber(
+  server: At,
+  ...channels: readonly string[]
+): Promise<RawClient & { socketId: string }> {
+  const client = await RawClient.connect(server);
+  for (const channel of channels) {
+    await client.subscribes(
+      channel,
+      channel.startsWith('private-') ? channelAuth(client.socketId, channel) : undefined,
+    );
+    // Nothing was remembered: the tests name each cache channel once.
+    if (/^(private-|private-encrypted-)?cache-/.test(channel)) await client.hears();
+  }
+  return client;
+}
+
+/** A client that is in a presence channel as this user. Others who are in hear of it. */
+export async function member(
+  server: At,
+  channel: string,
+  userId: string,
+): Promise<RawClient & { socketId: string }> {
+  const client = await RawClient.connect(server);
+  await client.subscribes(
+    channel,
+    channelAuth(client.socketId, channel, JSON.stringify({ user_id: userId })),
+  );
+  return client;
+}

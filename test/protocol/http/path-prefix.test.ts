@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { pathOf, RawClient } from '../../support/raw-client.ts';
+import { RawHttp } from '../../support/raw-http.ts';
+import { signedTarget } from '../../support/sign.ts';
+
+const PREFIX = '/realtime/v1';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ channels: { pathPrefix: PREFIX } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function asks(method: string, target: string, body?: string) {
+  await using connection = await RawHttp.open(server);
+  return await connection.asks({ method, target, ...(body === undefined ? {} : { body }) });
+}
+
+describe('a server with channels.pathPrefix', () => {
+  const path = `/apps/${APP.id}/events`;
+  const body = '{"name":"n","channel":"a","data":"d"}';
+
+  it('accepts a signature over the path with the prefix', async () => {
+    const target = signedTarget('POST', `${PREFIX}${path}`, { body });
+    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+  });
+
+  it('accepts a signature over the path without it, as PHP makes it', async () => {
+    const target = `${PREFIX}${signedTarget('POST', path, { body })}`;
+    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+  });
+
+  it('accepts both behind a proxy that takes it off', async () => {
+    const target = signedTarget('POST', path, { body });
+    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+    const signedWithPrefix = signedTarget('POST', `${PREFIX}${path}`, { body });
+    expect(await asks('POST', signedWithPrefix.slice(PREFIX.length), body)).toMatchObject({
+      status: 200,
+      body: '{}',
+    });
+  });
+
+  it('refuses a signature over a path with another prefix', async () => {
+    const target = signedTarget('POST', `/realtime${path}`, { body });
+    expect(await asks('POST', `/v1${target}`, body)).toMatchObject({ status: 404 });
+    expect(await asks('POST', target.replace('/realtime', PREFIX), body)).toMatchObject({
+      status: 401,
+      body: expect.stringContaining('Invalid signature'),
+    });
+  });
+
+  it('has every endpoint behind it, with the name of a channel in the path', async () => {
+    for (const channel of ['a', 'a%2Cb']) {
+      const target = `${PREFIX}${signedTarget('GET', `/apps/${APP.id}/channels/${channel}`)}`;
+      expect(await asks('GET', target)).toMatchObject({ status: 200, body: '{"occupied":false}' });
+    }
+  });
+
+  it.each([
+    '/realtime',
+    '/realtime/v1',
+    '/realtime/v1/',
+    '/realtime/v10/apps/3/channels',
+    '/x/apps/3/channels',
+  ])('has nothing at %s', async (target) => {
+    expect(await asks('GET', target)).toMatchObject({ status: 404, body: '404 NOT FOUND\n' });
+  });
+
+  it('has its WebSockets behind it too', async () => {
+    await using client = await RawClient.connect(server, { path: `${PREFIX}${pathOf()}` });
+    await client.subscribes('a');
+  });
+});

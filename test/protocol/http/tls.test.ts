@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { untrusted } from '../../../src/transports/handshakes/certificate.fixture.ts';
+import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { Inbox } from '../../support/inbox.ts';
+import { pathOf } from '../../support/raw-client.ts';
+import { RawHttp } from '../../support/raw-http.ts';
+import { signedTarget } from '../../support/sign.ts';
+import { EMPTY, seen } from './exchange.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'fanfare-tls-'));
+let server: Fanfare;
+beforeAll(async () => {
+  const certFile = join(directory, 'cert.pem');
+  const keyFile = join(directory, 'key.pem');
+  writeFileSync(certFile, untrusted.cert);
+  writeFileSync(keyFile, untrusted.key);
+  server = await startFanfare({ config: { tls: { certFile, keyFile } } });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+const trust = { ca: untrusted.cert };
+const path = `/apps/${APP.id}/events`;
+const eventOf = (channel: string) => JSON.stringify({ name: 'n', channel, data: 'd' });
+
+/** Opens a WebSocket over TLS, and gives what comes, one message after the other. */
+function webSocket(): { socket: WebSocket; next(): Promise<string> } {
+  const address = `wss://127.0.0.1:${server.port}${pathOf()}`;
+  const socket = new WebSocket(address, { tls: trust });
+  const inbox = new Inbox<string>('The WebSocket');
+  socket.addEventListener('message', ({ data }) => inbox.put(String(data)));
+  socket.addEventListener('close', () => inbox.fail(new Error('The WebSocket was closed')));
+  return { socket, next: () => inbox.next() };
+}
+
+describe('a server with a certificate', () => {
+  it('serves the HTTP API to those who trust it', async () => {
+    const body = eventOf('a');
+    const url = `https://127.0.0.1:${server.port}${signedTarget('POST', path, { body })}`;
+    expect(await seen(await fetch(url, { method: 'POST', body, tls: trust }))).toEqual(EMPTY);
+  });
+
+  it('is refused by those who do not', async () => {
+    expect(fetch(`https://127.0.0.1:${server.port}/`)).rejects.toThrow(/certificate/);
+  });
+
+  it('delivers to WebSockets', async () => {
+    const { socket, next } = webSocket();
+    expect(await next()).toContain('pusher:connection_established');
+    socket.send('{"event":"pusher:subscribe","data":{"channel":"tls"}}');
+    expect(await next()).toContain('pusher_internal:subscription_succeeded');
+
+    await using connection = await RawHttp.open(server, { tls: true });
+    const body = eventOf('tls');
+    const target = signedTarget('POST', path, { body });
+    expect(await connection.asks({ method: 'POST', target, body })).toMatchObject({ status: 200 });
+    expect(await next()).toBe('{"event":"n","channel":"tls","data":"d"}');
+    socket.terminate();
+  });
+
+  it('takes many requests on one connection, pipelined as well', async () => {
+    await using connection = await RawHttp.open(server, { tls: true });
+    const requests = Array.from({ length: 20 }, (_, at) => {
+      const body = eventOf(`many-${at}`);
+      const target = signedTarget('POST', path, { body });
+      return { method: 'POST', target, ...(at % 2 === 0 ? { body } : { chunks: [body] }) };
+    });
+    for (const request of requests) {
+      expect(await connection.asks(request)).toMatchObject({ status: 200, body: '{}' });
+    }
+    for (const request of requests) connection.requests(request);
+    for (const _ of requests) {
+      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+    }
+  });
+
+  it('takes a body of many packets', async () => {
+    const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
+    await using connection = await RawHttp.open(server, { tls: true });
+    const target = signedTarget('POST', path, { body });
+    expect(await connection.asks({ method: 'POST', target, body })).toMatchObject({ status: 200 });
+  });
+
+  it('closes a connection that speaks plain HTTP, and goes on', async () => {
+    await using plain = await RawHttp.open(server);
+    plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await plain.readsToEnd()).not.toStartWith('HTTP');
+    await using connection = await RawHttp.open(server, { tls: true });
+    expect(await connection.asks({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
+    expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
+  });
+});
