@@ -1,3 +1,4 @@
+import { needsAuthorisation } from './channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, topicOf } from './event.ts';
 import type { Hub } from './ports.ts';
 import type { InBandProblem } from './problems.ts';
@@ -42,7 +43,7 @@ function refusalOf(
       message: `Cannot broadcast client event (connection not subscribed to channel ${message.channel})`,
     };
   }
-  if (subscription.channel.kind === 'public') {
+  if (!needsAuthorisation(subscription.channel)) {
     return {
       problem: 'client-event-wrong-channel',
       message: 'Client event rejected - only supported on private and presence channels',

@@ -127,9 +127,10 @@ function enter(
 function confirm(
   hub: Hub,
   session: Session,
-  { channel, member }: Subscription,
+  subscription: Subscription,
   transition: Transition,
 ): MaybePromise<void> {
+  const { channel, member } = subscription;
   const topic = topicOf(session.app, channel);
   // Before the newcomer listens: a member does not hear of itself.
   if (transition.memberAdded && member !== undefined) {
@@ -138,23 +139,31 @@ function confirm(
   hub.audience.join(session.peer, topic);
   if (member === undefined) {
     session.peer.send(subscriptionSucceeded(channel.text));
-    return channel.cached ? replay(hub, session, channel) : undefined;
+    return channel.cached ? replay(hub, session, subscription) : undefined;
   }
   return after(hub.roster.members(session.app, channel), (members) => {
+    if (hasLeft(session, subscription)) return;
     session.peer.send(presenceSucceeded(channel.text, members));
-    return channel.cached ? replay(hub, session, channel) : undefined;
+    return channel.cached ? replay(hub, session, subscription) : undefined;
   });
 }
 
 /** Sends the last event of a cache channel, or says that there is none. Source: §10. */
-function replay(hub: Hub, session: Session, channel: ChannelName): MaybePromise<void> {
+function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
+  const { channel } = subscription;
   return after(hub.cache.get(topicOf(session.app, channel)), (event) => {
+    if (hasLeft(session, subscription)) return;
     session.peer.send(
       event === undefined
         ? cacheMiss(channel.text)
         : eventMessage(event.name, channel.text, event.data),
     );
   });
+}
+
+/** Whether a connection gave a subscription up while the engine was asked; it must hear no more of it. */
+function hasLeft(session: Session, subscription: Subscription): boolean {
+  return session.subscription(subscription.channel.text) !== subscription;
 }
 
 /** Takes a connection out of a channel; the client hears nothing of it, as the protocol has it. */

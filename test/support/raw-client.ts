@@ -64,6 +64,7 @@ export class RawClient implements AsyncDisposable {
   private readonly ended = Promise.withResolvers<Closed>();
   private readonly frames: string[] = [];
   private readonly pongs: string[] = [];
+  private readonly unsent: Uint8Array[] = [];
   private waiting: (() => void)[] = [];
   private buffer = Buffer.alloc(0);
   private closeFrame: Closed | undefined;
@@ -85,6 +86,7 @@ export class RawClient implements AsyncDisposable {
       port: server.port,
       socket: {
         data: (_, bytes) => client.receive(bytes),
+        drain: () => client.flush(),
         close: () => client.end(),
         error: () => client.end(),
       },
@@ -103,7 +105,7 @@ export class RawClient implements AsyncDisposable {
       () => client.responseHead !== '' || client.over,
       'the answer to the handshake',
     );
-    if (options.deaf === true) client.socket.pause();
+    if (options.deaf === true) client.listensNoMore();
     return client;
   }
 
@@ -128,8 +130,25 @@ export class RawClient implements AsyncDisposable {
     );
   }
 
+  /** Sends any bytes, in order; what the system does not take at once goes when it does. */
   writeBytes(bytes: Uint8Array): void {
-    this.socket?.write(bytes);
+    const idle = this.unsent.length === 0;
+    this.unsent.push(bytes);
+    if (idle) this.flush();
+  }
+
+  private flush(): void {
+    for (let bytes = this.unsent[0]; bytes !== undefined; bytes = this.unsent[0]) {
+      const sent = this.socket?.write(bytes) ?? 0;
+      if (sent < 0) {
+        this.unsent.length = 0; // The connection is gone, and what was to go with it.
+      } else if (sent < bytes.length) {
+        this.unsent[0] = bytes.subarray(sent);
+        return;
+      } else {
+        this.unsent.shift();
+      }
+    }
   }
 
   /** The next frame's text. Fails when none comes, or the connection ends first. */
@@ -175,7 +194,17 @@ export class RawClient implements AsyncDisposable {
     return this.pongs.shift() ?? '';
   }
 
-  /** Reads again after `deaf`. */
+  /** Ends its own direction of the connection, without a close frame. */
+  writesNoMore(): void {
+    this.socket?.shutdown();
+  }
+
+  /** Reads nothing from now on. */
+  listensNoMore(): void {
+    this.socket?.pause();
+  }
+
+  /** Reads again after `deaf` or `listensNoMore`. */
   listensAgain(): void {
     this.socket?.resume();
   }

@@ -48,9 +48,9 @@ function refused(problem: ConnectionProblem, message = closeCodes[problem].messa
 const KNOWN_SUBPROTOCOL = /^pusher-channels-protocol-\d+$/;
 
 /** The subprotocol to echo: strict clients fail the handshake otherwise. Source: §1. */
-export function knownSubprotocol(offered: string | null): string | undefined {
+export function knownSubprotocol(offered: string): string | undefined {
   return offered
-    ?.split(',')
+    .split(',')
     .map((name) => name.trim())
     .find((name) => KNOWN_SUBPROTOCOL.test(name));
 }

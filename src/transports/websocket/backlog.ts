@@ -25,9 +25,17 @@ export class Backlog {
     this.bytesMax = bytesMax;
   }
 
+  /** To be called before something is published: what is seen then does not hold it yet. */
   published(bytes: number): void {
+    if (this.publishedBytes + bytes - this.sampledAt >= this.bytesMax / 4) this.sample();
     this.publishedBytes += bytes;
-    if (this.publishedBytes - this.sampledAt >= this.bytesMax / 4) this.sample();
+  }
+
+  /** To be called after a connection was answered: answers are not published. */
+  answered(socket: Socket): void {
+    const bytes = socket.getBufferedAmount();
+    if (bytes > 0) this.samples.set(socket, { bytes, published: this.publishedBytes });
+    else if (this.samples.size > 0) this.samples.delete(socket);
   }
 
   /** Looks at every connection; a fraction of a millisecond for 10,000 of them. */

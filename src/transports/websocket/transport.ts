@@ -144,6 +144,7 @@ export class WebSocketTransport {
     this.heard(socket.data);
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     answer(this.hub, session, readClientMessage(frame));
+    this.backlog.answered(socket);
   }
 
   private heard(connection: Connection): void {
@@ -154,6 +155,8 @@ export class WebSocketTransport {
   private closed(socket: Socket, code: number, reason: string): void {
     const { session, address } = socket.data;
     if (session === undefined) return;
+    // Judged first: what the others are told of its leaving is published, and may be reason to look again.
+    const tooSlow = this.backlog.wasTooSlow(socket);
     this.connections.remove(session.socketId, session.app);
     leaveAll(this.hub, session);
     if (code !== 1006) return;
@@ -165,7 +168,7 @@ export class WebSocketTransport {
         connection: session.socketId,
         why: reason,
       });
-    } else if (this.backlog.wasTooSlow(socket)) {
+    } else if (tooSlow) {
       this.slowConnectionsClosed++;
       this.hub.log.warn('Connection closed: it read too slowly', {
         address,

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'bun:test';
+import { relay } from './client-event.ts';
+import {
+  appWith,
+  channelName,
+  type FakeHub,
+  hubWith,
+  LateEngine,
+  sessionOf,
+} from './hub.fixture.ts';
+import type { Session, Subscription } from './session.ts';
+
+function says(hub: FakeHub, session: Session, channel: string, data = '"d"'): void {
+  relay(hub, session, {
+    type: 'client-event',
+    event: 'client-x',
+    channel,
+    dataLiteral: data,
+    dataBytes: data.length - 2,
+  });
+}
+
+/** A connection that is in one channel. */
+function speakerIn(channel: string, state: Subscription['state'] = 'joined', app = appWith()) {
+  const session = sessionOf(app);
+  const presence = channel.startsWith('presence-');
+  const member = presence ? { userId: 'u', userInfo: '{"a":1}' } : undefined;
+  session.add({ channel: channelName(channel), member, state });
+  return session;
+}
+
+describe('a client event', () => {
+  it('goes to everybody in the channel but its sender', () => {
+    const hub = hubWith(new LateEngine());
+    const session = speakerIn('private-x');
+
+    says(hub, session, 'private-x');
+
+    expect<unknown>(hub.audience.sent).toEqual([
+      {
+        topic: 'app/private-x',
+        frame: '{"event":"client-x","channel":"private-x","data":"d"}',
+        except: '1.1',
+      },
+    ]);
+    expect(session.peer.heard()).toEqual([]);
+  });
+
+  it.each([
+    ['presence-x', true],
+    ['presence-cache-x', true],
+    ['private-x', true],
+    ['private-cache-x', true],
+    ['private-encrypted-x', true],
+    ['x', false],
+    ['cache-x', false],
+    ['#server-to-user-x', false],
+  ])('is taken in channels that the backend lets clients into: %s', (channel, taken) => {
+    const hub = hubWith(new LateEngine());
+    const session = speakerIn(channel);
+
+    says(hub, session, channel);
+
+    expect(hub.audience.sent).toHaveLength(taken ? 1 : 0);
+    expect(session.peer.heard()).toEqual(taken ? [] : ['pusher:error']);
+  });
+
+  it('is not taken before the subscription is confirmed', () => {
+    const hub = hubWith(new LateEngine());
+    const session = speakerIn('private-x', 'joining');
+
+    says(hub, session, 'private-x');
+
+    expect(hub.audience.sent).toEqual([]);
+    expect(JSON.parse(session.peer.frames[0] ?? '').data.message).toBe(
+      'Cannot broadcast client event (connection not subscribed to channel private-x)',
+    );
+  });
+
+  it('is counted per connection, and not at all where it is refused for another reason', () => {
+    const hub = hubWith(new LateEngine());
+    const session = speakerIn('private-x');
+    const other = speakerIn('private-x');
+
+    for (let count = 0; count < 20; count++) says(hub, session, 'private-elsewhere');
+    expect(session.peer.heard()).toHaveLength(20);
+    for (let count = 0; count < 11; count++) says(hub, session, 'private-x');
+    expect(hub.audience.sent).toHaveLength(10);
+    expect(JSON.parse(session.peer.frames[0] ?? '').data).toEqual({
+      code: 4301,
+      message: 'Client event rejected due to rate limit',
+    });
+    says(hub, other, 'private-x');
+    expect(hub.audience.sent).toHaveLength(11);
+
+    hub.clock.advance(100);
+    says(hub, session, 'private-x');
+    says(hub, session, 'private-x');
+    expect(hub.audience.sent).toHaveLength(12);
+  });
+
+  it('is never remembered', () => {
+    const engine = new LateEngine();
+    const hub = hubWith(engine);
+
+    says(hub, speakerIn('private-cache-x'), 'private-cache-x');
+
+    expect(engine.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,211 @@
+import type { App } from './app.ts';
+import { type ChannelName, parseChannelName } from './channel-name.ts';
+import type { Topic } from './event.ts';
+import type {
+  Audience,
+  CachedEvent,
+  EventCache,
+  Hub,
+  LogFields,
+  Member,
+  Peer,
+  Roster,
+  Transition,
+} from './ports.ts';
+import { Session } from './session.ts';
+import { parseSocketId, type SocketId } from './socket-id.ts';
+
+/** What the core asks of the world, played by things that remember what they were asked. */
+
+export function socketId(text: string): SocketId {
+  const id = parseSocketId(text);
+  if (id === undefined) throw new Error(`${text} is no socket id`);
+  return id;
+}
+
+export function channelName(text: string): ChannelName {
+  const parsed = parseChannelName(text);
+  if (!parsed.ok) throw new Error(`${text} is ${parsed.why}`);
+  return parsed.channel;
+}
+
+/** The app and the connection of the vectors in §5.5. */
+export const VECTOR = {
+  key: '278d425bdf160c739803',
+  secret: '7ad3773142a6692b25b8',
+  socketId: socketId('1234.1234'),
+} as const;
+
+export function appWith(settings: Partial<App> = {}): App {
+  return {
+    id: 'app',
+    name: 'test',
+    enabled: true,
+    keys: [VECTOR],
+    clientEvents: true,
+    subscriptionCounts: false,
+    watchlists: false,
+    authorizedConnectionsOnly: false,
+    limits: {
+      connections: 0,
+      messagesPerDay: 0,
+      eventDataBytes: 10_240,
+      channelsPerTrigger: 100,
+      eventsPerBatch: 10,
+      presenceMembers: 100,
+      clientEventsPerSecond: 10,
+      channelsPerConnection: 0,
+      triggersPerSecond: 0,
+    },
+    webhooks: [],
+    ...settings,
+  };
+}
+
+class FakePeer implements Peer {
+  readonly frames: string[] = [];
+
+  send(frame: string): void {
+    this.frames.push(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.frames.push(`closed ${code} ${reason}`);
+  }
+
+  /** The events that were heard since this was last asked. */
+  heard(): string[] {
+    return this.frames.splice(0).map((frame) => JSON.parse(frame).event);
+  }
+}
+
+export function sessionOf(app: App, id = '1.1') {
+  const peer = new FakePeer();
+  return Object.assign(new Session(app, socketId(id), peer), { peer });
+}
+
+class FakeAudience implements Audience {
+  readonly members = new Map<Topic, Set<Peer>>();
+  readonly sent: { topic: Topic; frame: string; except: SocketId | undefined }[] = [];
+
+  join(peer: Peer, topic: Topic): void {
+    const peers = this.members.get(topic) ?? new Set();
+    this.members.set(topic, peers.add(peer));
+  }
+
+  leave(peer: Peer, topic: Topic): void {
+    this.members.get(topic)?.delete(peer);
+  }
+
+  send(topic: Topic, frame: string, except?: SocketId): void {
+    this.sent.push({ topic, frame, except });
+    for (const peer of this.members.get(topic) ?? []) peer.send(frame);
+  }
+}
+
+/** A question that the test answers when it likes. */
+interface Question {
+  readonly call: string;
+  answer(value: unknown): void;
+  fail(error: Error): void;
+}
+
+/** An engine that answers later: each call is a question that waits to be answered. */
+export class LateEngine implements Roster, EventCache {
+  readonly questions: Question[] = [];
+  /** Every call there was. */
+  readonly calls: string[] = [];
+
+  join(_: App, channel: ChannelName, member: Member | undefined): Promise<Transition | 'full'> {
+    return this.ask(`join ${channel.text} ${member?.userId ?? ''}`.trimEnd());
+  }
+
+  leave(_: App, channel: ChannelName, member: Member | undefined): Promise<Transition> {
+    return this.ask(`leave ${channel.text} ${member?.userId ?? ''}`.trimEnd());
+  }
+
+  members(_: App, channel: ChannelName): Promise<readonly Member[]> {
+    return this.ask(`members ${channel.text}`);
+  }
+
+  counts(): never {
+    throw new Error('Nobody here counts');
+  }
+
+  channels(): never {
+    throw new Error('Nobody here lists');
+  }
+
+  put(topic: Topic, event: CachedEvent): Promise<void> {
+    return this.ask(`put ${topic} ${event.name}`);
+  }
+
+  get(topic: Topic): Promise<CachedEvent | undefined> {
+    return this.ask(`get ${topic}`);
+  }
+
+  /** Answers the oldest question, which must be this one, and lets what follows from it happen. */
+  async answers(call: string, value: unknown): Promise<void> {
+    const question = this.questions.shift();
+    if (question?.call !== call) throw new Error(`Asked ${question?.call}, and not ${call}`);
+    question.answer(value);
+    await settled();
+  }
+
+  private ask<T>(call: string): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.calls.push(call);
+    this.questions.push({ call, answer: (value) => resolve(value as T), fail: reject });
+    return promise;
+  }
+}
+
+/** Lets everything happen that waits for nothing. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+export class FakeClock {
+  private nowMs = 1_700_000_000_000;
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+}
+
+export interface FakeHub extends Hub {
+  readonly audience: FakeAudience;
+  readonly clock: FakeClock;
+  readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
+}
+
+export function hubWith(engine: Roster & EventCache): FakeHub {
+  const logged: FakeHub['logged'] = [];
+  const at = (level: string) => (message: string, fields?: LogFields) => {
+    logged.push({ level, message, fields });
+  };
+  return {
+    audience: new FakeAudience(),
+    roster: engine,
+    cache: engine,
+    clock: new FakeClock(),
+    log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    logged,
+  };
+}
+
+/** What changed when somebody came or went; otherwise nothing. */
+export function transition(changed: Partial<Transition> = {}): Transition {
+  return {
+    occupied: false,
+    vacated: false,
+    memberAdded: false,
+    memberRemoved: false,
+    counts: { subscriptions: 1, users: 0 },
+    ...changed,
+  };
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { Topic } from '../../channels/event.ts';
+import { channelName, FakeClock } from '../../channels/hub.fixture.ts';
+import { MemoryEventCache } from './event-cache.ts';
+
+const MINUTE = 60_000;
+
+const topic = (name: string): Topic => `app/${channelName(name).text}`;
+
+function stage(eventsMax?: number, charactersMax?: number) {
+  const clock = new FakeClock();
+  const cache = new MemoryEventCache(clock, eventsMax, charactersMax);
+  return {
+    clock,
+    put(name: string, data = '', ttlMs = 30 * MINUTE) {
+      cache.put(topic(name), { name: 'e', data, expiresAt: clock.now() + ttlMs });
+    },
+    /** Which of these are remembered. */
+    has: (...names: string[]) => names.filter((name) => cache.get(topic(name)) !== undefined),
+    dataOf: (name: string) => cache.get(topic(name))?.data,
+  };
+}
+
+describe('the event cache in memory', () => {
+  it('forgets the oldest when there are more events than it may hold', () => {
+    const { put, has } = stage(3);
+
+    for (const name of ['a', 'b', 'c', 'd', 'e']) put(name);
+
+    expect(has('a', 'b', 'c', 'd', 'e')).toEqual(['c', 'd', 'e']);
+  });
+
+  it('takes what was put again for new', () => {
+    const { put, has, dataOf } = stage(3);
+    for (const name of ['a', 'b', 'c']) put(name, 'old');
+
+    put('a', 'new');
+    put('d');
+
+    expect(has('a', 'b', 'c', 'd')).toEqual(['a', 'c', 'd']);
+    expect(dataOf('a')).toBe('new');
+  });
+
+  it('forgets the oldest when their data is more than it may hold', () => {
+    const { put, has } = stage(100, 10);
+
+    put('a', 'xxxx');
+    put('b', 'xxxx');
+    put('c', 'xxxx');
+    expect(has('a', 'b', 'c')).toEqual(['b', 'c']);
+    // What is replaced or gone counts no longer.
+    for (let count = 0; count < 10; count++) put('c', 'xxxxxx');
+    expect(has('b', 'c')).toEqual(['b', 'c']);
+    put('d', 'x'.repeat(10));
+    expect(has('b', 'c', 'd')).toEqual(['d']);
+  });
+
+  it('does not hold an event that alone is more than it may hold', () => {
+    const { put, has } = stage(100, 10);
+    put('a', 'x');
+
+    put('b', 'x'.repeat(11));
+
+    expect(has('a', 'b')).toEqual([]);
+    put('c', 'x'.repeat(10));
+    expect(has('c')).toEqual(['c']);
+  });
+
+  it('forgets with the first what has expired, though nobody asks for it', () => {
+    const { clock, put, has } = stage(2);
+    put('a');
+    clock.advance(20 * MINUTE);
+    put('b');
+    clock.advance(15 * MINUTE);
+
+    // There is room for both of these beside b only because a is gone.
+    put('b', 'again');
+    put('c');
+
+    expect(has('a', 'b', 'c')).toEqual(['b', 'c']);
+  });
+
+  it('holds what was put last and has not expired, whatever else happens', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd');
+    const step = fc.oneof(
+      fc.record({ name, data: fc.string({ maxLength: 5 }) }),
+      fc.record({ waitMs: fc.integer({ min: 0, max: 20 * MINUTE }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 50, size: 'max' }), (steps) => {
+        const { clock, put, dataOf } = stage();
+        const model = new Map<string, { data: string; expiresAt: number }>();
+        for (const one of steps) {
+          if ('waitMs' in one) {
+            clock.advance(one.waitMs);
+          } else {
+            put(one.name, one.data);
+            model.set(one.name, { data: one.data, expiresAt: clock.now() + 30 * MINUTE });
+          }
+          for (const each of ['a', 'b', 'c', 'd']) {
+            const expected = model.get(each);
+            const live = expected !== undefined && expected.expiresAt > clock.now();
+            expect(dataOf(each)).toBe(live ? expected.data : undefined);
+          }
+        }
+      }),
+    );
+  });
+});

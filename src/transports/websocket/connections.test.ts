@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'bun:test';
+import { appWith, socketId } from '../../channels/hub.fixture.ts';
+import { Connections } from './connections.ts';
+import { fakeSocket } from './socket.fixture.ts';
+
+describe('the connections of a node', () => {
+  it('are found by their id, and counted by app and for whoever reads the gauge', () => {
+    const gauge = new Int32Array(1);
+    const connections = new Connections(gauge);
+    const [one, two] = [appWith({ id: '1' }), appWith({ id: '2' })];
+    const { socket } = fakeSocket();
+    const id = socketId;
+
+    connections.add(id('1.1'), one, socket);
+    connections.add(id('1.2'), one, fakeSocket().socket);
+    connections.add(id('1.3'), two, fakeSocket().socket);
+
+    expect(connections.get(id('1.1'))).toBe(socket);
+    expect(connections.has(id('1.4'))).toBe(false);
+    expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
+    expect([connections.size, gauge[0]]).toEqual([3, 3]);
+
+    connections.remove(id('1.1'), one);
+    // What is gone is not counted off again.
+    connections.remove(id('1.1'), one);
+    connections.remove(id('1.4'), one);
+
+    expect(connections.get(id('1.1'))).toBeUndefined();
+    expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
+    expect([connections.size, gauge[0]]).toEqual([2, 2]);
+  });
+
+  it('may go while they are walked', () => {
+    const connections = new Connections(new Int32Array(1));
+    const app = appWith();
+    const ids = ['1.1', '1.2', '1.3'].map(socketId);
+    for (const id of ids) connections.add(id, app, fakeSocket().socket);
+
+    let walked = 0;
+    for (const _ of connections.all()) {
+      walked++;
+      for (const id of ids.splice(0, 2)) connections.remove(id, app);
+    }
+
+    expect(walked).toBe(2);
+    expect(connections.size).toBe(0);
+  });
+});

@@ -1,0 +1,44 @@
+import { appWith, socketId } from '../../channels/hub.fixture.ts';
+import type { SocketId } from '../../channels/socket-id.ts';
+import { Connection, type Socket } from './connection.ts';
+import { Connections } from './connections.ts';
+
+/** A connection that keeps what it is sent, in place of Bun's. */
+export interface FakeSocket {
+  readonly data: Connection;
+  readonly sent: string[];
+  /** What waits for the client. Bytes. */
+  waiting: number;
+}
+
+/** One such socket, as the transport knows it. */
+export function fakeSocket(heardAt = 0): FakeSocket & { readonly socket: Socket } {
+  const data = new Connection({ app: appWith() }, '127.0.0.1', 1);
+  data.heardAt = heardAt;
+  const fake = {
+    data,
+    sent: [] as string[],
+    waiting: 0,
+    send: (frame: string) => fake.sent.push(frame),
+    getBufferedAmount: () => fake.waiting,
+  };
+  // Bun's class cannot be constructed; these tests use nothing of it but the above.
+  return Object.assign(fake, { socket: fake as unknown as Socket });
+}
+
+/** The connections of a server, so many of them. */
+export function connectionsOf(fakes: readonly { readonly socket: Socket }[]) {
+  const app = appWith();
+  const connections = new Connections(new Int32Array(1));
+  const ids = new Map<Socket, SocketId>();
+  for (const [index, { socket }] of fakes.entries()) {
+    const id = socketId(`1.${index}`);
+    ids.set(socket, id);
+    connections.add(id, app, socket);
+  }
+  const remove = (socket: Socket) => {
+    const id = ids.get(socket);
+    if (id !== undefined) connections.remove(id, app);
+  };
+  return { connections, app, remove };
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { api, trigger } from '../../support/sign.ts';
+import {
+  allChannelsVacated,
+  type Client,
+  cacheMiss,
+  channelData,
+  connect,
+  fresh,
+  join,
+  leaves,
+  PROTOCOLS,
+  unsubscribe,
+} from './conversation.ts';
+
+/** Source: Channels protocol, §10. */
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ app: { clientEvents: true } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const PREFIXES = [
+  'cache-',
+  'private-cache-',
+  'private-encrypted-cache-',
+  'presence-cache-',
+] as const;
+
+describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
+  describe.each(PREFIXES)('a channel whose name begins with "%s"', (prefix) => {
+    const data = prefix === 'presence-cache-' ? channelData('1') : undefined;
+    const enter = async (channel: string): Promise<Client> => {
+      const client = await connect(server, protocol);
+      await join(client, channel, data);
+      return client;
+    };
+
+    it('says after the confirmation that it has nothing yet', async () => {
+      const channel = fresh(prefix);
+
+      await using client = await enter(channel);
+
+      expect(await client.hears()).toEqual(cacheMiss(channel));
+      await client.hearsNothing();
+    });
+
+    it('sends the last event after the confirmation, though nobody was there to hear it', async () => {
+      const channel = fresh(prefix);
+      await trigger(server, { name: 'first', channel, data: '1' });
+      await trigger(server, { name: 'last "é"', channel, data: '{"n": 1.0}' });
+
+      await using client = await enter(channel);
+
+      expect(await client.hears()).toEqual({ event: 'last "é"', channel, data: '{"n": 1.0}' });
+      await client.hearsNothing();
+    });
+
+    it('sends it to each newcomer, and to nobody who has heard it', async () => {
+      const channel = fresh(prefix);
+      await using one = await enter(channel);
+      await one.hears();
+      await trigger(server, { name: 'e', channel, data: '' });
+      expect(await one.hears()).toEqual({ event: 'e', channel, data: '' });
+
+      await using two = await enter(channel);
+      expect(await two.hears()).toEqual({ event: 'e', channel, data: '' });
+      await using three = await enter(channel);
+      expect(await three.hears()).toEqual({ event: 'e', channel, data: '' });
+
+      for (const client of [one, two, three]) await client.hearsNothing();
+    });
+
+    it('keeps its event when everybody has left', async () => {
+      const channel = fresh(prefix);
+      await using client = await enter(channel);
+      await client.hears();
+      await trigger(server, { name: 'e', channel, data: 'kept' });
+      await client.hears();
+
+      unsubscribe(client, channel);
+      await join(client, channel, data);
+      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'kept' });
+      await leaves(client);
+      await allChannelsVacated(server);
+
+      await using another = await enter(channel);
+      expect(await another.hears()).toEqual({ event: 'e', channel, data: 'kept' });
+    });
+
+    it('keeps an event also for the connection that it excepted', async () => {
+      const channel = fresh(prefix);
+      await using client = await enter(channel);
+      await client.hears();
+      await trigger(server, { name: 'e', channel, data: 'x', socket_id: client.socketId });
+      await client.hearsNothing();
+
+      unsubscribe(client, channel);
+      await join(client, channel, data);
+
+      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'x' });
+    });
+
+    it('keeps the last event of a batch', async () => {
+      const channel = fresh(prefix);
+      const body = JSON.stringify({
+        batch: ['a', 'b', 'c'].map((name) => ({ name, channel, data: name })),
+      });
+      expect((await api(server, 'POST', '/apps/3/batch_events', { body })).status).toBe(200);
+
+      await using client = await enter(channel);
+
+      expect(await client.hears()).toEqual({ event: 'c', channel, data: 'c' });
+    });
+
+    if (prefix !== 'cache-') {
+      it('does not keep what a client sends', async () => {
+        const channel = fresh(prefix);
+        await using speaker = await enter(channel);
+        await speaker.hears();
+        await using listener = await enter(channel);
+        await listener.hears();
+
+        speaker.says({ event: 'client-e', channel, data: 'fleeting' });
+        expect(await listener.hears()).toMatchObject({ event: 'client-e', data: 'fleeting' });
+        await using late = await enter(channel);
+        expect(await late.hears()).toEqual(cacheMiss(channel));
+
+        await trigger(server, { name: 'kept', channel, data: '' });
+        speaker.says({ event: 'client-e', channel, data: 'fleeting' });
+        await using later = await enter(channel);
+        expect(await later.hears()).toEqual({ event: 'kept', channel, data: '' });
+      });
+
+      it('does not send its event to who was refused', async () => {
+        const channel = fresh(prefix);
+        await trigger(server, { name: 'e', channel, data: 'secret' });
+        await using client = await connect(server, protocol);
+
+        client.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+
+        expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
+        expect(await client.hears()).toMatchObject({ event: 'pusher:subscription_error' });
+        await client.hearsNothing();
+      });
+    }
+  });
+
+  it.each(['', 'private-', 'x-cache-', 'presence-'])(
+    'a channel whose name begins with "%s" remembers nothing',
+    async (prefix) => {
+      const channel = fresh(prefix);
+      await trigger(server, { name: 'e', channel, data: '' });
+      await using client = await connect(server, protocol);
+
+      await join(client, channel, prefix === 'presence-' ? channelData('1') : undefined);
+
+      await client.hearsNothing();
+    },
+  );
+
+  it('a client in several cache channels hears the event of each', async () => {
+    const names = PREFIXES.slice(0, 3).map((prefix) => fresh(prefix));
+    await using client = await connect(server, protocol);
+    await trigger(server, { name: 'e', channels: names, data: 'for all' });
+
+    for (const channel of names) {
+      await join(client, channel);
+      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'for all' });
+    }
+  });
+});

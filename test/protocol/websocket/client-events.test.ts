@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { clientFrame, type Heard } from '../../support/raw-client.ts';
+import {
+  cacheMiss,
+  channelData,
+  connect,
+  error,
+  fresh,
+  join,
+  member,
+  PROTOCOLS,
+  unsubscribe,
+} from './conversation.ts';
+
+/** Source: Channels protocol, §7. */
+
+let server: Fanfare;
+let silent: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ app: { clientEvents: true } });
+  silent = await startFanfare();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await silent[Symbol.asyncDispose]();
+});
+
+const OFF =
+  'To send client events, you must enable this feature in the Settings page of your dashboard.';
+const MALFORMED = 'Invalid client event (must contain channel and data)';
+const WRONG_CHANNEL = 'Client event rejected - only supported on private and presence channels';
+const notSubscribed = (channel: string) =>
+  `Cannot broadcast client event (connection not subscribed to channel ${channel})`;
+const PONG: Heard = { event: 'pusher:pong', data: '{}' };
+const RATE = error('Client event rejected due to rate limit', 4301);
+
+/** Many events in one write, so that the server reads them at one time. */
+function events(channel: string, count: number): Buffer {
+  return Buffer.concat(
+    Array.from({ length: count }, (_, index) =>
+      clientFrame(1, JSON.stringify({ event: 'client-e', channel, data: `${index}` })),
+    ),
+  );
+}
+
+describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
+  it('may not send events where its app does not say so, which is the default', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(silent, channel, undefined, protocol);
+    await using listener = await member(silent, channel, undefined, protocol);
+
+    speaker.says({ event: 'client-e', channel, data: {} });
+    expect(await speaker.hears()).toEqual(error(OFF));
+    speaker.says({ event: 'client-e', channel: 'private-elsewhere', data: {} });
+    expect(await speaker.hears()).toEqual(error(OFF));
+
+    await speaker.hearsNothing();
+    await listener.hearsNothing();
+  });
+
+  it.each(['private-', 'private-encrypted-', 'private-cache-'])(
+    'is heard by the others in a channel, and does not hear itself: %s',
+    async (prefix) => {
+      const channel = fresh(prefix);
+      await using speaker = await connect(server, protocol);
+      await using listener = await connect(server, protocol);
+      await using another = await connect(server, protocol);
+      await using stranger = await connect(server, protocol);
+      for (const client of [speaker, listener, another]) {
+        await join(client, channel);
+        if (prefix === 'private-cache-') expect(await client.hears()).toEqual(cacheMiss(channel));
+      }
+      await join(stranger, fresh(prefix));
+      if (prefix === 'private-cache-') await stranger.hears();
+
+      speaker.says({ event: 'client-typing', channel, data: { on: true } });
+
+      const heard = { event: 'client-typing', channel, data: '{"on":true}' };
+      expect(await listener.hears()).toEqual(heard);
+      expect(await another.hears()).toEqual(heard);
+      await speaker.hearsNothing();
+      await stranger.hearsNothing();
+    },
+  );
+
+  it.each(['presence-', 'presence-cache-'])(
+    'is heard with its user_id in a presence channel: %s',
+    async (prefix) => {
+      const channel = fresh(prefix);
+      const cached = prefix === 'presence-cache-';
+      await using listener = await member(server, channel, channelData('1'), protocol);
+      if (cached) await listener.hears();
+      await using speaker = await member(server, channel, channelData(42, { a: 1 }), protocol);
+      if (cached) await speaker.hears();
+      await using same = await member(server, channel, channelData(42), protocol);
+      if (cached) await same.hears();
+      await listener.hears();
+
+      speaker.says({ event: 'client-e', channel, data: 'text', user_id: 'forged' });
+
+      const heard = { event: 'client-e', channel, data: 'text', user_id: '42' };
+      expect(await listener.hears()).toEqual(heard);
+      // Another connection of the same user is another client.
+      expect(await same.hears()).toEqual(heard);
+      await speaker.hearsNothing();
+    },
+  );
+
+  it('is heard without a user_id elsewhere, whatever was signed for it', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, channelData('1'), protocol);
+    await using listener = await member(server, channel, undefined, protocol);
+
+    speaker.says({ event: 'client-e', channel, data: '', user_id: 'forged', extra: 1 });
+
+    expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: '' });
+  });
+
+  it('may send events of any name that begins with client-', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, undefined, protocol);
+    await using listener = await member(server, channel, undefined, protocol);
+    for (const event of [
+      'client-',
+      'client-"é😀" \\ \n',
+      'client-pusher:x',
+      'client-'.padEnd(200, 'x'),
+    ]) {
+      speaker.says({ event, channel, data: null });
+      expect(await listener.hears()).toEqual({ event, channel, data: 'null' });
+    }
+    await speaker.hearsNothing();
+  });
+
+  it('may not send an event with a name of 201 characters', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, undefined, protocol);
+
+    speaker.says({ event: 'client-'.padEnd(201, 'x'), channel, data: '' });
+
+    expect(await speaker.hears()).toEqual(
+      error(expect.stringMatching(/^Invalid client event: .*200/)),
+    );
+    await speaker.hearsNothing();
+  });
+
+  it.each(['', 'cache-', 'privateer-', 'presence_'])(
+    'may not send events to a channel that needs no authorisation: %s',
+    async (prefix) => {
+      const channel = fresh(prefix);
+      await using speaker = await member(server, channel, undefined, protocol);
+      if (prefix === 'cache-') await speaker.hears();
+      await using listener = await member(server, channel, undefined, protocol);
+      if (prefix === 'cache-') await listener.hears();
+
+      speaker.says({ event: 'client-e', channel, data: {} });
+
+      expect(await speaker.hears()).toEqual(error(WRONG_CHANNEL));
+      await speaker.hearsNothing();
+      await listener.hearsNothing();
+    },
+  );
+
+  it('may not send events to a channel that it is not in, or not any more', async () => {
+    const channel = fresh('private-');
+    await using listener = await member(server, channel, undefined, protocol);
+    await using speaker = await connect(server, protocol);
+
+    speaker.says({ event: 'client-e', channel, data: {} });
+    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
+    await join(speaker, channel);
+    unsubscribe(speaker, channel);
+    speaker.says({ event: 'client-e', channel, data: {} });
+    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
+    speaker.says({ event: 'client-e', channel: 'no such name!', data: {} });
+    expect(await speaker.hears()).toEqual(error(notSubscribed('no such name!')));
+
+    await speaker.hearsNothing();
+    await listener.hearsNothing();
+  });
+
+  it('may not send events to a channel that it was refused', async () => {
+    const channel = fresh('private-');
+    await using listener = await member(server, channel, undefined, protocol);
+    await using speaker = await connect(server, protocol);
+    speaker.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+    await speaker.hears();
+    await speaker.hears();
+
+    speaker.says({ event: 'client-e', channel, data: {} });
+
+    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
+    await listener.hearsNothing();
+  });
+
+  it.each([
+    '{"event":"client-e"}',
+    '{"event":"client-e","data":{}}',
+    '{"event":"client-e","channel":"private-x"}',
+    '{"event":"client-e","channel":null,"data":{}}',
+    '{"event":"client-e","channel":7,"data":{}}',
+    '{"event":"client-e","data":{"channel":"private-x","data":{}}}',
+  ])('is told what its event lacks: %s', async (text) => {
+    await using client = await connect(server, protocol);
+
+    client.says(text);
+
+    expect(await client.hears()).toEqual(error(MALFORMED));
+    await client.hearsNothing();
+  });
+
+  it('may send 10 events at once; the 11th is answered with 4301 and heard by nobody', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, undefined, protocol);
+    await using listener = await member(server, channel, undefined, protocol);
+
+    speaker.writeBytes(events(channel, 13));
+
+    for (let index = 0; index < 10; index++) {
+      expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: `${index}` });
+    }
+    for (let index = 10; index < 13; index++) expect(await speaker.hears()).toEqual(RATE);
+    await speaker.hearsNothing();
+    await listener.hearsNothing();
+    // It is the connection that is limited, in all its channels, and no other connection.
+    listener.says({ event: 'client-e', channel, data: 'mine' });
+    expect(await speaker.hears()).toEqual({ event: 'client-e', channel, data: 'mine' });
+  });
+
+  it('may send events again when some time has passed', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, undefined, protocol);
+    await using listener = await member(server, channel, undefined, protocol);
+    speaker.writeBytes(events(channel, 11));
+    for (let index = 0; index < 10; index++) await listener.hears();
+    expect(await speaker.hears()).toEqual(RATE);
+
+    // The answer to a ping comes after the answer to the event, if that is refused.
+    let tries = 0;
+    let answer: Heard;
+    do {
+      speaker.says({ event: 'client-again', channel, data: `${tries++}` });
+      speaker.says({ event: 'pusher:ping', data: {} });
+      answer = await speaker.hears();
+      if (answer.event === 'pusher:error') {
+        expect(answer).toEqual(RATE);
+        expect(await speaker.hears()).toEqual(PONG);
+      }
+    } while (answer.event === 'pusher:error');
+
+    expect(answer).toEqual(PONG);
+    expect(tries).toBeGreaterThan(1);
+    expect(await listener.hears()).toEqual({
+      event: 'client-again',
+      channel,
+      data: `${tries - 1}`,
+    });
+    await listener.hearsNothing();
+  });
+
+  it('may send data as large as the limit of events, and no larger', async () => {
+    const channel = fresh('private-');
+    await using speaker = await member(server, channel, undefined, protocol);
+    await using listener = await member(server, channel, undefined, protocol);
+    // As a string its characters count, and otherwise the text of its JSON: {"n":""} has 8 bytes.
+    const largest = ['é'.repeat(5120), { n: 'x'.repeat(10_232) }];
+    const larger = ['x'.repeat(10_241), { n: 'é'.repeat(5117) }];
+
+    for (const data of larger) {
+      speaker.says({ event: 'client-e', channel, data });
+      expect(await speaker.hears()).toEqual(
+        error(expect.stringMatching(/^Invalid client event: .*10240/)),
+      );
+    }
+    await listener.hearsNothing();
+    for (const data of largest) {
+      speaker.says({ event: 'client-e', channel, data });
+      expect(await listener.hears()).toEqual({
+        event: 'client-e',
+        channel,
+        data: typeof data === 'string' ? data : JSON.stringify(data),
+      });
+    }
+  });
+});
+
+describe('an app', () => {
+  it('may allow as many client events as it likes, or any number', async () => {
+    for (const [perSecond, heard] of [
+      [3, 3],
+      [0, 200],
+    ] as const) {
+      await using fast = await startFanfare({
+        app: { clientEvents: true, limits: { clientEventsPerSecond: perSecond } },
+      });
+      const channel = fresh('private-');
+      await using speaker = await member(fast, channel);
+      await using listener = await member(fast, channel);
+
+      speaker.writeBytes(events(channel, 200));
+
+      for (let index = 0; index < heard; index++) {
+        expect(await listener.hears()).toMatchObject({ data: `${index}` });
+      }
+      if (perSecond > 0) expect(await speaker.hears()).toEqual(RATE);
+    }
+  });
+});

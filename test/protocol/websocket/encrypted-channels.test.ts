@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { channelAuth, trigger } from '../../support/sign.ts';
+import { connect, fresh, join, member, PROTOCOLS } from './conversation.ts';
+
+/** Source: Channels protocol, §11. */
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const SEALED = JSON.stringify({
+  nonce: Buffer.alloc(24, 7).toString('base64'),
+  ciphertext: Buffer.from('nobody here can read this').toString('base64'),
+});
+
+describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (protocol) => {
+  it('carries what was sealed without touching it', async () => {
+    const channel = fresh('private-encrypted-');
+    await using client = await member(server, channel, undefined, protocol);
+
+    await trigger(server, { name: 'sealed', channel, data: SEALED });
+
+    expect(await client.hears()).toEqual({ event: 'sealed', channel, data: SEALED });
+  });
+
+  it('carries also what is not sealed, or not well', async () => {
+    const channel = fresh('private-encrypted-');
+    await using client = await member(server, channel, undefined, protocol);
+    for (const data of ['plain', '{}', '{"nonce":"","ciphertext":7}', '{ "nonce" : null }']) {
+      await trigger(server, { name: 'e', channel, data });
+      expect(await client.hears()).toEqual({ event: 'e', channel, data });
+    }
+  });
+
+  it('does not mind a shared_secret that a careless client sends, and tells it to nobody', async () => {
+    const channel = fresh('private-encrypted-');
+    await using watcher = await member(server, channel, undefined, protocol);
+    await using client = await connect(server, protocol);
+    const secret = Buffer.alloc(32, 9).toString('base64');
+
+    client.says({
+      event: 'pusher:subscribe',
+      data: { channel, ...channelAuth(client.socketId, channel), shared_secret: secret },
+    });
+
+    expect(JSON.stringify(await client.hears())).not.toContain(secret);
+    await watcher.hearsNothing();
+    expect(server.output.stderr + server.output.stdout).not.toContain(secret);
+  });
+
+  it('remembers what was sealed where its name says so', async () => {
+    const channel = fresh('private-encrypted-cache-');
+    await trigger(server, { name: 'sealed', channel, data: SEALED });
+    await using client = await connect(server, protocol);
+
+    await join(client, channel);
+
+    expect(await client.hears()).toEqual({ event: 'sealed', channel, data: SEALED });
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { clientFrame } from '../../support/raw-client.ts';
+import { trigger } from '../../support/sign.ts';
+import {
+  type Client,
+  channelData,
+  confirmation,
+  connect,
+  fresh,
+  hearsEnd,
+  join,
+  LONG_MS,
+  member,
+  PROTOCOLS,
+} from './conversation.ts';
+
+/** Source: Channels protocol, §3. */
+
+const PING = { event: 'pusher:ping', data: '{}' };
+const PONG = { event: 'pusher:pong', data: '{}' };
+
+describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it.each([
+    ['an object', '{"event":"pusher:ping","data":{}}'],
+    ['a string', '{"event":"pusher:ping","data":"{}"}'],
+    ['null', '{"event":"pusher:ping","data":null}'],
+    ['nothing', '{"event":"pusher:ping"}'],
+    ['anything', '{"event":"pusher:ping","data":[1,"x"],"channel":7}'],
+  ])('may ping with %s as data, before and after it subscribes', async (_, ping) => {
+    await using client = await connect(server, protocol);
+
+    client.says(ping);
+    expect(await client.hears()).toEqual(PONG);
+    await join(client, fresh());
+    client.says(ping);
+    client.says(ping);
+
+    expect(await client.hears()).toEqual(PONG);
+    expect(await client.hears()).toEqual(PONG);
+  });
+
+  it.each(['{"event":"pusher:pong","data":{}}', '{"event":"pusher:pong","data":null}'])(
+    'hears no answer to a pong: %s',
+    async (pong) => {
+      await using client = await connect(server, protocol);
+
+      client.says(pong);
+
+      await client.hearsNothing();
+    },
+  );
+});
+
+describe.concurrent('a server that asks after one second, and closes after one more', () => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare({
+      channels: {
+        activityTimeoutSeconds: 1,
+        pongTimeoutSeconds: 1,
+        sendBufferBytes: 100_000_000,
+        requestBytes: 10_000_000,
+      },
+      app: { clientEvents: true, limits: { eventDataBytes: 10_000_000 } },
+    });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  async function isAskedAndClosed(client: Client): Promise<void> {
+    expect(await client.hears()).toEqual(PING);
+    await hearsEnd(client, 4201, 'Pong reply not received');
+  }
+
+  it(
+    'pings a silent client of any protocol, then closes it with 4201',
+    async () => {
+      const silent = await Promise.all(PROTOCOLS.map((protocol) => connect(server, protocol)));
+
+      await Promise.all(silent.map(isAskedAndClosed));
+    },
+    LONG_MS,
+  );
+
+  it(
+    'takes whatever a client sends as a sign of life',
+    async () => {
+      const channel = fresh('private-');
+      const signs: Record<string, (client: Client) => void> = {
+        'a pong': (client) => client.says('{"event":"pusher:pong","data":{}}'),
+        'a pong with null': (client) => client.says('{"event":"pusher:pong","data":null}'),
+        'a ping': (client) => client.says('{"event":"pusher:ping"}'),
+        'a WebSocket ping': (client) => client.writeBytes(clientFrame(9, '')),
+        'a WebSocket pong': (client) => client.writeBytes(clientFrame(10, 'x')),
+        'a subscription': (client) =>
+          client.says({ event: 'pusher:subscribe', data: { channel: fresh() } }),
+        'an event': (client) => client.says({ event: 'client-x', channel, data: '' }),
+        'what is no message': (client) => client.says('hello'),
+      };
+      const lively = await Promise.all(
+        Object.entries(signs).map(async ([name, sign], index) => {
+          const client = await connect(server, PROTOCOLS[index % PROTOCOLS.length]);
+          return { name, client, sign };
+        }),
+      );
+      await using silent = await connect(server);
+      for (const { client, sign } of lively) {
+        expect(await client.hears()).toEqual(PING);
+        sign(client);
+      }
+
+      // It came last, so whoever was thought silent as well is closed by then.
+      await isAskedAndClosed(silent);
+
+      for (const { name, client } of lively) {
+        client.says({ event: 'client-unknown-channel', channel: name, data: '' });
+        const answer = `Cannot broadcast client event (connection not subscribed to channel ${name})`;
+        // Between them there are answers to the signs, and perhaps another ping.
+        let heard = await client.hears();
+        while (Object(heard.data).message !== answer) heard = await client.hears();
+        await client[Symbol.asyncDispose]();
+      }
+    },
+    LONG_MS,
+  );
+
+  it(
+    'pings again after each silence that was broken',
+    async () => {
+      await using client = await connect(server);
+      for (let count = 0; count < 3; count++) {
+        expect(await client.hears()).toEqual(PING);
+        client.says('{"event":"pusher:pong","data":{}}');
+      }
+    },
+    LONG_MS,
+  );
+
+  it(
+    'lets go of a client that is gone without a word, though much is still waiting for it',
+    async () => {
+      const presence = fresh('presence-');
+      const loud = fresh();
+      await using watcher = await member(server, presence, channelData('watcher'));
+      await using client = await member(server, presence, channelData('gone'));
+      expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+      client.says({ event: 'pusher:subscribe', data: { channel: loud } });
+      expect(await client.hears()).toEqual(confirmation(loud));
+      client.listensNoMore();
+      for (let count = 0; count < 4; count++) {
+        await trigger(server, { name: 'e', channel: loud, data: 'x'.repeat(8_000_000) });
+      }
+
+      let heard = await watcher.hears();
+      while (heard.event === 'pusher:ping') {
+        watcher.says('{"event":"pusher:pong","data":{}}');
+        heard = await watcher.hears();
+      }
+
+      expect(heard).toEqual({
+        event: 'pusher_internal:member_removed',
+        channel: presence,
+        data: '{"user_id":"gone"}',
+      });
+    },
+    LONG_MS,
+  );
+});

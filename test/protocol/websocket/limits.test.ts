@@ -1,0 +1,321 @@
+import { describe, expect, it } from 'bun:test';
+import { APP, type Fanfare, type FanfareOptions, startFanfare } from '../../support/fanfare.ts';
+import { pathOf, RawClient } from '../../support/raw-client.ts';
+import { trigger } from '../../support/sign.ts';
+import {
+  allChannelsVacated,
+  type Client,
+  channelData,
+  confirmation,
+  connect,
+  error,
+  fresh,
+  hearsEnd,
+  hearsRefusal,
+  join,
+  LIMIT_REACHED,
+  LONG_MS,
+  leaves,
+  member,
+  PROTOCOLS,
+  subscribe,
+  unsubscribe,
+} from './conversation.ts';
+
+/** Source: Channels protocol, §4 (4004, 4100), §5.1 and §16; DESIGN.md §1 and §7 for slow readers. */
+
+const OTHER_APP = { id: '4', keys: [{ key: 'other', secret: 's' }] };
+
+async function isRefused(server: Fanfare, code: number, text: string): Promise<void> {
+  for (const protocol of PROTOCOLS) {
+    await using client = await RawClient.open(server, { protocol });
+    await hearsEnd(client, code, text);
+  }
+}
+
+describe('an app that may have two connections', () => {
+  const options: FanfareOptions = { app: { limits: { connections: 2 } }, moreApps: [OTHER_APP] };
+
+  it('has a third refused with 4004, until one of the two is gone', async () => {
+    await using server = await startFanfare(options);
+    await using one = await connect(server);
+    await using two = await connect(server, 5);
+
+    await isRefused(server, 4004, 'Account over quota');
+    await one.hearsNothing();
+    await leaves(two);
+
+    await using three = await connect(server, 6);
+    await isRefused(server, 4004, 'Account over quota');
+    await three.hearsNothing();
+  });
+
+  it('has a place free again when a connection broke off', async () => {
+    await using server = await startFanfare(options);
+    const channel = fresh('presence-');
+    await using watcher = await member(server, channel, channelData('watcher'));
+    const client = await member(server, channel, channelData('1'));
+    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+
+    await client[Symbol.asyncDispose]();
+
+    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_removed' });
+    await using another = await connect(server);
+    await another.hearsNothing();
+  });
+
+  it('does not take away the places of another app', async () => {
+    await using server = await startFanfare(options);
+    await using _one = await connect(server);
+    await using _two = await connect(server);
+
+    await using other = await RawClient.connect(server, { path: pathOf(7, 'other') });
+
+    await other.hearsNothing();
+  });
+});
+
+describe('a server that may have two connections', () => {
+  const options: FanfareOptions = { channels: { maxConnections: 2 }, moreApps: [OTHER_APP] };
+
+  it('refuses a third with 4100, of whatever app, until one of the two is gone', async () => {
+    await using server = await startFanfare(options);
+    await using one = await connect(server);
+    await using two = await RawClient.connect(server, { path: pathOf(7, 'other') });
+
+    await isRefused(server, 4100, 'Over capacity');
+    await one.hearsNothing();
+    await leaves(two);
+
+    await using three = await connect(server);
+    await isRefused(server, 4100, 'Over capacity');
+    await three.hearsNothing();
+  });
+
+  it('does not count connections that it refused', async () => {
+    await using server = await startFanfare(options);
+    const refused: RawClient[] = [];
+    for (let count = 0; count < 5; count++) {
+      refused.push(await RawClient.open(server, { path: '/app/nobodys-key?protocol=7' }));
+    }
+
+    await using one = await connect(server);
+    await using two = await connect(server);
+
+    await one.hearsNothing();
+    await two.hearsNothing();
+    await Promise.all(refused.map((client) => client.closed));
+  });
+});
+
+describe('an app whose connections may be in three channels', () => {
+  it('has a fourth subscription refused, until one of the three is given up', async () => {
+    await using server = await startFanfare({ app: { limits: { channelsPerConnection: 3 } } });
+    for (const protocol of PROTOCOLS) {
+      await using client = await connect(server, protocol);
+      const given = fresh();
+      await join(client, given);
+      await join(client, fresh('private-'));
+      await join(client, fresh('presence-'), channelData('1'));
+
+      for (const prefix of ['', 'private-', 'presence-']) {
+        const channel = fresh(prefix);
+        subscribe(client, channel, channelData('1'));
+        await hearsRefusal(client, channel, expect.stringContaining('3 channels'), LIMIT_REACHED);
+      }
+      // Of a channel that it is in it is told that, and not of the limit.
+      subscribe(client, given);
+      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${given}`));
+      unsubscribe(client, given);
+      await join(client, fresh());
+      subscribe(client, given);
+      await hearsRefusal(client, given, expect.stringContaining('3 channels'), LIMIT_REACHED);
+      await client.hearsNothing();
+    }
+  });
+
+  it('may otherwise be in as many as it likes', async () => {
+    await using server = await startFanfare();
+    await using client = await connect(server);
+    const names = Array.from({ length: 1000 }, () => fresh());
+
+    for (const channel of names) subscribe(client, channel);
+
+    for (const channel of names) expect(await client.hears()).toEqual(confirmation(channel));
+    await leaves(client);
+    await allChannelsVacated(server);
+  });
+});
+
+describe('a frame from a client', () => {
+  it('may have 64 KiB by default, and is answered with 1009 when it has more', async () => {
+    await using server = await startFanfare();
+    for (const protocol of PROTOCOLS) {
+      await using client = await connect(server, protocol);
+      const event = 'x'.repeat(65_536 - '{"event":""}'.length);
+
+      client.says({ event });
+      expect(await client.hears()).toEqual(error(`Unsupported event received on socket: ${event}`));
+      client.says({ event: `${event}x` });
+
+      expect(await client.closed).toMatchObject({ code: 1009 });
+    }
+  });
+});
+
+describe('a client that does not read', () => {
+  const DATA = 'x'.repeat(200_000);
+  const EVENTS_MAX = 500;
+  const QUESTIONS_MAX = 2000;
+  const options: FanfareOptions = {
+    channels: { sendBufferBytes: 1_000_000 },
+    app: { limits: { eventDataBytes: DATA.length + 100 } },
+  };
+
+  /** Publishes numbered events until the server has logged that it closed somebody; gives their number. */
+  async function publishUntilClosed(server: Fanfare, channel: string, times = 1): Promise<number> {
+    let published = 0;
+    let closed = false;
+    server.logged(new RegExp(`read too slowly.*"closedSoFar":${times}\\b`)).then(() => {
+      closed = true;
+    });
+    while (!closed && published < EVENTS_MAX) {
+      await trigger(server, { name: 'e', channel, data: `${published++}:${DATA}` });
+    }
+    expect(published).toBeLessThan(EVENTS_MAX);
+    return published;
+  }
+
+  async function hearsAll(client: Client, channel: string, published: number): Promise<void> {
+    for (let number = 0; number < published; number++) {
+      const { event, channel: from, data } = await client.hears();
+      expect([event, from, String(data).slice(0, 20)]).toEqual([
+        'e',
+        channel,
+        `${number}:${DATA}`.slice(0, 20),
+      ]);
+    }
+    await client.hearsNothing();
+  }
+
+  it(
+    'is closed, logged and counted, and nobody else misses anything',
+    async () => {
+      await using server = await startFanfare(options);
+      const channel = fresh();
+      await using listener = await member(server, channel);
+      await using another = await member(server, channel, undefined, 5);
+      for (const times of [1, 2]) {
+        await using slow = await member(server, channel);
+        slow.listensNoMore();
+
+        const published = await publishUntilClosed(server, channel, times);
+
+        await hearsAll(listener, channel, published);
+        await hearsAll(another, channel, published);
+        const line = await server.logged(new RegExp(`"closedSoFar":${times}\\b`));
+        expect(JSON.parse(line)).toMatchObject({
+          level: 'warn',
+          address: '127.0.0.1',
+          app: APP.id,
+          connection: slow.socketId,
+          limitBytes: 1_000_000,
+        });
+        // It reads what was on its way, without a gap, and then the connection is over.
+        slow.listensAgain();
+        expect(await slow.closed).toMatchObject({ code: undefined });
+        const { data } = await slow.hears();
+        expect(String(data)).toStartWith('0:');
+      }
+      await leaves(listener);
+      await leaves(another);
+      await allChannelsVacated(server);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'is taken for gone by the members of its channels',
+    async () => {
+      // One event is more than may wait.
+      await using server = await startFanfare({
+        ...options,
+        channels: { sendBufferBytes: 100_000 },
+      });
+      const presence = fresh('presence-');
+      const loud = fresh();
+      await using watcher = await member(server, presence, channelData('watcher'));
+      await using slow = await member(server, presence, channelData('slow'));
+      await join(slow, loud);
+      slow.listensNoMore();
+      expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+
+      await publishUntilClosed(server, loud);
+
+      expect(await watcher.hears()).toEqual({
+        event: 'pusher_internal:member_removed',
+        channel: presence,
+        data: '{"user_id":"slow"}',
+      });
+    },
+    LONG_MS,
+  );
+
+  it(
+    'is also closed when what waits for it are answers to itself',
+    async () => {
+      await using server = await startFanfare({ channels: { sendBufferBytes: 100_000 } });
+      await using slow = await connect(server);
+      slow.listensNoMore();
+      let closed = false;
+      const logged = server.logged(/read too slowly/).then(() => {
+        closed = true;
+      });
+
+      // Whoever comes next is answered after the question was.
+      for (let asked = 0; !closed && asked < QUESTIONS_MAX; asked++) {
+        slow.says({ event: 'x'.repeat(60_000) });
+        await using next = await connect(server);
+        await next.hearsNothing();
+      }
+
+      await logged;
+      await using fine = await connect(server);
+      await fine.hearsNothing();
+    },
+    LONG_MS,
+  );
+});
+
+describe('the order of events', () => {
+  it('is that in which they were published, for everyone in a channel', async () => {
+    await using server = await startFanfare();
+    const [one, two] = [fresh(), fresh('private-')];
+    const clients: Client[] = [];
+    for (let count = 0; count < 20; count++) {
+      const client = await connect(server, PROTOCOLS[count % PROTOCOLS.length]);
+      clients.push(client);
+      await join(client, one);
+      await join(client, two);
+    }
+
+    for (let number = 0; number < 100; number++) {
+      const excepted = number % 10 === 5 ? { socket_id: clients[0]?.socketId } : {};
+      const channels = number % 2 === 0 ? [one, two] : [two, one];
+      await trigger(server, { name: 'e', channels, data: `${number}`, ...excepted });
+    }
+
+    for (const [index, client] of clients.entries()) {
+      for (let number = 0; number < 100; number++) {
+        if (index === 0 && number % 10 === 5) continue;
+        const heard = [await client.hears(), await client.hears()];
+        expect(heard.map(({ data }) => data)).toEqual([`${number}`, `${number}`]);
+        expect(heard.map(({ channel }) => channel)).toEqual(
+          number % 2 === 0 ? [one, two] : [two, one],
+        );
+      }
+      await client.hearsNothing();
+      await client[Symbol.asyncDispose]();
+    }
+  });
+});

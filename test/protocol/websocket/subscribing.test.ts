@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { clientFrame } from '../../support/raw-client.ts';
+import { channelAuth, trigger } from '../../support/sign.ts';
+import {
+  allChannelsVacated,
+  channelData,
+  channels,
+  confirmation,
+  connect,
+  error,
+  fresh,
+  join,
+  leaves,
+  PROTOCOLS,
+  subscribe,
+  unsubscribe,
+} from './conversation.ts';
+
+/** Source: Channels protocol, §4, §5.3 and §5.4. */
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const notSubscribed = (channel: string) =>
+  error(`No current subscription to channel ${channel}, or subscription in progress`);
+
+describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
+  it.each([
+    ['an empty auth', { auth: '' }],
+    ['no auth', {}],
+    ['null for auth', { auth: null }],
+    ['null for both auth and channel_data', { auth: null, channel_data: null }],
+    ['an auth that means nothing', { auth: 'whatever', channel_data: '' }],
+  ])('subscribes to a public channel with %s', async (_, data) => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+
+    client.says({ event: 'pusher:subscribe', data: { channel, ...data } });
+
+    expect(await client.hears()).toEqual(confirmation(channel));
+    await client.hearsNothing();
+  });
+
+  it('hears the events of its channels only, in the order in which they were published', async () => {
+    const [one, two, other] = [fresh(), fresh('private-'), fresh()];
+    await using client = await connect(server, protocol);
+    await join(client, one);
+    await join(client, two);
+
+    for (let count = 0; count < 20; count++) {
+      await trigger(server, { name: `e${count}`, channels: [two, other, one], data: `${count}` });
+    }
+
+    for (let count = 0; count < 20; count++) {
+      const event = { event: `e${count}`, data: `${count}` };
+      expect(await client.hears()).toEqual({ ...event, channel: two });
+      expect(await client.hears()).toEqual({ ...event, channel: one });
+    }
+    await client.hearsNothing();
+  });
+
+  it('does not hear what was published before it subscribed', async () => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+
+    await trigger(server, { name: 'early', channel, data: '' });
+    await join(client, channel);
+
+    await client.hearsNothing();
+  });
+
+  it('does not hear an event that excepts its socket id, and the others do', async () => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+    await using other = await connect(server, protocol);
+    await join(client, channel);
+    await join(other, channel);
+
+    await trigger(server, { name: 'e', channel, data: '', socket_id: client.socketId });
+
+    expect(await other.hears()).toEqual({ event: 'e', channel, data: '' });
+    await client.hearsNothing();
+  });
+
+  it.each(['', 'private-', 'private-encrypted-', 'presence-', 'cache-'])(
+    'is told when it subscribes to a channel twice, and the first subscription stands: %s',
+    async (prefix) => {
+      const channel = fresh(prefix);
+      await using client = await connect(server, protocol);
+      const data = prefix === 'presence-' ? channelData('1') : undefined;
+      await join(client, channel, data);
+      if (prefix === 'cache-') await client.hears();
+
+      subscribe(client, channel, data);
+      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
+      // Also where it could not have been authorised.
+      client.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
+      await client.hearsNothing();
+
+      await trigger(server, { name: 'once', channel, data: '' });
+      expect(await client.hears()).toEqual({ event: 'once', channel, data: '' });
+      await client.hearsNothing();
+      unsubscribe(client, channel);
+      unsubscribe(client, channel);
+      expect(await client.hears()).toEqual(notSubscribed(channel));
+    },
+  );
+
+  it('hears nothing of its unsubscription, nor of the channel from then on', async () => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+    await join(client, channel);
+
+    unsubscribe(client, channel);
+    await client.hearsNothing();
+    await trigger(server, { name: 'late', channel, data: '' });
+
+    await client.hearsNothing();
+  });
+
+  it('may subscribe again after it unsubscribed', async () => {
+    const channel = fresh('private-');
+    await using client = await connect(server, protocol);
+    for (let count = 0; count < 3; count++) {
+      await join(client, channel);
+      unsubscribe(client, channel);
+    }
+    await join(client, channel);
+
+    await trigger(server, { name: 'e', channel, data: '' });
+
+    expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
+    await client.hearsNothing();
+  });
+
+  it('may unsubscribe before it has heard the confirmation', async () => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+    const says = (event: string) => clientFrame(1, JSON.stringify({ event, data: { channel } }));
+
+    client.writeBytes(Buffer.concat([says('pusher:subscribe'), says('pusher:unsubscribe')]));
+
+    expect(await client.hears()).toEqual(confirmation(channel));
+    await client.hearsNothing();
+    await trigger(server, { name: 'late', channel, data: '' });
+    await client.hearsNothing();
+  });
+
+  it.each([
+    ['was never in', 'never-in'],
+    ['would not have been let into', 'private-never-in'],
+    ['could not name', 'no such name! 😀'],
+  ])('is told when it unsubscribes from a channel that it %s', async (_, channel) => {
+    await using client = await connect(server, protocol);
+
+    unsubscribe(client, channel);
+
+    expect(await client.hears()).toEqual(notSubscribed(channel));
+    await client.hearsNothing();
+  });
+
+  it('is told when it unsubscribes after a refusal', async () => {
+    const channel = fresh('private-');
+    await using client = await connect(server, protocol);
+    client.says({ event: 'pusher:subscribe', data: { channel } });
+    await client.hears();
+    await client.hears();
+
+    unsubscribe(client, channel);
+
+    expect(await client.hears()).toEqual(notSubscribed(channel));
+  });
+
+  it('leaves the subscriptions of others alone when it unsubscribes', async () => {
+    const channel = fresh();
+    await using client = await connect(server, protocol);
+    await using other = await connect(server, protocol);
+    await join(client, channel);
+    await join(other, channel);
+
+    unsubscribe(client, channel);
+    await client.hearsNothing();
+    await trigger(server, { name: 'e', channel, data: '' });
+
+    expect(await other.hears()).toEqual({ event: 'e', channel, data: '' });
+    await client.hearsNothing();
+  });
+
+  it('hears of a refusal twice, and may subscribe rightly after that', async () => {
+    const channel = fresh('private-');
+    await using client = await connect(server, protocol);
+    const { auth } = channelAuth(client.socketId, 'private-another');
+
+    client.says({ event: 'pusher:subscribe', data: { channel, auth } });
+
+    const message = `Invalid signature: Expected HMAC SHA256 hex digest of ${client.socketId}:${channel}, but got ${auth.split(':')[1]}`;
+    expect(await client.hears()).toEqual({ event: 'pusher:error', data: { code: null, message } });
+    const { data, ...rest } = await client.hears();
+    expect(rest).toEqual({ event: 'pusher:subscription_error', channel });
+    expect(data).toBe(JSON.stringify({ type: 'AuthError', error: message, status: 401 }));
+    await client.hearsNothing();
+    await trigger(server, { name: 'secret', channel, data: '' });
+    await client.hearsNothing();
+    await join(client, channel);
+  });
+
+  it.each([
+    '{"event":"pusher:subscribe"}',
+    '{"event":"pusher:subscribe","data":null}',
+    '{"event":"pusher:subscribe","data":{}}',
+    '{"event":"pusher:subscribe","data":{"channel":7}}',
+    '{"event":"pusher:subscribe","data":{"channel":["x"]}}',
+    '{"event":"pusher:subscribe","data":"x"}',
+    '{"event":"pusher:subscribe","data":["x"]}',
+    '{"event":"pusher:subscribe","channel":"x"}',
+    '{"event":"pusher:subscribe","data":{"channel":"private-x","auth":7}}',
+    '{"event":"pusher:subscribe","data":{"channel":"presence-x","channel_data":{}}}',
+    '{"event":"pusher:unsubscribe"}',
+    '{"event":"pusher:unsubscribe","data":{}}',
+    '{"event":"pusher:unsubscribe","data":{"channel":null}}',
+  ])('is told what its message lacks, and stays connected: %s', async (text) => {
+    await using client = await connect(server, protocol);
+
+    client.says(text);
+
+    expect(await client.hears()).toEqual(
+      error(expect.stringMatching(/^Invalid pusher:(un)?subscribe message: /)),
+    );
+    await client.hearsNothing();
+  });
+
+  it.each([
+    'pusher:signin',
+    'pusher:foo',
+    'pusher:',
+    'pusher:connection_established',
+    'pusher:error',
+    'pusher_internal:member_added',
+    'pusher_internal:subscription_succeeded',
+    'foo',
+    'clientele',
+    'Client-x',
+    'pusher:Subscribe',
+    'pusher:subscribe ',
+    '',
+    'ünknöwn "event" \\ 😀',
+  ])('is told that it may not send %s, and stays connected', async (event) => {
+    await using client = await connect(server, protocol);
+
+    client.says({ event, data: {}, channel: 'x' });
+
+    expect(await client.hears()).toEqual(error(`Unsupported event received on socket: ${event}`));
+    await client.hearsNothing();
+  });
+
+  it('leaves all its channels when it closes', async () => {
+    await using client = await connect(server, protocol);
+    const names = [fresh(), fresh('private-'), fresh('private-encrypted-')];
+    for (const channel of names) await join(client, channel);
+    names.push(fresh('presence-'));
+    await join(client, names.at(-1) ?? '', channelData('1'));
+    expect(Object.keys(await channels(server))).toEqual(expect.arrayContaining(names));
+
+    await leaves(client);
+
+    await allChannelsVacated(server);
+  });
+});
