@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { optionsFor } from '../support/official-client.ts';
+import { type Chromium, startChromium, type Tab } from './chromium.ts';
+import { pageWith } from './page.ts';
+import { type Site, startSite } from './site.ts';
+
+/** The web build of the official JavaScript client in a real browser. */
+
+setDefaultTimeout(30_000);
+
+let server: Fanfare;
+let site: Site;
+let browser: Chromium;
+
+beforeAll(async () => {
+  server = await startFanfare({ app: { clientEvents: true } });
+  site = startSite(server);
+  browser = await startChromium();
+});
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  site[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** A tab whose page listens to one channel. */
+async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
+  const build = channel.startsWith('private-encrypted-') ? 'pusher-with-encryption' : 'pusher';
+  const script = `const channel = listen('${channel}'); ${more}`;
+  return await browser.open(pageWith(server, site, user, script, build));
+}
+
+describe('a page', () => {
+  for (const channel of ['news', 'private-orders', 'private-encrypted-diary']) {
+    it(`hears events in the channel ${channel}`, async () => {
+      const { page, told } = await tabIn(channel);
+      expect(await told.next()).toEqual([channel, 'pusher:subscription_succeeded', {}]);
+
+      await site.library.trigger(channel, 'event', { text: 'Fanfare! 🎺' });
+
+      expect(await told.next()).toEqual([channel, 'event', { text: 'Fanfare! 🎺' }]);
+      await page.close();
+    });
+  }
+
+  it('knows who is in a presence channel', async () => {
+    const { page, told } = await tabIn('presence-alone');
+
+    expect(await told.next()).toEqual([
+      'presence-alone',
+      'pusher:subscription_succeeded',
+      { count: 1, me: { id: 'ann', info: { name: 'ANN' } }, members: { ann: { name: 'ANN' } } },
+    ]);
+    await page.close();
+  });
+
+  for (const channel of [
+    'cache-scores',
+    'private-cache-scores',
+    'private-encrypted-cache-scores',
+  ]) {
+    it(`hears the last event of the channel ${channel}, or that there is none`, async () => {
+      const early = await tabIn(channel);
+      await early.told.next();
+      expect(await early.told.next()).toEqual([channel, 'pusher:cache_miss', {}]);
+
+      await site.library.trigger(channel, 'score', { home: 1 });
+
+      const late = await tabIn(channel);
+      await late.told.next();
+      expect(await late.told.next()).toEqual([channel, 'score', { home: 1 }]);
+      await Promise.all([early.page.close(), late.page.close()]);
+    });
+  }
+
+  it('is left out where the backend names its socket id', async () => {
+    const { page, told } = await tabIn('chat');
+    await told.next();
+    const socketId = String(await page.evaluate('pusher.connection.socket_id'));
+
+    await site.library.trigger('chat', 'said', 'by this page', { socket_id: socketId });
+    await site.library.trigger('chat', 'said', 'by nobody');
+
+    expect(await told.next()).toEqual(['chat', 'said', 'by nobody']);
+    await page.close();
+  });
+
+  it('hears why it may not enter a channel', async () => {
+    const { page, told } = await browser.open(
+      site.publish(`<!doctype html>
+<script src="/pusher.min.js"></script>
+<script>
+  new Pusher('${APP.key}', {
+    ...${JSON.stringify(optionsFor(server))},
+    channelAuthorization: { customHandler: (_, answer) => answer(null, { auth: '${APP.key}:forged' }) },
+  }).subscribe('private-orders').bind_global((event, data) => tell(event, data));
+</script>`),
+    );
+
+    expect(await told.next()).toEqual([
+      'pusher:subscription_error',
+      { type: 'AuthError', status: 401, error: expect.stringMatching(/^Invalid signature: /) },
+    ]);
+    await page.close();
+  });
+});
+
+describe('two tabs', () => {
+  it('see each other come and go in a presence channel', async () => {
+    const ann = await tabIn('presence-room', 'ann');
+    await ann.told.next();
+    const bob = await tabIn('presence-room', 'bob');
+    expect(await bob.told.next()).toMatchObject([
+      'presence-room',
+      'pusher:subscription_succeeded',
+      { count: 2 },
+    ]);
+    const member = { id: 'bob', info: { name: 'BOB' } };
+    expect(await ann.told.next()).toEqual(['presence-room', 'pusher:member_added', member]);
+
+    await bob.page.close();
+
+    expect(await ann.told.next()).toEqual(['presence-room', 'pusher:member_removed', member]);
+    expect(await ann.page.evaluate('channel.members.count')).toBe(1);
+    await ann.page.close();
+  });
+
+  it('of one person are one member, until the last of them is closed', async () => {
+    const ann = await tabIn('presence-tabs', 'ann');
+    await ann.told.next();
+    const first = await tabIn('presence-tabs', 'bob');
+    await first.told.next();
+    const second = await tabIn('presence-tabs', 'bob');
+    expect(await second.told.next()).toMatchObject([
+      'presence-tabs',
+      expect.anything(),
+      { count: 2 },
+    ]);
+
+    await first.page.close();
+    await second.page.close();
+
+    const member = { id: 'bob', info: { name: 'BOB' } };
+    expect(await ann.told.next()).toEqual(['presence-tabs', 'pusher:member_added', member]);
+    expect(await ann.told.next()).toEqual(['presence-tabs', 'pusher:member_removed', member]);
+    await ann.page.close();
+  });
+
+  it('send each other client events, with the user id of the sender', async () => {
+    const bindMove = `channel.bind('client-move', (data, metadata) => tell('move', data, metadata));`;
+    const ann = await tabIn('presence-game', 'ann', bindMove);
+    await ann.told.next();
+    const bob = await tabIn('presence-game', 'bob', bindMove);
+    await bob.told.next();
+
+    await ann.page.evaluate(`channel.trigger('client-move', { to: 'e4' })`);
+    expect(await bob.told.first(([what]) => what === 'move')).toEqual([
+      'move',
+      { to: 'e4' },
+      { user_id: 'ann' },
+    ]);
+    await bob.page.evaluate(`channel.trigger('client-move', { to: 'e5' })`);
+    expect(await ann.told.first(([what]) => what === 'move')).toEqual([
+      'move',
+      { to: 'e5' },
+      { user_id: 'bob' },
+    ]);
+    await Promise.all([ann.page.close(), bob.page.close()]);
+  });
+});

@@ -1,0 +1,58 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { Inbox } from '../support/inbox.ts';
+
+/** A tab of the browser, and what its page has told with `tell(...)`. */
+export interface Tab {
+  readonly page: Page;
+  readonly told: Inbox<readonly unknown[]>;
+}
+
+/** A real browser. All tabs are of one person: they share cookies and storage. */
+export interface Chromium extends AsyncDisposable {
+  /** Opens a page in a new tab. Whoever listens to the tab fails when the page throws. */
+  open(url: string): Promise<Tab>;
+}
+
+/** Starts a Chromium without a window and with a new profile, which goes with it. */
+export async function startChromium(): Promise<Chromium> {
+  const browser = await launch();
+  const context = await browser.newContext();
+  const tabs = new Map<Page, Inbox<readonly unknown[]>>();
+  await context.exposeBinding('tell', ({ page }, ...args: unknown[]) => {
+    tabs.get(page)?.put(args);
+  });
+  return {
+    async open(url) {
+      const page = await context.newPage();
+      const told = new Inbox<readonly unknown[]>(`The tab at ${url}`);
+      tabs.set(page, told);
+      page.on('pageerror', (error) => told.fail(error));
+      await page.goto(url);
+      return { page, told };
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+    },
+  };
+}
+
+async function launch(): Promise<Browser> {
+  const executablePath =
+    Bun.which('chromium') ?? Bun.which('chromium-browser') ?? Bun.which('google-chrome');
+  if (executablePath === null) {
+    throw new Error('There is no Chromium on the PATH. Run: apt-get install chromium');
+  }
+  return await chromium.launch({
+    executablePath,
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}

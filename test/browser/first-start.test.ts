@@ -1,0 +1,57 @@
+import { expect, it, setDefaultTimeout } from 'bun:test';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawnFanfare } from '../support/fanfare.ts';
+import { startChromium } from './chromium.ts';
+import { startSite } from './site.ts';
+
+setDefaultTimeout(30_000);
+
+const NODE_MODULES = join(import.meta.dir, '../../node_modules');
+
+/** What is printed below a heading, up to the next line that is not indented. As it is. */
+function below(heading: string, printed: string): string {
+  const lines = printed.split('\n');
+  const start = lines.findIndex((line) => line.startsWith(heading)) + 1;
+  if (start === 0) throw new Error(`"${heading}" was not printed: ${printed}`);
+  const length = lines.slice(start).findIndex((line) => /^\S/.test(line));
+  return lines.slice(start, start + length).join('\n');
+}
+
+it('shows an event in a browser with nothing but what `fanfare serve` prints', async () => {
+  // Nothing at all is configured, but for ports that are free on this machine.
+  const empty = mkdtempSync(join(tmpdir(), 'fanfare-first-start-'));
+  await using server = await spawnFanfare(['serve'], empty, {
+    FANFARE_CHANNELS_PORT: '0',
+    FANFARE_ADMIN_PORT: '0',
+    FANFARE_PUSH_PORT: '0',
+  });
+  const { stdout } = server.output;
+
+  // The page: what was printed, except that the script comes from node_modules and not from the CDN.
+  const snippet = below('In a page:', stdout);
+  const cdn = /src="https:\/\/js\.pusher\.com\/[^"]+"/;
+  expect(snippet).toMatch(cdn);
+  using site = startSite(server);
+  await using browser = await startChromium();
+  const { page } = await browser.open(
+    site.publish(`<!doctype html>\n${snippet.replace(cdn, 'src="/pusher.min.js"')}`),
+  );
+  const alerted = page.waitForEvent('dialog');
+  await page.waitForFunction("pusher.channel('my-channel').subscribed");
+
+  // The backend: what was printed, in a file that Node runs.
+  const backend = join(empty, 'backend.js');
+  writeFileSync(backend, below('In a backend', stdout));
+  const node = Bun.spawn(['node', backend], {
+    env: { ...process.env, NODE_PATH: NODE_MODULES },
+    stdout: 'inherit',
+    stderr: 'inherit',
+  });
+
+  const dialog = await alerted;
+  expect(dialog.message()).toBe('{"message":"hello"}');
+  await dialog.accept();
+  expect(await node.exited).toBe(0);
+});

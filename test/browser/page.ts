@@ -1,0 +1,30 @@
+import { APP, type Fanfare } from '../support/fanfare.ts';
+import { optionsFor } from '../support/official-client.ts';
+import type { Site } from './site.ts';
+
+/**
+ * Publishes a page that loads a web build of pusher-js and connects as `user`; gives its address. Its script
+ * can use `pusher`, and `listen(name)`, which subscribes to a channel and tells `[name, event, data]`.
+ */
+export function pageWith(
+  server: Pick<Fanfare, 'port'>,
+  site: Site,
+  user: string,
+  script: string,
+  build: 'pusher' | 'pusher-with-encryption' = 'pusher',
+): string {
+  return site.publish(`<!doctype html>
+<title>${user}</title>
+<script src="/${build}.min.js"></script>
+<script>
+  const pusher = new Pusher('${APP.key}', ${JSON.stringify(optionsFor(server, { backend: site, user }))});
+  function listen(name) {
+    const channel = pusher.subscribe(name);
+    channel.bind_global((event, data) => {
+      tell(name, event, data.me ? { count: data.count, me: data.me, members: data.members } : data);
+    });
+    return channel;
+  }
+  ${script}
+</script>`);
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'bun:test';
+import { startFanfare } from '../support/fanfare.ts';
+import { restart } from '../support/restart.ts';
+import { startChromium } from './chromium.ts';
+import { pageWith } from './page.ts';
+import { startSite } from './site.ts';
+
+/** See the same in test/compat/restart.test.ts. Milliseconds. */
+const COMES_BACK_MAX_MS = 40_000;
+
+it(
+  'has a page back after a restart, in all its channels',
+  async () => {
+    await using before = await startFanfare();
+    using site = startSite(before);
+    await using browser = await startChromium();
+    const channels = ['news', 'presence-room', 'private-orders'];
+    const { told } = await browser.open(
+      pageWith(before, site, 'ann', `${JSON.stringify(channels)}.forEach((name) => listen(name));`),
+    );
+    const subscribed = async () => {
+      const names: unknown[] = [];
+      while (names.length < channels.length) {
+        const [name] = await told.first(([, event]) => event === 'pusher:subscription_succeeded');
+        names.push(name);
+      }
+      expect(names.toSorted()).toEqual(channels);
+    };
+    await subscribed();
+
+    await using _after = await restart(before);
+    await subscribed();
+
+    for (const channel of channels) {
+      await site.library.trigger(channel, 'event', 'after the restart');
+      expect(await told.next()).toEqual([channel, 'event', 'after the restart']);
+    }
+  },
+  COMES_BACK_MAX_MS,
+);

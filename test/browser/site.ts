@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
+import type { Fanfare } from '../support/fanfare.ts';
+
+const MODULES = join(import.meta.dir, '../../node_modules');
+
+/** The builds for browsers, as they come from npm. In place of a CDN, since the tests have no network. */
+const scripts: Readonly<Record<string, string>> = {
+  '/pusher.min.js': 'pusher-js/dist/web/pusher.min.js',
+  '/pusher-with-encryption.min.js': 'pusher-js/dist/web/pusher-with-encryption.min.js',
+  '/echo.iife.js': 'laravel-echo/dist/echo.iife.js',
+};
+
+/** The web site of an app: its pages, the scripts they load, and its backend, all on one origin. */
+export interface Site extends AppBackend {
+  /** Serves a page from now on; gives its address. */
+  publish(html: string): string;
+}
+
+export function startSite(server: Pick<Fanfare, 'port'>): Site {
+  const pages = new Map<string, string>();
+  const backend = startAppBackend(server, (path) => {
+    const script = scripts[path];
+    if (script !== undefined) return new Response(Bun.file(join(MODULES, script)));
+    const html = pages.get(path);
+    return html === undefined
+      ? undefined
+      : new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } });
+  });
+  return {
+    ...backend,
+    publish(html) {
+      const path = `/page-${pages.size + 1}`;
+      pages.set(path, html);
+      return backend.origin + path;
+    },
+  };
+}

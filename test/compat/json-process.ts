@@ -1,0 +1,45 @@
+import { Inbox } from '../support/inbox.ts';
+
+/** A script in a process of its own, in any runtime, which takes and gives one JSON value per line. */
+export class JsonProcess<T> implements Disposable {
+  /** What it has printed. */
+  readonly printed: Inbox<T>;
+  private readonly process: Bun.Subprocess<'pipe', 'pipe', 'inherit'>;
+
+  /** The script gets `argument` as JSON. */
+  constructor(
+    command: string,
+    script: string,
+    argument: unknown,
+    environment: Readonly<Record<string, string>> = {},
+  ) {
+    this.printed = new Inbox(`${command} ${script}`);
+    this.process = Bun.spawn([command, script, JSON.stringify(argument)], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+      env: { ...process.env, NODE_NO_WARNINGS: '1', ...environment },
+    });
+    this.read();
+  }
+
+  says(value: unknown): void {
+    this.process.stdin.write(`${JSON.stringify(value)}\n`);
+    this.process.stdin.flush();
+  }
+
+  [Symbol.dispose](): void {
+    this.process.kill();
+  }
+
+  private async read(): Promise<void> {
+    let rest = '';
+    const decoder = new TextDecoder();
+    for await (const bytes of this.process.stdout) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.printed.put(JSON.parse(line));
+    }
+    this.printed.fail(new Error('The process has ended'));
+  }
+}

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import Echo from 'laravel-echo';
+import PusherJs, { type Options } from 'pusher-js';
+import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { Inbox } from '../support/inbox.ts';
+
+/** Laravel Echo with pusher-js below it, both as they come from npm. */
+
+let server: Fanfare;
+let backend: AppBackend;
+
+beforeAll(async () => {
+  server = await startFanfare({ app: { clientEvents: true } });
+  backend = startAppBackend(server);
+});
+
+afterAll(async () => {
+  backend[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** What an app that moves over has in its `resources/js/echo.js`. */
+function echoFor(broadcaster: 'pusher' | 'reverb', user?: string) {
+  const options = {
+    key: APP.key,
+    Pusher: PusherJs,
+    wsHost: '127.0.0.1',
+    wsPort: server.port,
+    forceTLS: false,
+    enabledTransports: ['ws', 'wss'] satisfies Options['enabledTransports'],
+    authEndpoint: backend.authEndpoint,
+    auth: { headers: user === undefined ? {} : { 'x-user': user } },
+    withoutInterceptors: true,
+  };
+  const echo =
+    broadcaster === 'pusher'
+      ? new Echo({ ...options, broadcaster, cluster: 'local' })
+      : new Echo({ ...options, broadcaster });
+  return Object.assign(echo, { [Symbol.dispose]: () => echo.disconnect() });
+}
+
+for (const broadcaster of ['pusher', 'reverb'] as const) {
+  describe(`Echo's broadcaster "${broadcaster}"`, () => {
+    it('listens to the events of a public channel, in the namespace of the app', async () => {
+      using echo = echoFor(broadcaster);
+      const heard = new Inbox<unknown>('Echo');
+      echo
+        .channel('orders')
+        .subscribed(() => heard.put('subscribed'))
+        .listen('OrderShipped', (data: unknown) => heard.put(data))
+        .listen('.order.paid', (data: unknown) => heard.put(data));
+      expect(await heard.next()).toBe('subscribed');
+
+      await backend.library.trigger('orders', 'App\\Events\\OrderShipped', { order: 7 });
+      await backend.library.trigger('orders', 'order.paid', { order: 8 });
+
+      expect(await heard.next()).toEqual({ order: 7 });
+      expect(await heard.next()).toEqual({ order: 8 });
+    });
+
+    it('listens to the events and the notifications of a private channel', async () => {
+      using echo = echoFor(broadcaster, 'ann');
+      const heard = new Inbox<unknown>('Echo');
+      echo
+        .private('App.Models.User.1')
+        .subscribed(() => heard.put('subscribed'))
+        .notification((notification: unknown) => heard.put(notification));
+      expect(await heard.next()).toBe('subscribed');
+
+      await backend.library.trigger(
+        'private-App.Models.User.1',
+        'Illuminate\\Notifications\\Events\\BroadcastNotificationCreated',
+        { id: 'n1', type: 'InvoicePaid' },
+      );
+
+      expect(await heard.next()).toEqual({ id: 'n1', type: 'InvoicePaid' });
+    });
+
+    it('hears that it may not enter a private channel', async () => {
+      using echo = echoFor(broadcaster);
+      const heard = new Inbox<unknown>('Echo');
+      echo.private('orders').error((error: unknown) => heard.put(error));
+
+      expect(await heard.next()).toMatchObject({ type: 'AuthError', status: 403 });
+    });
+
+    it('decrypts the events of an encrypted channel', async () => {
+      using echo = echoFor(broadcaster, 'ann');
+      const heard = new Inbox<unknown>('Echo');
+      echo
+        .encryptedPrivate('diary')
+        .subscribed(() => heard.put('subscribed'))
+        .listen('.entry', (data: unknown) => heard.put(data));
+      expect(await heard.next()).toBe('subscribed');
+
+      await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
+
+      expect(await heard.next()).toEqual({ text: 'nobody knows' });
+    });
+
+    it('knows who is here, who is joining and who is leaving a presence channel', async () => {
+      using ann = echoFor(broadcaster, 'ann');
+      const heardByAnn = new Inbox<readonly [what: string, who: unknown]>('Ann');
+      ann
+        .join('room')
+        .here((users: unknown) => heardByAnn.put(['here', users]))
+        .joining((user: unknown) => heardByAnn.put(['joining', user]))
+        .leaving((user: unknown) => heardByAnn.put(['leaving', user]));
+      expect(await heardByAnn.next()).toEqual(['here', [{ name: 'ANN' }]]);
+
+      using bob = echoFor(broadcaster, 'bob');
+      const heardByBob = new Inbox<unknown>('Bob');
+      bob.join('room').here((users: unknown) => heardByBob.put(users));
+      expect(await heardByBob.next()).toEqual([{ name: 'ANN' }, { name: 'BOB' }]);
+      expect(await heardByAnn.next()).toEqual(['joining', { name: 'BOB' }]);
+
+      bob.leave('room');
+      expect(await heardByAnn.next()).toEqual(['leaving', { name: 'BOB' }]);
+    });
+
+    it('whispers to the others in a private channel', async () => {
+      using ann = echoFor(broadcaster, 'ann');
+      using bob = echoFor(broadcaster, 'bob');
+      const heard = new Inbox<unknown>('Bob');
+      const both = new Inbox<unknown>('Both');
+      const channelOfAnn = ann.private('chat').subscribed(() => both.put('Ann is in'));
+      bob
+        .private('chat')
+        .subscribed(() => both.put('Bob is in'))
+        .listenForWhisper('typing', (data: unknown) => heard.put(data));
+      await both.next();
+      await both.next();
+
+      channelOfAnn.whisper('typing', { name: 'Ann' });
+
+      expect(await heard.next()).toEqual({ name: 'Ann' });
+    });
+
+    it('is left out by a backend that names its socket id, as toOthers() does', async () => {
+      using ann = echoFor(broadcaster);
+      const heard = new Inbox<unknown>('Ann');
+      ann
+        .channel('news')
+        .subscribed(() => heard.put('subscribed'))
+        .listen('.posted', (data: unknown) => heard.put(data));
+      await heard.next();
+
+      await backend.library.trigger('news', 'posted', 'by Ann', {
+        socket_id: ann.socketId() ?? '',
+      });
+      await backend.library.trigger('news', 'posted', 'by nobody');
+
+      expect(await heard.next()).toBe('by nobody');
+    });
+
+    it('hears nothing of a channel that it has left', async () => {
+      using echo = echoFor(broadcaster, 'ann');
+      const heard = new Inbox<unknown>('Echo');
+      for (const channel of [echo.channel('left'), echo.private('left')]) {
+        channel
+          .subscribed(() => heard.put('subscribed'))
+          .listen('.event', (data: unknown) => heard.put(data));
+      }
+      await heard.next();
+      await heard.next();
+
+      echo.leave('left');
+      echo
+        .channel('entered')
+        .subscribed(() => heard.put('entered'))
+        .listen('.event', (data: unknown) => heard.put(data));
+      expect(await heard.next()).toBe('entered');
+      await backend.library.trigger(['left', 'private-left', 'entered'], 'event', 'to all');
+      await backend.library.trigger('entered', 'event', 'the last');
+
+      expect(await heard.next()).toBe('to all');
+      expect(await heard.next()).toBe('the last');
+    });
+  });
+}

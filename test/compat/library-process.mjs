@@ -1,0 +1,24 @@
+// The official server library in a process of its own, Bun or Node: one line of JSON on standard input is a
+// call, one line on standard output what came of it. The argument says how the library is set up.
+import { createInterface } from 'node:readline';
+import Pusher from 'pusher';
+
+const { url, options } = JSON.parse(process.argv[2]);
+const pusher = url === undefined ? new Pusher(options) : Pusher.forURL(url, options);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { method, args } = JSON.parse(line);
+  console.log(JSON.stringify(await outcomeOf(method, args)));
+}
+
+async function outcomeOf(method, args) {
+  try {
+    const value = await pusher[method](...args);
+    if (typeof value?.text !== 'function') return { value };
+    return { value: { status: value.status, body: await value.json() } };
+  } catch (error) {
+    const isRequestError = error instanceof Pusher.RequestError;
+    const { message, status, body } = error;
+    return { error: { isRequestError, message, status, body } };
+  }
+}

@@ -1,0 +1,507 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { PresenceChannel } from 'pusher-js';
+import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { Inbox } from '../support/inbox.ts';
+import { connect } from '../support/official-client.ts';
+import { RawClient } from '../support/raw-client.ts';
+
+/** The official JavaScript client, its build for servers, as it comes from npm. */
+
+let server: Fanfare;
+let backend: AppBackend;
+
+beforeAll(async () => {
+  server = await startFanfare({
+    app: { clientEvents: true },
+    moreApps: [
+      { id: '4', keys: [{ key: 'no-client-events', secret: 'secret' }] },
+      { id: '5', keys: [{ key: 'disabled', secret: 'secret' }], enabled: false },
+      { id: '6', keys: [{ key: 'one-at-a-time', secret: 'secret' }], limits: { connections: 1 } },
+    ],
+  });
+  backend = startAppBackend(server);
+});
+
+afterAll(async () => {
+  backend[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const connectAs = (user: string) => connect(server, { backend, user });
+
+describe('public channels', () => {
+  it('bring an event to all who subscribed', async () => {
+    using ann = connect(server);
+    using bob = connect(server);
+    const heardByAnn = ann.subscribe('news');
+    const heardByBob = bob.subscribe('news');
+    await Promise.all([heardByAnn.subscribed(), heardByBob.subscribed()]);
+
+    await backend.library.trigger('news', 'headline', { text: 'Fanfare!' });
+
+    expect(await heardByAnn.next()).toEqual(['headline', { text: 'Fanfare!' }]);
+    expect(await heardByBob.next()).toEqual(['headline', { text: 'Fanfare!' }]);
+  });
+
+  it('bring the data exactly as the backend gave it', async () => {
+    using client = connect(server);
+    const heard = client.subscribe('exact');
+    await heard.subscribed();
+
+    const values = [
+      { text: 'quotes " and \\ and \n and \u2028, 日本語, 🎺', nested: { list: [1, 2.5, null] } },
+      ['a', 'list'],
+      'a text that is no JSON',
+      { empty: {} },
+      'x'.repeat(10_240),
+    ];
+    for (const value of values) await backend.library.trigger('exact', 'event', value);
+
+    for (const value of values) expect(await heard.next()).toEqual(['event', value]);
+  });
+
+  it('leave out the connection whose socket id the backend names', async () => {
+    using ann = connect(server);
+    using bob = connect(server);
+    const heardByAnn = ann.subscribe('chat');
+    const heardByBob = bob.subscribe('chat');
+    await Promise.all([heardByAnn.subscribed(), heardByBob.subscribed()]);
+
+    await backend.library.trigger('chat', 'said', 'by Ann', {
+      socket_id: ann.pusher.connection.socket_id,
+    });
+    await backend.library.trigger('chat', 'said', 'by nobody');
+
+    expect(await heardByAnn.next()).toEqual(['said', 'by nobody']);
+    expect(await heardByBob.next()).toEqual(['said', 'by Ann']);
+    expect(await heardByBob.next()).toEqual(['said', 'by nobody']);
+  });
+
+  it('are silent after unsubscribing, and speak again after subscribing again', async () => {
+    using client = connect(server);
+    const first = client.subscribe('on-and-off');
+    await first.subscribed();
+    client.pusher.unsubscribe('on-and-off');
+    // Its confirmation comes after the server has read that the other was left.
+    const other = client.subscribe('other');
+    await other.subscribed();
+
+    await backend.library.trigger('on-and-off', 'event', 'while away');
+    await backend.library.trigger('other', 'event', 'meanwhile');
+    expect(await other.next()).toEqual(['event', 'meanwhile']);
+
+    const again = client.subscribe('on-and-off');
+    await again.subscribed();
+    await backend.library.trigger('on-and-off', 'event', 'back');
+    expect(await again.next()).toEqual(['event', 'back']);
+  });
+
+  it('survive being left while their subscription is still pending', async () => {
+    using client = connect(server);
+    const fickle = client.subscribe('fickle');
+    await client.connected();
+    client.pusher.unsubscribe('fickle');
+    client.subscribe('fickle');
+    expect(await fickle.subscribed()).toEqual({});
+
+    await backend.library.trigger('fickle', 'event', 1);
+    expect(await fickle.next()).toEqual(['event', 1]);
+  });
+
+  it('may be as many as a client likes, subscribed to before it is connected', async () => {
+    using client = connect(server);
+    const channels = Array.from({ length: 100 }, (_, index) => client.subscribe(`many-${index}`));
+    await Promise.all(channels.map((channel) => channel.subscribed()));
+
+    await backend.library.trigger(
+      channels.map(({ channel }) => channel.name),
+      'event',
+      'to all',
+    );
+
+    for (const channel of channels) expect(await channel.next()).toEqual(['event', 'to all']);
+  });
+});
+
+describe('private channels', () => {
+  it('let in whom the backend authorises', async () => {
+    using ann = connectAs('ann');
+    const heard = ann.subscribe('private-orders');
+    expect(await heard.subscribed()).toEqual({});
+
+    await backend.library.trigger('private-orders', 'paid', { order: 7 });
+    expect(await heard.next()).toEqual(['paid', { order: 7 }]);
+  });
+
+  it('tell their handlers that the backend refused', async () => {
+    using stranger = connect(server, { backend });
+    const heard = stranger.subscribe('private-orders');
+
+    const [event, data] = await heard.next();
+
+    expect(event).toBe('pusher:subscription_error');
+    expect(data).toMatchObject({ type: 'AuthError', status: 403 });
+    expect(stranger.pusher.connection.state).toBe('connected');
+  });
+
+  it('tell their handlers, and the connection, that the signature is wrong', async () => {
+    using forger = connect(server, {
+      channelAuthorization: {
+        customHandler: (_, answer) => answer(null, { auth: `${APP.key}:${'0'.repeat(64)}` }),
+      },
+    });
+    const heard = forger.subscribe('private-orders');
+    const socketId = await forger.connected();
+
+    const [event, data] = await heard.next();
+    expect(event).toBe('pusher:subscription_error');
+    expect(data).toEqual({
+      type: 'AuthError',
+      status: 401,
+      error: expect.stringContaining(
+        `Invalid signature: Expected HMAC SHA256 hex digest of ${socketId}:private-orders, but got 0000`,
+      ),
+    });
+    const [, error] = await forger.connection.first(([name]) => name === 'error');
+    expect(error).toMatchObject({ type: 'PusherError', data: { code: null } });
+    expect(forger.pusher.connection.state).toBe('connected');
+  });
+
+  it('are left and entered again, authorised each time', async () => {
+    using ann = connectAs('ann');
+    await ann.subscribe('private-revolving-door').subscribed();
+    ann.pusher.unsubscribe('private-revolving-door');
+    await ann.subscribe('private-revolving-door').subscribed();
+
+    const asked = backend.asked.filter((channel) => channel === 'private-revolving-door');
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('encrypted channels', () => {
+  it('decrypt what the server library encrypted', async () => {
+    using ann = connectAs('ann');
+    const heard = ann.subscribe('private-encrypted-diary');
+    await heard.subscribed();
+
+    await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
+
+    expect(await heard.next()).toEqual(['entry', { text: 'nobody knows' }]);
+  });
+
+  it('show the server only what nobody can read', async () => {
+    await using eavesdropper = await RawClient.connect(server);
+    const { auth } = backend.library.authorizeChannel(
+      eavesdropper.socketId,
+      'private-encrypted-diary',
+    );
+    await eavesdropper.subscribes('private-encrypted-diary', { auth });
+
+    await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
+
+    const { data } = await eavesdropper.hears();
+    expect(Object.keys(JSON.parse(String(data)))).toEqual(['nonce', 'ciphertext']);
+    expect(data).not.toContain('nobody knows');
+  });
+});
+
+describe('presence channels', () => {
+  /** What pusher-js knows of who is there. */
+  const membersOf = (channel: unknown) => {
+    const { members } = channel as PresenceChannel;
+    return { count: members.count, me: members.me, members: members.members };
+  };
+
+  it('tell a member who is there, itself included', async () => {
+    using ann = connectAs('ann');
+    using bob = connectAs('bob');
+    const room = 'presence-who-is-there';
+    await ann.subscribe(room).subscribed();
+    const seenByBob = bob.subscribe(room);
+    await seenByBob.subscribed();
+
+    expect(membersOf(seenByBob.channel)).toEqual({
+      count: 2,
+      me: { id: 'bob', info: { name: 'BOB' } },
+      members: { ann: { name: 'ANN' }, bob: { name: 'BOB' } },
+    });
+  });
+
+  it('tell the others who comes and who goes, and keep count', async () => {
+    using ann = connectAs('ann');
+    const room = 'presence-coming-and-going';
+    const seenByAnn = ann.subscribe(room);
+    await seenByAnn.subscribed();
+    expect(membersOf(seenByAnn.channel).count).toBe(1);
+
+    const bob = connectAs('bob');
+    await bob.subscribe(room).subscribed();
+    expect(await seenByAnn.next()).toEqual([
+      'pusher:member_added',
+      { id: 'bob', info: { name: 'BOB' } },
+    ]);
+    expect(membersOf(seenByAnn.channel).count).toBe(2);
+
+    bob.pusher.disconnect();
+    expect(await seenByAnn.next()).toEqual([
+      'pusher:member_removed',
+      { id: 'bob', info: { name: 'BOB' } },
+    ]);
+    expect(membersOf(seenByAnn.channel)).toMatchObject({
+      count: 1,
+      members: { ann: { name: 'ANN' } },
+    });
+  });
+
+  it('count somebody with several connections once, until the last of them leaves', async () => {
+    using ann = connectAs('ann');
+    using bobsLaptop = connectAs('bob');
+    using bobsPhone = connectAs('bob');
+    const room = 'presence-two-devices';
+    const seenByAnn = ann.subscribe(room);
+    await seenByAnn.subscribed();
+    await bobsLaptop.subscribe(room).subscribed();
+    const seenByPhone = bobsPhone.subscribe(room);
+    await seenByPhone.subscribed();
+    expect(membersOf(seenByPhone.channel).count).toBe(2);
+
+    bobsLaptop.pusher.unsubscribe(room);
+    await bobsLaptop.subscribe('done').subscribed();
+    await backend.library.trigger(room, 'event', 'the laptop has left');
+    bobsPhone.pusher.unsubscribe(room);
+
+    expect((await seenByAnn.next())[0]).toBe('pusher:member_added');
+    expect(await seenByAnn.next()).toEqual(['event', 'the laptop has left']);
+    expect((await seenByAnn.next())[0]).toBe('pusher:member_removed');
+  });
+
+  it('tell the handlers of one too many that the channel is full', async () => {
+    await using small = await startFanfare({ app: { limits: { presenceMembers: 1 } } });
+    using backendOfSmall = startAppBackend(small);
+    using ann = connect(small, { backend: backendOfSmall, user: 'ann' });
+    using bob = connect(small, { backend: backendOfSmall, user: 'bob' });
+    await ann.subscribe('presence-booth').subscribed();
+
+    expect(await bob.subscribe('presence-booth').next()).toEqual([
+      'pusher:subscription_error',
+      {
+        type: 'LimitReached',
+        status: 4100,
+        error: 'Presence channel presence-booth is full: at most 1 members',
+      },
+    ]);
+  });
+});
+
+describe('cache channels', () => {
+  for (const prefix of [
+    'cache-',
+    'private-cache-',
+    'presence-cache-',
+    'private-encrypted-cache-',
+  ] as const) {
+    it(`${prefix}… give the last event to whoever subscribes later`, async () => {
+      const name = `${prefix}scores`;
+      await backend.library.trigger(name, 'score', { home: 0 });
+      await backend.library.trigger(name, 'score', { home: 1 });
+      using ann = connectAs('ann');
+      const heard = ann.subscribe(name);
+      await heard.subscribed();
+
+      expect(await heard.next()).toEqual(['score', { home: 1 }]);
+    });
+
+    it(`${prefix}… tell whoever subscribes that nothing is cached`, async () => {
+      const name = `${prefix}nothing`;
+      using ann = connectAs('ann');
+      const heard = ann.subscribe(name);
+      await heard.subscribed();
+
+      expect(await heard.next()).toEqual(['pusher:cache_miss', {}]);
+    });
+  }
+
+  it('do not cache what clients send', async () => {
+    const name = 'private-cache-clients';
+    using ann = connectAs('ann');
+    using bob = connectAs('bob');
+    using carl = connectAs('carl');
+    const seenByAnn = ann.subscribe(name);
+    const seenByBob = bob.subscribe(name);
+    await Promise.all([seenByAnn.subscribed(), seenByBob.subscribed()]);
+    await seenByBob.next();
+    seenByAnn.channel.trigger('client-event', {});
+    expect(await seenByBob.next()).toEqual(['client-event', {}]);
+
+    const seenByCarl = carl.subscribe(name);
+    await seenByCarl.subscribed();
+    expect(await seenByCarl.next()).toEqual(['pusher:cache_miss', {}]);
+  });
+});
+
+describe('client events', () => {
+  it('reach the others in a private channel, and not their sender', async () => {
+    using ann = connectAs('ann');
+    using bob = connectAs('bob');
+    const seenByAnn = ann.subscribe('private-game');
+    const seenByBob = bob.subscribe('private-game');
+    await Promise.all([seenByAnn.subscribed(), seenByBob.subscribed()]);
+
+    expect(seenByAnn.channel.trigger('client-move', { to: 'e4' })).toBe(true);
+    expect(await seenByBob.next()).toEqual(['client-move', { to: 'e4' }]);
+    seenByBob.channel.trigger('client-move', { to: 'e5' });
+    expect(await seenByAnn.next()).toEqual(['client-move', { to: 'e5' }]);
+  });
+
+  it('carry the user id of their sender in a presence channel', async () => {
+    using ann = connectAs('ann');
+    using bob = connectAs('bob');
+    const seenByAnn = ann.subscribe('presence-game');
+    await seenByAnn.subscribed();
+    const seenByBob = bob.subscribe('presence-game');
+    await seenByBob.subscribed();
+    const moves = new Inbox<unknown>('Bob');
+    seenByBob.channel.bind('client-move', (data: unknown, metadata: unknown) =>
+      moves.put([data, metadata]),
+    );
+
+    seenByAnn.channel.trigger('client-move', { to: 'e4' });
+
+    expect(await moves.next()).toEqual([{ to: 'e4' }, { user_id: 'ann' }]);
+  });
+
+  it('are refused in a public channel', async () => {
+    using ann = connectAs('ann');
+    const heard = ann.subscribe('public-game');
+    await heard.subscribed();
+    heard.channel.trigger('client-move', { to: 'e4' });
+
+    const [, error] = await ann.connection.first(([event]) => event === 'error');
+    expect(error).toMatchObject({
+      type: 'PusherError',
+      data: {
+        code: null,
+        message: 'Client event rejected - only supported on private and presence channels',
+      },
+    });
+  });
+
+  it('are refused where the app does not allow them', async () => {
+    using ann = connect(server, { key: 'no-client-events' });
+    const heard = ann.subscribe('news');
+    await heard.subscribed();
+    heard.channel.trigger('client-move', { to: 'e4' });
+
+    const [, error] = await ann.connection.first(([event]) => event === 'error');
+    expect(error).toMatchObject({
+      data: { message: expect.stringContaining('you must enable this feature') },
+    });
+  });
+
+  it('are refused with 4301 when there are more than 10 at once, and the connection stays', async () => {
+    using ann = connectAs('ann');
+    using bob = connectAs('bob');
+    const seenByAnn = ann.subscribe('private-flood');
+    const seenByBob = bob.subscribe('private-flood');
+    await Promise.all([seenByAnn.subscribed(), seenByBob.subscribed()]);
+
+    for (let number = 1; number <= 20; number++) {
+      seenByAnn.channel.trigger('client-drop', { number });
+    }
+
+    const [, error] = await ann.connection.first(([event]) => event === 'error');
+    expect(error).toMatchObject({
+      data: { code: 4301, message: 'Client event rejected due to rate limit' },
+    });
+    for (let number = 1; number <= 10; number++) {
+      expect(await seenByBob.next()).toEqual(['client-drop', { number }]);
+    }
+    expect(ann.pusher.connection.state).toBe('connected');
+  });
+});
+
+describe('connections', () => {
+  /** The error that a refused connection gives, once the client has given up. */
+  async function refusalOf(key: string): Promise<unknown> {
+    using client = connect(server, { key });
+    const [, error] = await client.connection.first(([event]) => event === 'error');
+    if (client.pusher.connection.state !== 'disconnected') {
+      await client.connection.first(([event]) => event === 'disconnected');
+    }
+    // Nothing is under way, and no timer is set: it does not come back by itself.
+    const { connection } = client.pusher;
+    expect(Boolean(connection.runner) || Boolean(connection.retryTimer)).toBe(false);
+    return error;
+  }
+
+  it('are refused with 4001 where no app has the key, and the client gives up', async () => {
+    expect(await refusalOf('unknown')).toMatchObject({
+      error: {
+        type: 'PusherError',
+        data: {
+          code: 4001,
+          message: 'App key unknown not in this cluster. Did you forget to specify the cluster?',
+        },
+      },
+    });
+  });
+
+  it('are refused with 4003 where the app is disabled, and the client gives up', async () => {
+    expect(await refusalOf('disabled')).toMatchObject({
+      error: { data: { code: 4003, message: 'Application disabled' } },
+    });
+  });
+
+  it('are refused with 4004 over the limit of the app, and the client gives up', async () => {
+    using first = connect(server, { key: 'one-at-a-time' });
+    await first.connected();
+
+    expect(await refusalOf('one-at-a-time')).toMatchObject({
+      error: { data: { code: 4004, message: 'Account over quota' } },
+    });
+  });
+
+  it('are refused with 4100 over the limit of the server, and the client comes back later', async () => {
+    await using full = await startFanfare({ channels: { maxConnections: 1 } });
+    using first = connect(full);
+    await first.connected();
+    using second = connect(full);
+    const [, error] = await second.connection.first(([event]) => event === 'error');
+    expect(error).toMatchObject({ error: { data: { code: 4100, message: 'Over capacity' } } });
+
+    first.pusher.disconnect();
+
+    expect(await second.connected()).toMatch(/^\d+\.\d+$/);
+  });
+
+  it('stay while the client asks whether the server is still there', async () => {
+    using client = connect(server, { activityTimeout: 10, pongTimeout: 10_000 });
+    await client.connected();
+    for (let times = 1; times <= 3; times++) {
+      await client.connection.first(
+        ([event, message]) => event === 'message' && eventOf(message) === 'pusher:pong',
+      );
+    }
+    expect(client.pusher.connection.state).toBe('connected');
+  });
+
+  it('stay while the server asks whether the client is still there', async () => {
+    await using impatient = await startFanfare({
+      channels: { activityTimeoutSeconds: 1, pongTimeoutSeconds: 1 },
+    });
+    using client = connect(impatient);
+    const socketId = await client.connected();
+    for (let times = 1; times <= 2; times++) {
+      await client.connection.first(
+        ([event, message]) =>
+          event === 'message' && /^pusher:p[io]ng$/.test(String(eventOf(message))),
+      );
+    }
+    expect(client.pusher.connection.socket_id).toBe(socketId);
+  });
+
+  function eventOf(message: unknown): unknown {
+    return (message as { event?: unknown }).event;
+  }
+});

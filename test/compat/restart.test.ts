@@ -1,0 +1,59 @@
+import { expect, it } from 'bun:test';
+import { startAppBackend } from '../support/app-backend.ts';
+import { startFanfare } from '../support/fanfare.ts';
+import { optionsFor } from '../support/official-client.ts';
+import { restart } from '../support/restart.ts';
+import { clientInNode, subscribed } from './client-process.ts';
+
+/**
+ * pusher-js tries again at once after a stop; where nobody listens at that moment, its next try is 15 seconds
+ * later. Milliseconds.
+ */
+const COMES_BACK_MAX_MS = 40_000;
+
+const CHANNELS = ['news', 'private-orders', 'private-encrypted-diary', 'presence-room'];
+
+for (const [signal, what] of [
+  ['SIGTERM', 'a restart'],
+  ['SIGKILL', 'a crash'],
+] as const) {
+  it(
+    `has its clients back after ${what}, in all their channels`,
+    async () => {
+      await using before = await startFanfare({ app: { clientEvents: true } });
+      using backend = startAppBackend(before);
+      const { library } = backend;
+      using ann = clientInNode(optionsFor(before, { backend, user: 'ann' }), CHANNELS);
+      using bob = clientInNode(optionsFor(before, { backend, user: 'bob' }), CHANNELS);
+      await Promise.all([subscribed(ann, CHANNELS), subscribed(bob, CHANNELS)]);
+      backend.asked.length = 0;
+
+      await using _after = await restart(before, signal);
+
+      await Promise.all([subscribed(ann, CHANNELS), subscribed(bob, CHANNELS)]);
+      const { asked } = backend;
+      // Twice each: Ann and Bob were authorised anew.
+      expect(asked.toSorted()).toEqual(
+        CHANNELS.slice(1)
+          .flatMap((name) => [name, name])
+          .sort(),
+      );
+      for (const channel of CHANNELS) {
+        await library.trigger(channel, 'event', { after: what });
+        for (const client of [ann, bob]) {
+          const heard = await client.printed.first(([, event]) => event === 'event');
+          expect(heard).toEqual([channel, 'event', { after: what }]);
+        }
+      }
+      const users = await library.get({
+        path: '/channels/presence-room',
+        params: { info: 'user_count' },
+      });
+      expect(await users.json()).toEqual({ occupied: true, user_count: 2 });
+      ann.says(['presence-room', 'client-wave', { from: 'ann' }]);
+      const wave = await bob.printed.first(([, event]) => event === 'client-wave');
+      expect(wave).toEqual(['presence-room', 'client-wave', { from: 'ann' }]);
+    },
+    COMES_BACK_MAX_MS,
+  );
+}

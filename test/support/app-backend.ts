@@ -1,0 +1,73 @@
+import Pusher from 'pusher';
+import { APP, type Fanfare } from './fanfare.ts';
+
+/** What the server library encrypts with; the server never has it. */
+export const ENCRYPTION_MASTER_KEY = Buffer.alloc(32, 'fanfare').toString('base64');
+
+/** The official server library, as an app sets it up for a server of its own. */
+function serverLibrary(server: Pick<Fanfare, 'port'>): Pusher {
+  return new Pusher({
+    appId: APP.id,
+    key: APP.key,
+    secret: APP.secret,
+    host: '127.0.0.1',
+    port: String(server.port),
+    useTLS: false,
+    encryptionMasterKeyBase64: ENCRYPTION_MASTER_KEY,
+  });
+}
+
+/** The backend of an app: it authorises channels with the official server library, and serves pages. */
+export interface AppBackend extends Disposable {
+  readonly origin: string;
+  readonly library: Pusher;
+  /** The channels it was asked to authorise, in order. */
+  readonly asked: string[];
+  /** Where clients ask; who they are stands in their `x-user` header, and without one they are refused. */
+  readonly authEndpoint: string;
+}
+
+const AUTH_PATH = '/pusher/auth';
+
+/** Starts a backend for an app of the server. `page` answers whatever is not an authorisation. */
+export function startAppBackend(
+  server: Pick<Fanfare, 'port'>,
+  page: (path: string) => Response | undefined = () => undefined,
+): AppBackend {
+  const library = serverLibrary(server);
+  const asked: string[] = [];
+  const http = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname !== AUTH_PATH) {
+        return page(pathname) ?? new Response('There is no such page', { status: 404 });
+      }
+      const form = new URLSearchParams(await request.text());
+      const channel = form.get('channel_name') ?? '';
+      asked.push(channel);
+      const user = request.headers.get('x-user');
+      if (user === null) return new Response('Who are you?', { status: 403 });
+      const socketId = form.get('socket_id') ?? '';
+      return Response.json(
+        channel.startsWith('presence-')
+          ? library.authorizeChannel(socketId, channel, {
+              user_id: user,
+              user_info: { name: user.toUpperCase() },
+            })
+          : library.authorizeChannel(socketId, channel),
+      );
+    },
+  });
+  const origin = `http://127.0.0.1:${http.port}`;
+  return {
+    origin,
+    library,
+    asked,
+    authEndpoint: `${origin}${AUTH_PATH}`,
+    [Symbol.dispose]() {
+      http.stop(true);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import PusherJs, { type Channel, type Options } from 'pusher-js';
+import type { AppBackend } from './app-backend.ts';
+import { APP, type Fanfare } from './fanfare.ts';
+import { Inbox } from './inbox.ts';
+
+/** An event as a handler of pusher-js gets it. */
+export type HeardEvent = readonly [event: string, data: unknown];
+
+/** pusher-js as it comes from npm, and what it hears. */
+export interface OfficialClient extends Disposable {
+  readonly pusher: PusherJs;
+  /** What the connection says of itself: `connected`, `error`, `state_change` and so on. */
+  readonly connection: Inbox<HeardEvent>;
+  /** Subscribes, and listens to all events of the channel. */
+  subscribe(channel: string): HeardChannel;
+  /** Settles when it is connected, with its socket id. */
+  connected(): Promise<string>;
+}
+
+export interface HeardChannel extends Inbox<HeardEvent> {
+  readonly channel: Channel;
+  /** Settles when the subscription is confirmed. Fails if anything else is heard before. */
+  subscribed(): Promise<unknown>;
+}
+
+export interface OfficialClientOptions extends Partial<Options> {
+  /** Who the backend takes the client for. */
+  readonly user?: string;
+  readonly backend?: Pick<AppBackend, 'authEndpoint'>;
+  readonly key?: string;
+}
+
+/** The options with which pusher-js is pointed at a server of one's own. */
+export function optionsFor(
+  server: Pick<Fanfare, 'port'>,
+  { user, backend, key: _key, ...options }: OfficialClientOptions = {},
+): Options {
+  return {
+    wsHost: '127.0.0.1',
+    wsPort: server.port,
+    forceTLS: false,
+    enabledTransports: ['ws', 'wss'],
+    // Required by pusher-js and not used once `wsHost` is given.
+    cluster: 'local',
+    ...(backend === undefined
+      ? {}
+      : {
+          channelAuthorization: {
+            endpoint: backend.authEndpoint,
+            transport: 'ajax',
+            headers: user === undefined ? {} : { 'x-user': user },
+          },
+        }),
+    ...options,
+  };
+}
+
+/** Connects pusher-js to a server. */
+export function connect(
+  server: Pick<Fanfare, 'port'>,
+  options: OfficialClientOptions = {},
+): OfficialClient {
+  const pusher = new PusherJs(options.key ?? APP.key, optionsFor(server, options));
+  const connection = new Inbox<HeardEvent>('The connection');
+  pusher.connection.bind_global((event: string, data: unknown) => connection.put([event, data]));
+  return {
+    pusher,
+    connection,
+    subscribe(name) {
+      const channel = pusher.subscribe(name);
+      const heard = new Inbox<HeardEvent>(`Channel ${name}`);
+      channel.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      const subscribed = async () => {
+        const [event, data] = await heard.next();
+        if (event === 'pusher:subscription_succeeded') return data;
+        throw new Error(`Not subscribed to ${name}: ${event} ${JSON.stringify(data)}`);
+      };
+      return Object.assign(heard, { channel, subscribed });
+    },
+    async connected() {
+      await connection.first(([event]) => event === 'connected');
+      return pusher.connection.socket_id;
+    },
+    [Symbol.dispose]() {
+      pusher.disconnect();
+    },
+  };
+}
