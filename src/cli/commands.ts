@@ -8,6 +8,7 @@ import {
   rotateApp,
   showApp,
 } from './apps.ts';
+import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
 import { serve } from './serve.ts';
@@ -86,5 +87,11 @@ export const commands: readonly Command[] = [
     help: 'Delete an app with its keys; its connections are closed with 4003.',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: appsCommand(deleteApp),
+  },
+  {
+    name: 'doctor',
+    help: 'Check from here that a server of this protocol works, say what is wrong and how to mend it.',
+    options: DOCTOR_OPTIONS,
+    run: doctor,
   },
 ];

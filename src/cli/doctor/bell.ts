@@ -1,0 +1,20 @@
+/** Wakes whoever waits for something to change. */
+export class Bell {
+  private waiting: (() => void)[] = [];
+
+  ring(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  /** Waits for the next ring, but not beyond a moment of `performance.now()`. */
+  async heardBefore(deadlineMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.waiting.push(resolve);
+    if (deadlineMs === Number.POSITIVE_INFINITY) return await promise;
+    const timer = setTimeout(resolve, Math.max(0, deadlineMs - performance.now()));
+    await promise;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+
+/** The frames that both sides of a WebSocket speak. Source: RFC 6455, §5. */
+export const opcodes = {
+  continuation: 0,
+  text: 1,
+  binary: 2,
+  close: 8,
+  ping: 9,
+  pong: 10,
+} as const;
+
+export interface Frame {
+  readonly final: boolean;
+  readonly opcode: number;
+  readonly payload: Buffer;
+}
+
+/** Writes one whole frame of a client, masked as it must be. */
+export function clientFrame(opcode: number, payload: Uint8Array): Buffer {
+  const { length } = payload;
+  const head =
+    length < 126
+      ? Buffer.from([0x80 | opcode, 0x80 | length])
+      : length < 65_536
+        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
+        : longHead(opcode, length);
+  const mask = randomBytes(4);
+  const masked = payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0));
+  return Buffer.concat([head, mask, masked]);
+}
+
+function longHead(opcode: number, length: number): Buffer {
+  const head = Buffer.alloc(10);
+  head[0] = 0x80 | opcode;
+  head[1] = 0x80 | 127;
+  head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}
+
+/** Reads the frame at the start of what came, with its length in bytes; `undefined` while it is not whole. */
+export function readFrame(
+  unread: Buffer,
+): { readonly frame: Frame; readonly bytes: number } | undefined {
+  if (unread.length < 2) return undefined;
+  const short = unread.readUInt8(1) & 127;
+  const masked = (unread.readUInt8(1) & 128) !== 0;
+  const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
+  const start = 2 + lengthBytes + (masked ? 4 : 0);
+  if (unread.length < start) return undefined;
+  const length =
+    lengthBytes === 0
+      ? short
+      : lengthBytes === 2
+        ? unread.readUInt16BE(2)
+        : Number(unread.readBigUInt64BE(2));
+  if (unread.length < start + length) return undefined;
+  // Servers do not mask; one that does is read all the same.
+  const mask = masked ? unread.subarray(start - 4, start) : undefined;
+  const payload = Buffer.from(unread.subarray(start, start + length)).map(
+    (byte, index) => byte ^ (mask?.[index % 4] ?? 0),
+  );
+  const first = unread.readUInt8(0);
+  return {
+    frame: { final: (first & 128) !== 0, opcode: first & 15, payload: Buffer.from(payload) },
+    bytes: start + length,
+  };
+}

@@ -1,0 +1,53 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A certificate and its key, as PEM and as the files they are in. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+
+/** Makes a certificate that vouches for itself, good for 127.0.0.1. */
+export function selfSigned(directory: string, name: string): Certificate {
+  openssl(
+    directory,
+    `req -x509 ${NEW_KEY} -keyout ${name}.key -out ${name}.pem -days 90 -subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`,
+  );
+  return read(directory, name);
+}
+
+/** Makes a certificate that an authority vouches for. */
+export function issued(
+  directory: string,
+  authority: string,
+  name: string,
+  { days, host }: { readonly days: number; readonly host: string },
+): Certificate {
+  writeFileSync(join(directory, `${name}.ext`), `subjectAltName=${host}\n`);
+  openssl(directory, `req ${NEW_KEY} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+  openssl(
+    directory,
+    `x509 -req -in ${name}.csr -CA ${authority}.pem -CAkey ${authority}.key -CAcreateserial -days ${days} -extfile ${name}.ext -out ${name}.pem`,
+  );
+  return read(directory, name);
+}
+
+function openssl(directory: string, args: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(['openssl', ...args.split(' ')], { cwd: directory });
+  if (exitCode !== 0) throw new Error(`openssl: ${stderr}`);
+}
+
+function read(directory: string, name: string): Certificate {
+  const certFile = join(directory, `${name}.pem`);
+  const keyFile = join(directory, `${name}.key`);
+  return {
+    cert: readFileSync(certFile, 'utf8'),
+    key: readFileSync(keyFile, 'utf8'),
+    certFile,
+    keyFile,
+  };
+}
