@@ -24,6 +24,45 @@ const migrations: readonly (readonly string[])[] = [
     'CREATE TABLE revisions (what TEXT PRIMARY KEY, revision BIGINT NOT NULL)',
     "INSERT INTO revisions (what, revision) VALUES ('apps', 0)",
   ],
+  [
+    // Requests that leave the server. What waits has no time at which it was finished, which both indexes
+    // go by; small columns stand before the body, so that reading them does not read it.
+    `CREATE TABLE outbox_requests (
+      id TEXT PRIMARY KEY,
+      kind TEXT NOT NULL,
+      owner_id TEXT NOT NULL,
+      url TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      state TEXT NOT NULL,
+      reason TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      tries INTEGER NOT NULL,
+      created_at BIGINT NOT NULL,
+      first_try_at BIGINT,
+      next_attempt_at BIGINT NOT NULL,
+      claimed_until BIGINT NOT NULL,
+      finished_at BIGINT,
+      body_bytes BIGINT NOT NULL,
+      body TEXT NOT NULL
+    )`,
+    `CREATE INDEX outbox_requests_waiting
+      ON outbox_requests
+        (endpoint, next_attempt_at, id, claimed_until, created_at, body_bytes, finished_at)
+      WHERE finished_at IS NULL`,
+    `CREATE INDEX outbox_requests_finished
+      ON outbox_requests (finished_at, body_bytes) WHERE finished_at IS NOT NULL`,
+    'CREATE INDEX outbox_requests_by_owner ON outbox_requests (owner_id, id)',
+    `CREATE TABLE outbox_attempts (
+      request_id TEXT NOT NULL REFERENCES outbox_requests (id) ON DELETE CASCADE,
+      number INTEGER NOT NULL,
+      at BIGINT NOT NULL,
+      duration_ms BIGINT NOT NULL,
+      outcome TEXT NOT NULL,
+      status INTEGER,
+      answer TEXT NOT NULL,
+      PRIMARY KEY (request_id, number)
+    )`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. */

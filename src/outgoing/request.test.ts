@@ -1,0 +1,276 @@
+import { afterEach, describe, expect, it } from 'bun:test';
+import { createServer, type Server, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { a, b } from './certificates.fixture.ts';
+import { createOutgoing, type OutgoingRequest } from './request.ts';
+
+let stops = new AsyncDisposableStack();
+afterEach(async () => {
+  await stops.disposeAsync();
+  stops = new AsyncDisposableStack();
+});
+
+function post(url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest {
+  return {
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"a":1}',
+    timeoutMs: 5_000,
+    answerBytesMax: 1024,
+    ...more,
+  };
+}
+
+/** An HTTP server on 127.0.0.1 that remembers what it was asked. */
+function serve(answer: (request: Request) => Response | Promise<Response>, tls?: typeof a) {
+  const asked: {
+    host: string | null;
+    headers: Headers;
+    body: string;
+    url: string;
+    client: string;
+  }[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    ...(tls && { tls }),
+    async fetch(request, { requestIP }) {
+      asked.push({
+        host: request.headers.get('host'),
+        headers: request.headers,
+        body: await request.text(),
+        url: request.url,
+        client: String(requestIP.call(server, request)?.port),
+      });
+      return answer(request);
+    },
+  });
+  stops.defer(() => server.stop(true));
+  return { port: server.port, asked };
+}
+
+/** A TCP server that does as it likes with each connection. */
+async function listen(
+  serveOne: (socket: Socket) => void,
+): Promise<{ port: number; open: () => number; server: Server }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    serveOne(socket);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  stops.defer(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, open: () => sockets.size, server };
+}
+
+const to127 = async () => ['127.0.0.1'];
+const open = createOutgoing({ allowPrivateAddresses: true, lookup: to127 });
+
+describe('a request to an address that someone gave', () => {
+  it('goes to the address that was looked up, under the name that was given', async () => {
+    const { port, asked } = serve(() => new Response('thanks', { status: 201 }));
+    const answer = await open(post(`http://hooks.example.test:${port}/path?q=1#part`));
+
+    expect(answer).toMatchObject({ result: 'answered', status: 201, body: Buffer.from('thanks') });
+    expect(asked[0]?.host).toBe(`hooks.example.test:${port}`);
+    expect(asked[0]?.url).toEndWith('/path?q=1');
+    expect(asked[0]?.body).toBe('{"a":1}');
+    expect(asked[0]?.headers.get('content-type')).toBe('application/json');
+  });
+
+  it('carries the name and password of the URL as every client does', async () => {
+    const { port, asked } = serve(() => new Response());
+    await open(post(`http://user:p%40ss@hooks.example.test:${port}/`));
+    expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('user:p@ss')}`);
+  });
+
+  it('verifies the certificate for the name, not for the address', async () => {
+    const { port } = serve(() => new Response('ok'), a);
+    const send = createOutgoing({ allowPrivateAddresses: true, lookup: to127, ca: a.cert });
+    expect(await send(post(`https://a.example.test:${port}/`))).toMatchObject({ status: 200 });
+    expect(await send(post(`https://c.example.test:${port}/`))).toEqual({
+      result: 'unreachable',
+      why: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+    // No pooled connection of the first name serves another one.
+    expect(await send(post(`https://127.0.0.1:${port}/`))).toMatchObject({ result: 'unreachable' });
+  });
+
+  it('refuses a certificate that nobody vouches for', async () => {
+    const { port } = serve(() => new Response('ok'), b);
+    const send = createOutgoing({ allowPrivateAddresses: true, lookup: to127, ca: a.cert });
+    expect(await send(post(`https://b.example.test:${port}/`))).toMatchObject({
+      result: 'unreachable',
+    });
+  });
+
+  it('tries the next address where one cannot be connected to, IPv4 first', async () => {
+    const { port } = serve(() => new Response('ok'));
+    const send = createOutgoing({
+      allowPrivateAddresses: true,
+      lookup: async () => ['::1', '127.0.0.2', '127.0.0.1'],
+    });
+    expect(await send(post(`http://hooks.example.test:${port}/`))).toMatchObject({ status: 200 });
+  });
+
+  it('does not follow a redirect', async () => {
+    const inner = serve(() => new Response('secret'));
+    const { port } = serve(() => Response.redirect(`http://127.0.0.1:${inner.port}/`, 307));
+    expect(await open(post(`http://hooks.example.test:${port}/`))).toMatchObject({ status: 307 });
+    expect(inner.asked).toEqual([]);
+  });
+});
+
+describe('the guard', () => {
+  const guarded = (addresses: readonly string[]) =>
+    createOutgoing({ allowPrivateAddresses: false, lookup: async () => addresses });
+
+  it.each([
+    'http://127.0.0.1',
+    'http://127.1',
+    'http://0x7f000001',
+    'http://2130706433',
+    'http://0177.0.0.1',
+    'http://[::1]',
+    'http://[::ffff:127.0.0.1]',
+    'http://[64:ff9b::127.0.0.1]',
+    'http://[2002:7f00:1::]',
+    'http://0.0.0.0',
+    'http://[::]',
+    'http://%31%32%37.0.0.1',
+    'http://127。0。0。1',
+  ])('sends nothing to %s', async (origin) => {
+    const { port, asked } = serve(() => new Response('secret'));
+    const answer = await guarded([])(post(`${origin}:${port}/`));
+    expect(answer.result).toBe('not-allowed');
+    expect(asked).toEqual([]);
+  });
+
+  it('looks at every address of a name', async () => {
+    const { port, asked } = serve(() => new Response('secret'));
+    const answer = await guarded(['8.8.8.8', '127.0.0.1'])(
+      post(`http://hooks.example.test:${port}/`),
+    );
+    expect(answer).toEqual({
+      result: 'not-allowed',
+      why: '127.0.0.1 is not a public address (loopback)',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('asks the real resolver of localhost', async () => {
+    const send = createOutgoing({ allowPrivateAddresses: false });
+    expect((await send(post('http://localhost:9/'))).result).toBe('not-allowed');
+  });
+
+  it('looks a name up once, so that the answer cannot change before the connection', async () => {
+    const { port } = serve(() => new Response('ok'));
+    let asked = 0;
+    const send = createOutgoing({
+      allowPrivateAddresses: true,
+      lookup: async () => (asked++ === 0 ? ['127.0.0.1'] : ['192.0.2.1']),
+    });
+    expect(await send(post(`http://hooks.example.test:${port}/`))).toMatchObject({ status: 200 });
+    expect(asked).toBe(1);
+  });
+
+  it.each(['file:///etc/passwd', 'ftp://8.8.8.8/', 'nonsense'])('knows no %s', async (url) => {
+    expect((await open(post(url))).result).toBe('not-allowed');
+  });
+});
+
+describe('an endpoint that means no good', () => {
+  it('may not hang', async () => {
+    const { port, open: connections } = await listen(() => undefined);
+    const answer = await open(post(`http://hooks.example.test:${port}/`, { timeoutMs: 100 }));
+    expect(answer).toEqual({ result: 'timeout' });
+    await until(() => connections() === 0);
+  });
+
+  it('may not have a name that nobody resolves', async () => {
+    let asked = 0;
+    const send = createOutgoing({
+      allowPrivateAddresses: false,
+      lookup: () => {
+        asked++;
+        return new Promise(() => undefined);
+      },
+    });
+    const request = post('http://hooks.example.test/', { timeoutMs: 50 });
+    expect(await Promise.all([send(request), send(request)])).toEqual([
+      { result: 'timeout' },
+      { result: 'timeout' },
+    ]);
+    expect(asked).toBe(1);
+  });
+
+  it('may answer a gigabyte, of which little is received', async () => {
+    const chunk = Buffer.alloc(65_536, 'x');
+    let sent = 0;
+    const { port, open: connections } = await listen((socket) => {
+      const more = () => {
+        while (!socket.destroyed && sent < 2 ** 30) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return void socket.once('drain', more);
+        }
+      };
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n');
+        more();
+      });
+    });
+    const answer = await open(post(`http://hooks.example.test:${port}/`));
+    expect(answer).toMatchObject({ status: 200, body: Buffer.alloc(1024, 'x') });
+    await until(() => connections() === 0);
+    expect(sent).toBeLessThan(64 * 2 ** 20);
+  });
+
+  it('may send a small answer that unpacks to a large one: it stays packed', async () => {
+    const packed = gzipSync(Buffer.alloc(2 ** 20));
+    const { port } = serve(() => new Response(packed, { headers: { 'content-encoding': 'gzip' } }));
+    const answer = await open(post(`http://hooks.example.test:${port}/`, { answerBytesMax: 4096 }));
+    expect(answer).toMatchObject({ status: 200, body: packed });
+  });
+
+  it('may stop in the middle of its answer: the status counts', async () => {
+    const { port } = await listen((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'));
+    });
+    const answer = await open(post(`http://hooks.example.test:${port}/`, { timeoutMs: 200 }));
+    expect(answer).toMatchObject({ status: 200, body: Buffer.from('half') });
+  });
+
+  it('may speak no HTTP, or not exist', async () => {
+    const { port, server } = await listen((socket) => void socket.end('garbage\r\n\r\n'));
+    expect((await open(post(`http://hooks.example.test:${port}/`))).result).toBe('unreachable');
+    server.close();
+    await until(() => !server.listening);
+    expect(await open(post(`http://hooks.example.test:${port}/`))).toEqual({
+      result: 'unreachable',
+      why: 'ECONNREFUSED',
+    });
+  });
+
+  it('is given up when the caller gives up', async () => {
+    const { port } = await listen(() => undefined);
+    const stop = new AbortController();
+    const answer = open(post(`http://hooks.example.test:${port}/`, { signal: stop.signal }));
+    stop.abort();
+    expect(await answer).toEqual({ result: 'unreachable', why: 'aborted' });
+  });
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let round = 0; !holds(); round++) {
+    if (round > 500) throw new Error('it never came to pass');
+    await Bun.sleep(5);
+  }
+}

@@ -1,0 +1,205 @@
+import { classifyAddress, parseAddress } from './address.ts';
+import { type Lookup, Resolver } from './resolve.ts';
+
+/** A request to an address that someone else gave. */
+export interface OutgoingRequest {
+  readonly url: string;
+  readonly method: 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** For everything together: the name, the connection, the answer. */
+  readonly timeoutMs: number;
+  /** How much of the answer is read; the connection is closed when there is more. */
+  readonly answerBytesMax: number;
+  /** Gives up early; the answer is then `unreachable`, "aborted". */
+  readonly signal?: AbortSignal;
+}
+
+export type OutgoingAnswer =
+  | {
+      readonly result: 'answered';
+      readonly status: number;
+      readonly headers: Headers;
+      /** The first bytes, as they came: not decompressed. */
+      readonly body: Uint8Array;
+    }
+  | { readonly result: 'timeout' }
+  | { readonly result: 'unreachable'; readonly why: string }
+  /** Nothing was sent. */
+  | { readonly result: 'not-allowed'; readonly why: string };
+
+export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
+
+export interface OutgoingOptions {
+  readonly allowPrivateAddresses: boolean;
+  readonly lookup?: Lookup;
+  /** Certificates to trust instead of the system's, as PEM. */
+  readonly ca?: string;
+}
+
+/** Addresses of one name that are tried after each other when they cannot be connected to. */
+const ADDRESSES_MAX = 4;
+
+/** What a connection that was never made fails with: nothing was sent, so another address may be tried. */
+const NOT_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'FailedToOpenSocket',
+]);
+
+/**
+ * Makes the function that all requests to addresses given by tenants and devices go through.
+ *
+ * The guard holds at connect time: the name is looked up here, each of its addresses must be public, and the
+ * connection goes to exactly the address that was checked, so a name that changes its mind in between leads
+ * nowhere. Bun's `fetch` is given that address in the URL, the name in `Host` and in `tls.serverName`, for
+ * which it verifies the certificate, and by which it also keeps its pooled connections apart. Redirects
+ * are not followed, they are the answer. `decompress: false`, so a small answer cannot grow.
+ *
+ * Where the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; it is then told the
+ * checked address and not the name.
+ */
+export function createOutgoing({
+  allowPrivateAddresses,
+  lookup,
+  ca,
+}: OutgoingOptions): SendRequest {
+  const resolver = new Resolver(lookup);
+
+  return async (request) => {
+    const url = readUrl(request.url);
+    if (url === undefined) return { result: 'not-allowed', why: 'not an http or https address' };
+
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(TIMEOUT), request.timeoutMs);
+    const abort = () => stop.abort(ABORTED);
+    request.signal?.addEventListener('abort', abort);
+    if (request.signal?.aborted) abort();
+    try {
+      const addresses = await addressesOf(url, resolver, stop.signal);
+      const refused = allowPrivateAddresses ? undefined : firstRefused(addresses);
+      if (refused !== undefined) return { result: 'not-allowed', why: refused };
+      return await sendToFirst(addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
+    } catch (error) {
+      if (stop.signal.reason === TIMEOUT) return { result: 'timeout' };
+      return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : codeOf(error) };
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener('abort', abort);
+    }
+  };
+}
+
+const TIMEOUT = new Error('timeout');
+const ABORTED = new Error('aborted');
+
+function readUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+}
+
+async function addressesOf(
+  url: URL,
+  resolver: Resolver,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return parseAddress(host) === undefined ? resolver.resolve(host, signal) : [host];
+}
+
+/** One private address among several is enough to refuse a name: an honest one does not mix them. */
+function firstRefused(addresses: readonly string[]): string | undefined {
+  for (const address of addresses) {
+    const found = classifyAddress(address);
+    if (!found.public) return `${address} is not a public address (${found.what})`;
+  }
+  return undefined;
+}
+
+async function sendToFirst(
+  addresses: readonly string[],
+  url: URL,
+  request: OutgoingRequest,
+  ca: string | undefined,
+  stop: AbortController,
+): Promise<OutgoingAnswer> {
+  let failure: unknown = new Error('the name has no address');
+  for (const address of addresses) {
+    try {
+      return await sendTo(address, url, request, ca, stop);
+    } catch (error) {
+      failure = error;
+      if (stop.signal.aborted || !NOT_CONNECTED.has(codeOf(error))) throw error;
+    }
+  }
+  throw failure;
+}
+
+async function sendTo(
+  address: string,
+  url: URL,
+  { method, headers, body, answerBytesMax }: OutgoingRequest,
+  ca: string | undefined,
+  stop: AbortController,
+): Promise<OutgoingAnswer> {
+  const target = new URL(url);
+  target.hostname = address.includes(':') ? `[${address}]` : address;
+  target.username = '';
+  target.password = '';
+  const named = parseAddress(url.hostname.replace(/^\[|\]$/g, '')) === undefined;
+  const response = await fetch(target, {
+    method,
+    headers: { ...authorization(url), ...headers, host: url.host },
+    body,
+    redirect: 'manual',
+    decompress: false,
+    signal: stop.signal,
+    tls: { ...(named && { serverName: url.hostname }), ...(ca !== undefined && { ca }) },
+  });
+  return {
+    result: 'answered',
+    status: response.status,
+    headers: response.headers,
+    body: await readStart(response, answerBytesMax, stop),
+  };
+}
+
+/** A name and password in the URL are sent as every HTTP client sends them. */
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+/** Reads at most `bytesMax`. With the status here, what happens to the rest of the answer changes nothing. */
+async function readStart(
+  response: Response,
+  bytesMax: number,
+  stop: AbortController,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let left = bytesMax;
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk.subarray(0, left));
+      left -= chunk.length;
+      if (left <= 0) {
+        // Closes the connection; without it the runtime would go on to receive the rest.
+        stop.abort(ABORTED);
+        break;
+      }
+    }
+  } catch {
+    // The timeout or the end of the connection, in the middle of the body: what came so far is the answer.
+  }
+  return Buffer.concat(chunks);
+}
+
+function codeOf(error: unknown): string {
+  // Never the message: Bun's contains the URL, and that may hold a secret.
+  if (error instanceof Error) return 'code' in error ? String(error.code) : error.name;
+  return 'unknown';
+}

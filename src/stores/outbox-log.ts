@@ -1,0 +1,130 @@
+import type { SQL } from 'bun';
+import type {
+  Attempt,
+  AttemptOutcome,
+  OutboxEntry,
+  OutboxEntryDetails,
+  OutboxFilter,
+  OutboxLog,
+  OutboxRequest,
+  OutboxState,
+} from '../channels/outbox.ts';
+import { type RequestRow, requestOf } from './outbox.ts';
+
+interface EntryRow extends RequestRow {
+  readonly state: OutboxState;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly next_attempt_at: number | string;
+  readonly finished_at: number | string | null;
+}
+
+interface AttemptRow {
+  readonly number: number;
+  readonly at: number | string;
+  readonly duration_ms: number | string;
+  readonly outcome: AttemptOutcome;
+  readonly status: number | null;
+  readonly answer: string;
+}
+
+/** The log of the outbox, in the same tables as what waits. */
+export class StoredOutboxLog implements OutboxLog {
+  private readonly sql: SQL;
+
+  constructor(sql: SQL) {
+    this.sql = sql;
+  }
+
+  async list({
+    kind,
+    ownerId,
+    state,
+    limit,
+    before,
+  }: OutboxFilter): Promise<readonly OutboxEntry[]> {
+    const { sql } = this;
+    const rows: EntryRow[] = await sql`
+      SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
+        next_attempt_at, finished_at
+      FROM outbox_requests
+      WHERE 1 = 1
+        ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
+        ${ownerId === undefined ? sql`` : sql`AND owner_id = ${ownerId}`}
+        ${state === undefined ? sql`` : sql`AND state = ${state}`}
+        ${before === undefined ? sql`` : sql`AND id < ${before}`}
+      ORDER BY id DESC LIMIT ${limit}`;
+    return rows.map(entryOf);
+  }
+
+  async show(id: string): Promise<OutboxEntryDetails | undefined> {
+    const [row]: (EntryRow & { readonly body: string })[] = await this.sql`
+      SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
+        next_attempt_at, finished_at, body
+      FROM outbox_requests WHERE id = ${id}`;
+    if (row === undefined) return undefined;
+    const attempts: AttemptRow[] = await this.sql`
+      SELECT number, at, duration_ms, outcome, status, answer
+      FROM outbox_attempts WHERE request_id = ${id} ORDER BY number`;
+    return { ...entryOf(row), body: row.body, attemptLog: attempts.map(attemptOf) };
+  }
+
+  async replay(id: string, nowMs: number): Promise<OutboxRequest | 'waiting' | 'unknown'> {
+    return await this.sql.begin(async (sql) => {
+      const replayed: RequestRow[] = await sql`
+        UPDATE outbox_requests SET state = 'waiting', reason = '', tries = 0, first_try_at = NULL,
+          next_attempt_at = ${nowMs}, claimed_until = 0, finished_at = NULL
+        WHERE id = ${id} AND finished_at IS NOT NULL
+        RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes`;
+      if (replayed[0] !== undefined) return requestOf(replayed[0]);
+      const waiting: unknown[] = await sql`SELECT 1 FROM outbox_requests WHERE id = ${id}`;
+      return waiting.length > 0 ? 'waiting' : 'unknown';
+    });
+  }
+
+  async finished(): Promise<{ readonly rows: number; readonly bytes: number }> {
+    const rows: Record<'finished' | 'bytes', number | string | null>[] = await this.sql`
+      SELECT COUNT(*) AS finished, SUM(body_bytes) AS bytes
+      FROM outbox_requests WHERE finished_at IS NOT NULL`;
+    return { rows: Number(rows[0]?.finished ?? 0), bytes: Number(rows[0]?.bytes ?? 0) };
+  }
+
+  async forget(finishedBeforeMs: number, limit: number): Promise<{ rows: number; bytes: number }> {
+    return await this.sql.begin(async (sql) => {
+      // Their attempts go with them, by the foreign key.
+      const rows: { body_bytes: number | string }[] = await sql`
+        DELETE FROM outbox_requests WHERE id IN (
+          SELECT id FROM outbox_requests
+          WHERE finished_at IS NOT NULL AND finished_at < ${finishedBeforeMs}
+          ORDER BY finished_at LIMIT ${limit})
+        RETURNING body_bytes`;
+      return {
+        rows: rows.length,
+        bytes: rows.reduce((sum, { body_bytes }) => sum + Number(body_bytes), 0),
+      };
+    });
+  }
+}
+
+function entryOf(row: EntryRow): OutboxEntry {
+  const waits = row.finished_at === null;
+  return {
+    ...requestOf(row),
+    state: row.state,
+    reason: row.reason,
+    attempts: row.attempts,
+    nextAttemptAtMs: waits ? Number(row.next_attempt_at) : undefined,
+    finishedAtMs: waits ? undefined : Number(row.finished_at),
+  };
+}
+
+function attemptOf(row: AttemptRow): Attempt {
+  return {
+    number: row.number,
+    atMs: Number(row.at),
+    durationMs: Number(row.duration_ms),
+    outcome: row.outcome,
+    status: row.status ?? undefined,
+    answer: row.answer,
+  };
+}

@@ -1,0 +1,200 @@
+import type { SQL, TransactionSQL } from 'bun';
+import type {
+  ClaimedRequest,
+  EndpointBacklog,
+  EndpointClaim,
+  NewOutboxRequest,
+  Outbox,
+  OutboxKind,
+  Settlement,
+} from '../channels/outbox.ts';
+
+/** Rows in one INSERT: a statement takes only so many parameters. */
+const ROWS_PER_INSERT = 500;
+
+/** The columns that tell what a request is. */
+export interface RequestRow {
+  readonly id: string;
+  readonly kind: OutboxKind;
+  readonly owner_id: string;
+  readonly url: string;
+  readonly endpoint: string;
+  readonly created_at: number | string;
+  readonly body_bytes: number | string;
+}
+
+interface ClaimedRow extends RequestRow {
+  readonly attempts: number;
+  readonly tries: number;
+  readonly first_try_at: number | string | null;
+}
+
+interface BacklogRow {
+  readonly endpoint: string;
+  readonly waiting: number | string;
+  readonly bytes: number | string;
+  readonly oldest: number | string;
+  readonly due: number | string;
+}
+
+/** Reads what every statement on a request gives; PostgreSQL gives large numbers as text. */
+export function requestOf(row: RequestRow) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    ownerId: row.owner_id,
+    url: row.url,
+    endpoint: row.endpoint,
+    createdAtMs: Number(row.created_at),
+    bodyBytes: Number(row.body_bytes),
+  };
+}
+
+/** The outbox in the store's tables. Several processes may use one: claims keep them apart. */
+export class StoredOutbox implements Outbox {
+  private readonly sql: SQL;
+
+  constructor(sql: SQL) {
+    this.sql = sql;
+  }
+
+  async write(
+    requests: readonly NewOutboxRequest[],
+    settled: readonly Settlement[],
+  ): Promise<void> {
+    await this.sql.begin(async (sql) => {
+      for (let from = 0; from < requests.length; from += ROWS_PER_INSERT) {
+        const rows = requests.slice(from, from + ROWS_PER_INSERT).map(newRow);
+        await sql`INSERT INTO outbox_requests ${sql(rows)}`;
+      }
+      for (const settlement of settled) await settle(sql, settlement);
+    });
+  }
+
+  async claim(
+    wanted: readonly { readonly endpoint: string; readonly limit: number }[],
+    nowMs: number,
+    untilMs: number,
+  ): Promise<readonly EndpointClaim[]> {
+    return await this.sql.begin(async (sql) => {
+      const claims: EndpointClaim[] = [];
+      for (const { endpoint, limit } of wanted) {
+        const requests = await claimSome(sql, endpoint, limit, nowMs, untilMs);
+        // A full claim may have left some that are due now; else the next one is due later.
+        const dueAtMs = requests.length < limit ? await nextDue(sql, endpoint, untilMs) : nowMs;
+        claims.push({ endpoint, requests, dueAtMs });
+      }
+      return claims;
+    });
+  }
+
+  async releaseClaims(): Promise<void> {
+    await this.sql`UPDATE outbox_requests SET claimed_until = 0
+      WHERE finished_at IS NULL AND claimed_until > 0`;
+  }
+
+  async body(id: string): Promise<string | undefined> {
+    const rows: { body: string }[] = await this.sql`
+      SELECT body FROM outbox_requests WHERE id = ${id}`;
+    return rows[0]?.body;
+  }
+
+  async backlog(): Promise<readonly EndpointBacklog[]> {
+    const rows: BacklogRow[] = await this.sql`
+      SELECT endpoint, COUNT(*) AS waiting, SUM(body_bytes) AS bytes, MIN(created_at) AS oldest,
+        MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END) AS due
+      FROM outbox_requests WHERE finished_at IS NULL GROUP BY endpoint`;
+    return rows.map(({ endpoint, waiting, bytes, oldest, due }) => ({
+      endpoint,
+      rows: Number(waiting),
+      bytes: Number(bytes),
+      oldestAtMs: Number(oldest),
+      dueAtMs: Number(due),
+    }));
+  }
+}
+
+function newRow(request: NewOutboxRequest) {
+  return {
+    id: request.id,
+    kind: request.kind,
+    owner_id: request.ownerId,
+    url: request.url,
+    endpoint: request.endpoint,
+    state: 'waiting',
+    reason: '',
+    attempts: 0,
+    tries: 0,
+    created_at: request.createdAtMs,
+    next_attempt_at: request.createdAtMs,
+    claimed_until: 0,
+    body_bytes: request.bodyBytes,
+    body: request.body,
+  };
+}
+
+async function settle(sql: TransactionSQL, { request, attempt, next }: Settlement): Promise<void> {
+  const waits = next.state === 'waiting';
+  const tries = attempt === undefined ? 0 : 1;
+  await sql`UPDATE outbox_requests SET
+      state = ${next.state},
+      reason = ${waits ? '' : next.reason},
+      attempts = attempts + ${tries},
+      tries = tries + ${tries},
+      first_try_at = COALESCE(first_try_at, ${attempt?.atMs ?? null}),
+      next_attempt_at = ${next.atMs},
+      claimed_until = 0,
+      finished_at = ${waits ? null : next.atMs}
+    WHERE id = ${request.id} AND finished_at IS NULL`;
+  if (attempt === undefined) return;
+  // The request may have been deleted meanwhile, and an attempt of a lost claim may be here already.
+  await sql`INSERT INTO outbox_attempts
+      (request_id, number, at, duration_ms, outcome, status, answer)
+    SELECT id, CAST(${attempt.number} AS INTEGER), CAST(${attempt.atMs} AS BIGINT),
+      CAST(${attempt.durationMs} AS BIGINT), CAST(${attempt.outcome} AS TEXT),
+      CAST(${attempt.status ?? null} AS INTEGER), CAST(${attempt.answer} AS TEXT)
+    FROM outbox_requests WHERE id = ${request.id}
+    ON CONFLICT DO NOTHING`;
+}
+
+/** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
+async function claimSome(
+  sql: TransactionSQL,
+  endpoint: string,
+  limit: number,
+  nowMs: number,
+  untilMs: number,
+): Promise<readonly ClaimedRequest[]> {
+  const rows: ClaimedRow[] = await sql`
+    UPDATE outbox_requests SET claimed_until = ${untilMs}
+    WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (
+      SELECT id FROM outbox_requests
+      WHERE finished_at IS NULL AND endpoint = ${endpoint}
+        AND next_attempt_at <= ${nowMs} AND claimed_until <= ${nowMs}
+      ORDER BY next_attempt_at, id LIMIT ${limit})
+    RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;
+  return rows
+    .map((row) => ({
+      ...requestOf(row),
+      attempts: row.attempts,
+      tries: row.tries,
+      firstTryAtMs: row.first_try_at === null ? undefined : Number(row.first_try_at),
+      claimedUntilMs: untilMs,
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** When the next is due that the claim just made has left. Reads all that waits for the endpoint. */
+async function nextDue(
+  sql: TransactionSQL,
+  endpoint: string,
+  untilMs: number,
+): Promise<number | undefined> {
+  const rows: { due: number | string | null }[] = await sql`
+    SELECT MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END)
+      AS due
+    FROM outbox_requests
+    WHERE finished_at IS NULL AND endpoint = ${endpoint} AND claimed_until < ${untilMs}`;
+  const due = rows[0]?.due;
+  return due === null || due === undefined ? undefined : Number(due);
+}

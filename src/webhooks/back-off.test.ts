@@ -1,0 +1,38 @@
+import { expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { nextTryAt } from './back-off.ts';
+
+/** When the tries are made, in milliseconds after the first, where each fails at once. */
+function tries(random: () => number): readonly number[] {
+  const all = [0];
+  for (;;) {
+    const next = nextTryAt({
+      tries: all.length,
+      firstTryAtMs: 0,
+      nowMs: all.at(-1) ?? 0,
+      random: random(),
+    });
+    if (next === undefined) return all;
+    all.push(next);
+  }
+}
+
+it('doubles the pause up to a minute, and tries for the last time after five minutes', () => {
+  expect(tries(() => 0)).toEqual([
+    0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000, 183_000, 243_000, 300_000,
+  ]);
+});
+
+it('takes up to half of each pause away', () => {
+  expect(tries(() => 0.999_999).slice(0, 5)).toEqual([0, 500, 1_500, 3_500, 7_500]);
+});
+
+it('ends at five minutes exactly, whatever chance says', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (chance) => {
+      const all = tries(() => chance.next().value ?? 0);
+      expect(all.at(-1)).toBe(300_000);
+      expect(all.length).toBeLessThan(25);
+    }),
+  );
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import type { App, AppWebhook } from '../channels/app.ts';
+import type { AppWebhookEvent, WebhookEvent } from '../channels/webhooks.ts';
+import { Collector } from './collector.ts';
+import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
+import { signForApp } from './sign.ts';
+import { appOf } from './webhooks.fixture.ts';
+
+const all: readonly WebhookEvent[] = [
+  { name: 'channel_occupied', channel: 'a' },
+  { name: 'channel_vacated', channel: 'a' },
+  { name: 'cache_miss', channel: 'cache-a' },
+  { name: 'member_added', channel: 'presence-a', user_id: '7' },
+  { name: 'member_removed', channel: 'presence-a', user_id: '7' },
+  {
+    name: 'client_event',
+    channel: 'private-a',
+    event: 'client-x',
+    data: '{"a":1}',
+    socket_id: '1.2',
+  },
+  { name: 'subscription_count', channel: 'a', subscription_count: 3 },
+];
+const names = all.map(({ name }) => name);
+const occupied = (channel: string, atMs = 5): AppWebhookEvent => ({
+  appId: 'app',
+  event: { name: 'channel_occupied', channel },
+  atMs,
+});
+
+function collector(...webhooks: readonly AppWebhook[]): Collector {
+  return new Collector((id) => (id === 'app' ? appWith(webhooks) : undefined));
+}
+
+function appWith(webhooks: readonly AppWebhook[], keys = [{ key: 'k', secret: 's' }]): App {
+  return { ...appOf('app', webhooks), keys };
+}
+
+describe('events on their way out', () => {
+  it('are sent one by one without batching, each with its own time', () => {
+    const one = collector({ url: 'http://a/', events: names, batching: false });
+    for (const [index, event] of all.entries()) one.add({ appId: 'app', event, atMs: 100 + index });
+    const taken = one.take(200);
+    expect(taken.map(({ request }) => JSON.parse(request.body))).toEqual(
+      all.map((event, index) => ({ time_ms: 100 + index, events: [event] })),
+    );
+    expect(taken[0]?.request.body).toBe(
+      '{"time_ms":100,"events":[{"name":"channel_occupied","channel":"a"}]}',
+    );
+  });
+
+  it('are sent in batches of twenty with batching', () => {
+    const one = collector({ url: 'http://a/', events: names, batching: true });
+    for (let index = 0; index < 45; index++) one.add(occupied(`c${index}`, index));
+    const bodies = one.take(200).map(({ request }) => JSON.parse(request.body));
+    expect(bodies.map(({ events }) => events.length)).toEqual([20, 20, 5]);
+    expect(bodies.map(({ time_ms }) => time_ms)).toEqual([19, 39, 44]);
+    expect(one.take(300)).toEqual([]);
+  });
+
+  it('share no batch that would be large', () => {
+    const one = collector({ url: 'http://a/', events: names, batching: true });
+    const data = 'x'.repeat(BATCH_CHARACTERS_MAX / 2);
+    for (let index = 0; index < 3; index++) {
+      one.add({
+        appId: 'app',
+        event: { name: 'client_event', channel: 'c', event: 'client-x', data, socket_id: '1.2' },
+        atMs: 1,
+      });
+    }
+    expect(one.take(2).map(({ events }) => events)).toEqual([1, 1, 1]);
+  });
+
+  it('go to every endpoint that wants them, and are forgotten where none does', () => {
+    const one = collector(
+      { url: 'http://a/', events: ['channel_occupied'], batching: true },
+      { url: 'http://b/', events: ['channel_occupied', 'cache_miss'], batching: false },
+    );
+    one.add(occupied('x'));
+    one.add({ ...occupied('x'), appId: 'other' });
+    one.add({ ...occupied('x'), event: { name: 'channel_vacated', channel: 'x' } });
+    const taken = one.take(9);
+    expect(taken.map(({ request }) => request.url)).toEqual(['http://a/', 'http://b/']);
+    expect(taken[0]?.request.endpoint).not.toBe(taken[1]?.request.endpoint);
+  });
+
+  it('are refused when there is no room', () => {
+    const one = collector({ url: 'http://a/', events: names, batching: true });
+    for (let index = 0; index < ACCEPTED_EVENTS_MAX; index++) {
+      expect(one.add(occupied('x'))).toBe(true);
+    }
+    expect(one.add(occupied('x'))).toBe(false);
+    // What nobody wants takes no room.
+    expect(one.add({ ...occupied('x'), appId: 'other' })).toBe(true);
+  });
+});
+
+describe('a webhook is signed', () => {
+  const webhooks = [{ url: 'http://a/', events: names, batching: true }];
+
+  it('with the first key of the app', () => {
+    const app = appWith(webhooks, [
+      { key: 'old', secret: 'shh' },
+      { key: 'new', secret: 'psst' },
+    ]);
+    expect(signForApp(app, 'http://a/', '{"é":1}')).toEqual({
+      ok: true,
+      headers: {
+        'content-type': 'application/json',
+        'x-pusher-key': 'old',
+        'x-pusher-signature': createHmac('sha256', 'shh').update('{"é":1}').digest('hex'),
+      },
+    });
+  });
+
+  it('not at all where the app, its webhook or its keys are gone', () => {
+    expect(signForApp(undefined, 'http://a/', '')).toMatchObject({ ok: false });
+    expect(signForApp(appWith([]), 'http://a/', '')).toMatchObject({ ok: false });
+    expect(signForApp(appWith(webhooks, []), 'http://a/', '')).toMatchObject({ ok: false });
+  });
+});

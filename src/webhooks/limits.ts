@@ -1,0 +1,88 @@
+/**
+ * Every bound of what leaves the server, in one place. What happens at each of them is said here, and
+ * counted in `WebhookFigures.dropped`.
+ */
+
+/**
+ * How long an accepted event may be in memory only. The store is written once for all events of this time;
+ * the rest of the 250 ms that a `kill -9` may cost at most is for the commit itself.
+ */
+export const FLUSH_MS = 200;
+
+/** Events of one batch. Source: Channels docs, "Webhooks", batching: 20 events or 250 ms. */
+export const BATCH_EVENTS_MAX = 20;
+
+/** A batch is sent on before it grows beyond this; a single larger event is a request of its own. */
+export const BATCH_CHARACTERS_MAX = 262_144;
+
+/** Events that wait to be written, one for each endpoint they go to; beyond it new ones are dropped. */
+export const ACCEPTED_EVENTS_MAX = 20_000;
+
+/** Their characters; beyond it new events are dropped. */
+export const ACCEPTED_CHARACTERS_MAX = 33_554_432;
+
+/** Events after which the store is written at once, so that no commit takes long. */
+export const FLUSH_EVENTS = 2_000;
+
+/** Attempts after which the store is written at once. */
+export const FLUSH_ATTEMPTS = 500;
+
+/** Requests that wait in the store; beyond it new ones are dropped. */
+export const WAITING_ROWS_MAX = 100_000;
+
+/** Bytes of their bodies; beyond it new ones are dropped. */
+export const WAITING_BYTES_MAX = 268_435_456;
+
+/** Requests that wait for one endpoint; beyond it new ones for it are dropped, so that it leaves room. */
+export const ENDPOINT_ROWS_MAX = 25_000;
+
+/** Bytes that wait for one endpoint. */
+export const ENDPOINT_BYTES_MAX = 67_108_864;
+
+/** Requests under way at once. Bun has 256 connections for all of `fetch`, and others need some. */
+export const IN_FLIGHT_MAX = 128;
+
+/** Of those, how many may be for one endpoint. */
+export const ENDPOINT_IN_FLIGHT_MAX = 4;
+
+/** With so many under way, each endpoint gets one at a time, so that others still get their turn. */
+export const IN_FLIGHT_CROWDED = 64;
+
+/** Requests of one endpoint that are claimed at once. Their bodies are read when they are sent. */
+export const CLAIM_ROWS = 32;
+
+/** Endpoints for which requests are claimed in one commit. */
+export const CLAIM_ENDPOINTS = 64;
+
+/** How long a claim lasts beyond the timeout of a request. */
+export const CLAIM_MS = 60_000;
+
+/** After the first attempt, how long a request is tried again. Source: Channels docs, "Webhooks". */
+export const RETRY_MS = 300_000;
+
+/** The longest pause between two attempts. */
+export const RETRY_PAUSE_MAX_MS = 60_000;
+
+/** How much of an answer is read and kept in the log. */
+export const ANSWER_BYTES = 1_024;
+
+/** Finished requests that the log keeps; beyond it the oldest are forgotten before `logDays` is over. */
+export const LOG_ROWS_MAX = 100_000;
+
+/** Bytes of their bodies. */
+export const LOG_BYTES_MAX = 268_435_456;
+
+/** Finished requests that are deleted in one commit. */
+export const FORGET_ROWS = 500;
+
+/** How often old requests are looked for, and the counts of what waits are read anew. */
+export const ROUND_MS = 30_000;
+
+/** The pause after the store could not be written or read. */
+export const STORE_PAUSE_MS = 1_000;
+
+/** How long the end of the server waits for answers; what is then under way is sent again at the next start. */
+export const CLOSE_MS = 2_000;
+
+/** One line of the log per this time about the same thing. */
+export const LOG_PAUSE_MS = 60_000;

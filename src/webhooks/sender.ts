@@ -1,0 +1,153 @@
+import type { AttemptOutcome, ClaimedRequest, Outbox, Settlement } from '../channels/outbox.ts';
+import type { Log } from '../channels/ports.ts';
+import { type AttemptContext, attemptOnce } from './attempt.ts';
+import type { Journal } from './journal.ts';
+import type { Lanes } from './lanes.ts';
+import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
+import type { Seldom } from './seldom.ts';
+import type { Timers } from './timers.ts';
+
+export interface SenderOptions extends Omit<AttemptContext, 'signal'> {
+  readonly outbox: Outbox;
+  readonly journal: Journal;
+  readonly lanes: Lanes;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly seldom: Seldom;
+}
+
+/** Takes what is due out of the outbox, sends it, and tells the journal what became of it. */
+export class Sender {
+  readonly outcomes: Record<AttemptOutcome, number> = {
+    delivered: 0,
+    refused: 0,
+    timeout: 0,
+    unreachable: 0,
+    'not-allowed': 0,
+  };
+  private readonly options: SenderOptions;
+  private readonly ending = new AbortController();
+  private readonly underWay = new Set<Promise<void>>();
+  private ended = false;
+  private pumping = false;
+  private again = false;
+  private cancel: (() => void) | undefined;
+
+  constructor(options: SenderOptions) {
+    this.options = options;
+  }
+
+  /** Sends whatever may be sent now, and comes back by itself when more is due. Never throws. */
+  pump(): void {
+    this.again = true;
+    if (this.pumping || this.ended) return;
+    this.pumping = true;
+    this.run()
+      .catch((error: unknown) => {
+        const { log, seldom } = this.options;
+        const why = error instanceof Error ? error.message : String(error);
+        seldom.tell('claim', (quiet) => log.error('Webhooks cannot be read', { why, ...quiet }));
+        this.again = false;
+        return STORE_PAUSE_MS;
+      })
+      .then((pauseMs) => {
+        this.pumping = false;
+        // Somebody may have asked after the last look.
+        if (this.again) this.pump();
+        else this.wake(pauseMs);
+      });
+  }
+
+  /** Settles when nothing is under way any more: after the answers, or two seconds later without them. */
+  async end(): Promise<void> {
+    this.ended = true;
+    this.cancel?.();
+    const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
+    await Promise.all(this.underWay);
+    cancel();
+  }
+
+  /** Gives the milliseconds after which there is more to do; infinity where nothing is known of. */
+  private async run(): Promise<number> {
+    const { outbox, journal, lanes, timers, timeoutMs } = this.options;
+    while (this.again && !this.ended) {
+      this.again = false;
+      this.startAll();
+      // Nothing is taken out of a store that cannot be told what became of it.
+      const hungry = journal.failing ? [] : lanes.hungry(timers.now());
+      if (hungry.length === 0) continue;
+      const nowMs = timers.now();
+      for (const claim of await outbox.claim(hungry, nowMs, nowMs + timeoutMs + CLAIM_MS)) {
+        lanes.feed(claim);
+      }
+      this.again = true;
+    }
+    return journal.failing ? STORE_PAUSE_MS : lanes.nextDueAtMs() - timers.now();
+  }
+
+  private wake(pauseMs: number): void {
+    this.cancel?.();
+    this.cancel = undefined;
+    if (this.ended || !Number.isFinite(pauseMs)) return;
+    this.cancel = this.options.timers.after(Math.max(0, pauseMs), () => this.pump());
+  }
+
+  private startAll(): void {
+    const { lanes } = this.options;
+    for (let request = lanes.next(); request !== undefined; request = lanes.next()) {
+      const sending = this.send(request).finally(() => {
+        this.underWay.delete(sending);
+        this.pump();
+      });
+      this.underWay.add(sending);
+    }
+  }
+
+  private async send(request: ClaimedRequest): Promise<void> {
+    const { lanes, journal, log } = this.options;
+    let settlement: Settlement | undefined;
+    try {
+      settlement = await this.attempt(request);
+      if (settlement !== undefined) {
+        this.count(settlement);
+        journal.settle(settlement);
+      }
+    } catch (error) {
+      // It stays claimed, and is tried again when the claim ends.
+      log.error('A webhook could not be sent', { request: request.id, why: String(error) });
+    }
+    const outcome = settlement?.attempt?.outcome;
+    lanes.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
+  }
+
+  private async attempt(request: ClaimedRequest): Promise<Settlement | undefined> {
+    const { outbox, timers, timeoutMs, lanes } = this.options;
+    if (request.claimedUntilMs < timers.now() + timeoutMs) {
+      // It waited too long for its turn; somebody may claim it again while it is sent.
+      lanes.dueFrom(request.endpoint, request.claimedUntilMs);
+      return undefined;
+    }
+    const body = await outbox.body(request.id);
+    if (body === undefined) return undefined;
+    return await attemptOnce(request, body, { ...this.options, signal: this.ending.signal });
+  }
+
+  private count({ request, attempt, next }: Settlement): void {
+    const { log, seldom } = this.options;
+    if (attempt !== undefined) this.outcomes[attempt.outcome]++;
+    // The host only: the rest of an address may hold a secret.
+    const fields = {
+      request: request.id,
+      app: request.ownerId,
+      host: URL.parse(request.url)?.host,
+    };
+    if (next.state === 'failed') {
+      const { reason } = next;
+      seldom.tell(`failed ${request.endpoint}`, (quiet) =>
+        log.warn('A webhook was given up', { ...fields, reason, ...quiet }),
+      );
+    } else {
+      log.debug('A webhook was sent', { ...fields, outcome: attempt?.outcome });
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { App, AppWebhook } from '../channels/app.ts';
+import type { Log } from '../channels/ports.ts';
+import type { AppWebhookEvent } from '../channels/webhooks.ts';
+
+/** An app of which only the webhooks matter. */
+export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
+  return {
+    id,
+    name: id,
+    enabled: true,
+    keys: [{ key: `${id}-key`, secret: `${id}-secret` }],
+    clientEvents: false,
+    subscriptionCounts: false,
+    watchlists: false,
+    authorizedConnectionsOnly: false,
+    limits: {
+      connections: 0,
+      messagesPerDay: 0,
+      eventDataBytes: 10_240,
+      channelsPerTrigger: 100,
+      eventsPerBatch: 10,
+      presenceMembers: 100,
+      clientEventsPerSecond: 10,
+      channelsPerConnection: 0,
+      triggersPerSecond: 0,
+    },
+    webhooks,
+  };
+}
+
+/** An endpoint that wants to know of occupied channels. */
+export function webhookTo(url: string, batching = false): AppWebhook {
+  return { url, events: ['channel_occupied'], batching };
+}
+
+export function occupied(appId: string, channel: string, atMs: number): AppWebhookEvent {
+  return { appId, event: { name: 'channel_occupied', channel }, atMs };
+}
+
+/** A log that keeps its lines. */
+export function keptLog(): Log & { readonly lines: string[] } {
+  const lines: string[] = [];
+  const keep =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+  return {
+    lines,
+    debug: () => undefined,
+    info: keep('info'),
+    warn: keep('warn'),
+    error: keep('error'),
+  };
+}

@@ -1,0 +1,338 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { App } from '../channels/app.ts';
+import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
+import { openDatabase } from '../stores/database.ts';
+import { StoredOutbox } from '../stores/outbox.ts';
+import { StoredOutboxLog } from '../stores/outbox-log.ts';
+import { FakeTimers } from './fake-timers.fixture.ts';
+import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
+import { openWebhooks, type Webhooks } from './webhooks.ts';
+
+const answered = (status: number, body = ''): OutgoingAnswer => ({
+  result: 'answered',
+  status,
+  headers: new Headers(),
+  body: Buffer.from(body),
+});
+
+let sql: Awaited<ReturnType<typeof openDatabase>>;
+let timers: FakeTimers;
+let apps: Map<string, App>;
+let sent: (OutgoingRequest & { readonly atMs: number })[];
+let answer: (request: OutgoingRequest) => OutgoingAnswer | Promise<OutgoingAnswer>;
+let log: ReturnType<typeof keptLog>;
+let webhooks: Webhooks;
+let beganMs: number;
+
+beforeEach(async () => {
+  sql = await openDatabase('sqlite::memory:');
+  timers = new FakeTimers();
+  beganMs = timers.now();
+  apps = new Map([['app', appOf('app', [webhookTo('https://a.test/hook')])]]);
+  sent = [];
+  answer = () => answered(200, 'thanks');
+  log = keptLog();
+  webhooks = await open();
+});
+afterEach(async () => {
+  const ended = webhooks[Symbol.asyncDispose]();
+  await timers.advance(5_000);
+  await ended;
+  await sql.close();
+});
+
+function open(logDays = 7, outbox = new StoredOutbox(sql)): Promise<Webhooks> {
+  return openWebhooks({
+    outbox,
+    outboxLog: new StoredOutboxLog(sql),
+    app: (id) => apps.get(id),
+    settings: { timeoutSeconds: 10, logDays },
+    send: async (request) => {
+      sent.push({ ...request, atMs: timers.now() - beganMs });
+      return answer(request);
+    },
+    log,
+    timers,
+    random: () => 0,
+  });
+}
+
+/** Never answers, but notices when the server gives up. */
+const hang = ({ signal }: OutgoingRequest) =>
+  new Promise<OutgoingAnswer>((resolve) =>
+    signal?.addEventListener('abort', () => resolve({ result: 'unreachable', why: 'aborted' })),
+  );
+const accept = (channel: string, appId = 'app') =>
+  webhooks.accept([occupied(appId, channel, timers.now())]);
+const newest = async () => {
+  const [entry] = await webhooks.list({ limit: 1 });
+  return webhooks.show(entry?.id ?? '');
+};
+const channelOf = ({ body }: OutgoingRequest) => JSON.parse(String(body)).events[0].channel;
+
+describe('a webhook', () => {
+  it('is in the store and on its way within 250 ms, and then in the log', async () => {
+    accept('one');
+    expect(webhooks.figures()).toMatchObject({ unwrittenEvents: 1, queuedRows: 0 });
+    await timers.advance(200);
+
+    expect(sent).toMatchObject([
+      {
+        url: 'https://a.test/hook',
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-pusher-key': 'app-key' },
+        body: `{"time_ms":${beganMs},"events":[{"name":"channel_occupied","channel":"one"}]}`,
+        timeoutMs: 10_000,
+      },
+    ]);
+    await timers.advance(200);
+    expect(await newest()).toMatchObject({
+      ownerId: 'app',
+      state: 'delivered',
+      reason: 'HTTP 200',
+      body: sent[0]?.body,
+      attemptLog: [{ number: 1, outcome: 'delivered', status: 200, answer: 'thanks' }],
+    });
+    expect(webhooks.figures()).toMatchObject({ queuedRows: 0, queuedBytes: 0, oldestAgeMs: 0 });
+  });
+
+  it('is tried again for five minutes, then given up, and told of', async () => {
+    answer = () => answered(500, 'broken');
+    accept('one');
+    await timers.advance(100_000);
+    expect(webhooks.figures()).toMatchObject({ queuedRows: 1, oldestAgeMs: 99_800 });
+    await timers.advance(500_000);
+    expect(sent.map(({ atMs }) => Math.round((atMs - 200) / 1_000))).toEqual([
+      0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300,
+    ]);
+    expect(await newest()).toMatchObject({ state: 'failed', reason: 'HTTP 500', attempts: 11 });
+    expect(log.lines).toEqual([
+      expect.stringMatching(/^warn A webhook was given up .*"host":"a.test","reason":"HTTP 500"/),
+    ]);
+    expect(webhooks.figures().attempts).toMatchObject({ delivered: 0, refused: 11 });
+  });
+
+  it('is delivered when its endpoint comes back', async () => {
+    answer = () => ({ result: 'unreachable', why: 'ECONNREFUSED' });
+    accept('one');
+    await timers.advance(10_000);
+    answer = () => answered(204);
+    await timers.advance(10_000);
+    expect(await newest()).toMatchObject({
+      state: 'delivered',
+      attemptLog: [
+        ...Array.from({ length: 4 }, () => ({ outcome: 'unreachable', answer: 'ECONNREFUSED' })),
+        { outcome: 'delivered', status: 204, answer: '' },
+      ],
+    });
+  });
+
+  it('is given up at once where its address is not allowed', async () => {
+    answer = () => ({ result: 'not-allowed', why: 'loopback' });
+    accept('one');
+    await timers.advance(400);
+    expect(await newest()).toMatchObject({ state: 'failed', reason: 'Not allowed: loopback' });
+  });
+
+  it('is signed with the key that the app has when it is sent', async () => {
+    accept('one');
+    const app = appOf('app', [webhookTo('https://a.test/hook')]);
+    apps.set('app', { ...app, keys: [{ key: 'rotated', secret: 'x' }] });
+    await timers.advance(400);
+    expect(sent[0]?.headers['x-pusher-key']).toBe('rotated');
+  });
+
+  it.each([
+    ['the app', () => apps.delete('app'), 'The app is gone'],
+    [
+      'the endpoint',
+      () => apps.set('app', appOf('app', [])),
+      'The app has no such webhook any more',
+    ],
+  ])('is given up when %s is gone', async (_, change, reason) => {
+    accept('one');
+    change();
+    await timers.advance(600);
+    expect(sent).toEqual([]);
+    expect(await newest()).toMatchObject({ state: 'failed', reason, attemptLog: [] });
+    expect(webhooks.figures().queuedRows).toBe(0);
+  });
+});
+
+describe('replaying', () => {
+  it('sends the same body again, with all its tries', async () => {
+    answer = () => answered(500);
+    accept('one');
+    await timers.advance(600_000);
+    const first = sent.length;
+    const { id = '' } = (await newest()) ?? {};
+
+    expect(await webhooks.replay(id)).toBe('replayed');
+    expect(await webhooks.replay(id)).toBe('waiting');
+    expect(await webhooks.replay('unknown')).toBe('unknown');
+    await timers.advance(2_000);
+    answer = () => answered(200);
+    await timers.advance(5_000);
+
+    expect(sent.slice(first).map(({ body }) => body)).toEqual(new Array(3).fill(sent[0]?.body));
+    expect(await newest()).toMatchObject({ state: 'delivered', attempts: first + 3 });
+    expect(webhooks.figures().queuedRows).toBe(0);
+  });
+});
+
+describe('endpoints', () => {
+  it('do not delay each other', async () => {
+    apps.set('slow', appOf('slow', [webhookTo('https://slow.test/')]));
+    const hanging = Promise.withResolvers<OutgoingAnswer>();
+    answer = ({ url }) => (url.includes('slow') ? hanging.promise : answered(200));
+    for (let index = 0; index < 500; index++) accept(`${index}`, 'slow');
+    for (let index = 0; index < 100; index++) accept(`${index}`);
+    await timers.advance(200);
+
+    expect(sent.filter(({ url }) => url.includes('slow'))).toHaveLength(4);
+    expect(sent.filter(({ url }) => url.includes('a.test')).map(channelOf)).toEqual(
+      Array.from({ length: 100 }, (_, index) => `${index}`),
+    );
+    hanging.resolve(answered(200));
+    await timers.advance(400);
+    expect(sent).toHaveLength(600);
+    expect(webhooks.figures().queuedRows).toBe(0);
+  });
+
+  it('that all hang leave room for others, one request at a time', async () => {
+    answer = (request) => (request.url.includes('good') ? answered(200) : hang(request));
+    for (let index = 0; index < 100; index++) {
+      apps.set(`bad${index}`, appOf(`bad${index}`, [webhookTo(`https://bad${index}.test/`)]));
+      for (let event = 0; event < 5; event++) accept(`${event}`, `bad${index}`);
+    }
+    apps.set('good', appOf('good', [webhookTo('https://good.test/')]));
+    for (let event = 0; event < 50; event++) accept(`${event}`, 'good');
+    await timers.advance(1_000);
+    expect(sent.filter(({ url }) => url.includes('good'))).toHaveLength(50);
+    expect(webhooks.figures().inFlight).toBeLessThanOrEqual(128);
+  });
+
+  it('that fail get one request at a time until one succeeds', async () => {
+    answer = () => answered(503);
+    for (let index = 0; index < 10; index++) accept(`${index}`);
+    await timers.advance(200);
+    expect(sent).toHaveLength(10);
+
+    const waiting: ((answer: OutgoingAnswer) => void)[] = [];
+    answer = () => new Promise((resolve) => waiting.push(resolve));
+    await timers.advance(1_500);
+    expect(waiting).toHaveLength(1);
+    waiting[0]?.(answered(200));
+    await timers.advance(0);
+    expect(waiting).toHaveLength(5);
+    for (const done of waiting) done(answered(200));
+    answer = () => answered(200);
+    await timers.advance(1_000);
+    expect(webhooks.figures().queuedRows).toBe(0);
+  });
+});
+
+describe('what waits', () => {
+  it('goes on after a restart', async () => {
+    answer = () => answered(500);
+    accept('one');
+    await timers.advance(5_000);
+    await webhooks[Symbol.asyncDispose]();
+    answer = () => answered(200);
+    sent = [];
+    webhooks = await open();
+    expect(webhooks.figures().queuedRows).toBe(1);
+    await timers.advance(10_000);
+    expect(sent.map(channelOf)).toEqual(['one']);
+    expect(await newest()).toMatchObject({ state: 'delivered', attempts: 4 });
+  });
+
+  it('is written before the server ends, and what is under way is not waited for', async () => {
+    answer = hang;
+    accept('under way');
+    await timers.advance(300);
+    accept('unwritten');
+    const ended = webhooks[Symbol.asyncDispose]();
+    await timers.advance(1_999);
+    await timers.advance(1);
+    await ended;
+    accept('too late');
+    expect(webhooks.figures().dropped.memory).toBe(1);
+
+    answer = () => answered(200);
+    sent = [];
+    webhooks = await open();
+    await timers.advance(500);
+    expect(sent.map(channelOf)).toEqual(['under way', 'unwritten']);
+    const [, first] = await webhooks.list({ limit: 2 });
+    expect(first?.attempts).toBe(1);
+  });
+
+  it('is kept in memory while the store fails, without a word too many', async () => {
+    class FailingOutbox extends StoredOutbox {
+      failing = true;
+      override async write(...entries: Parameters<StoredOutbox['write']>): Promise<void> {
+        if (this.failing) throw new Error('disk full');
+        return super.write(...entries);
+      }
+    }
+    await webhooks[Symbol.asyncDispose]();
+    const outbox = new FailingOutbox(sql);
+    webhooks = await open(7, outbox);
+    accept('one');
+    await timers.advance(10_000);
+    accept('two');
+    await timers.advance(10_000);
+    expect(sent).toEqual([]);
+    expect(log.lines).toEqual([expect.stringContaining('disk full')]);
+    outbox.failing = false;
+    await timers.advance(1_500);
+    expect(sent.map(channelOf)).toEqual(['one', 'two']);
+  });
+
+  it('is bounded in memory; what is dropped is counted and told once a minute', async () => {
+    for (let index = 0; index < 20_010; index++) accept('x');
+    expect(webhooks.figures().dropped).toEqual({ memory: 10, outbox: 0, endpoint: 0 });
+    expect(log.lines).toEqual([expect.stringContaining('"full":"memory"')]);
+  });
+
+  it('is bounded in the store, and for each endpoint, so that others have room', async () => {
+    answer = hang;
+    apps.set('good', appOf('good', [webhookTo('https://good.test/')]));
+    const many = Array.from({ length: 13_000 }, () => occupied('app', 'x', timers.now()));
+    webhooks.accept(many);
+    await timers.advance(200);
+    webhooks.accept(many);
+    await timers.advance(200);
+    expect(webhooks.figures()).toMatchObject({
+      queuedRows: 25_000,
+      dropped: { memory: 0, outbox: 0, endpoint: 1_000 },
+    });
+    answer = () => answered(200);
+    accept('fine', 'good');
+    await timers.advance(200);
+    expect(sent.map(channelOf)).toContain('fine');
+  });
+});
+
+describe('the log', () => {
+  it('is kept for its days', async () => {
+    await webhooks[Symbol.asyncDispose]();
+    webhooks = await open(1);
+    accept('old');
+    await timers.advance(80_000_000);
+    accept('new');
+    await timers.advance(6_340_000);
+    expect(await webhooks.list({ limit: 9 })).toHaveLength(2);
+    await timers.advance(120_000);
+    expect(await webhooks.list({ limit: 9 })).toHaveLength(1);
+  });
+
+  it('is not kept with 0 days', async () => {
+    await webhooks[Symbol.asyncDispose]();
+    webhooks = await open(0);
+    accept('one');
+    await timers.advance(60_000);
+    expect(await webhooks.list({ limit: 9 })).toEqual([]);
+  });
+});

@@ -1,0 +1,232 @@
+import type { App } from '../channels/app.ts';
+import type {
+  AttemptOutcome,
+  NewOutboxRequest,
+  Outbox,
+  OutboxEntry,
+  OutboxEntryDetails,
+  OutboxFilter,
+  OutboxLog,
+} from '../channels/outbox.ts';
+import type { Log } from '../channels/ports.ts';
+import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { SendRequest } from '../outgoing/request.ts';
+import { cleanLog } from './cleaning.ts';
+import { Collector } from './collector.ts';
+import { Journal } from './journal.ts';
+import { Lanes } from './lanes.ts';
+import { FLUSH_EVENTS, ROUND_MS } from './limits.ts';
+import { Seldom } from './seldom.ts';
+import { Sender } from './sender.ts';
+import { signForApp } from './sign.ts';
+import { systemTimers, type Timers } from './timers.ts';
+
+export interface WebhooksOptions {
+  readonly outbox: Outbox;
+  readonly outboxLog: OutboxLog;
+  /** The app as it is now. */
+  readonly app: (id: string) => App | undefined;
+  readonly settings: { readonly timeoutSeconds: number; readonly logDays: number };
+  /** Must keep the guard against private addresses. */
+  readonly send: SendRequest;
+  readonly log: Log;
+  readonly timers?: Timers;
+  readonly random?: () => number;
+}
+
+export interface WebhookFigures {
+  /** Requests that wait in the store, those under way included. */
+  readonly queuedRows: number;
+  readonly queuedBytes: number;
+  /** How long the oldest of them has waited; exact to half a minute. 0 where nothing waits. */
+  readonly oldestAgeMs: number;
+  /** Events in memory that are written within 250 ms. */
+  readonly unwrittenEvents: number;
+  readonly inFlight: number;
+  /** Events that were dropped since the start, by what was full. */
+  readonly dropped: Readonly<Record<DropCause, number>>;
+  /** Attempts since the start. */
+  readonly attempts: Readonly<Record<AttemptOutcome, number>>;
+}
+
+/** What is full when an event is dropped: the memory before the store, the store, or the endpoint's share. */
+export type DropCause = 'memory' | 'outbox' | 'endpoint';
+
+/** What became of the wish to send a request again. */
+export type ReplayResult = 'replayed' | 'waiting' | 'unknown';
+
+/** Webhooks of this server, on their way and in the log. */
+export interface Webhooks extends AsyncDisposable {
+  /**
+   * Takes events; at most 250 ms later they are in the store, and survive the process. What nobody wants
+   * is forgotten here. Never throws and never waits: where there is no room, events are dropped and counted.
+   */
+  accept(events: readonly AppWebhookEvent[]): void;
+  /** The newest first. */
+  list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
+  show(id: string): Promise<OutboxEntryDetails | undefined>;
+  /** Sends a finished request again, with all its tries; one that still waits is left as it is. */
+  replay(id: string): Promise<ReplayResult>;
+  figures(): WebhookFigures;
+}
+
+/**
+ * Opens the way out for webhooks, and goes on with what the last process left. Each request is sent at least
+ * once: one whose answer was not yet written when the process ended is sent again.
+ */
+export async function openWebhooks(options: WebhooksOptions): Promise<Webhooks> {
+  const webhooks = new StoredWebhooks(options);
+  await webhooks.begin();
+  return webhooks;
+}
+
+class StoredWebhooks implements Webhooks {
+  private readonly options: WebhooksOptions;
+  private readonly timers: Timers;
+  private readonly seldom: Seldom;
+  private readonly collector: Collector;
+  private readonly lanes = new Lanes();
+  private readonly journal: Journal;
+  private readonly sender: Sender;
+  private readonly dropped: Record<DropCause, number> = { memory: 0, outbox: 0, endpoint: 0 };
+  private cancelRound: (() => void) | undefined;
+  private round: Promise<void> = Promise.resolve();
+  private ended = false;
+
+  constructor(options: WebhooksOptions) {
+    this.options = options;
+    const { outbox, app, settings, send, log, timers = systemTimers } = options;
+    this.timers = timers;
+    this.seldom = new Seldom(timers);
+    this.collector = new Collector(app);
+    this.journal = new Journal({
+      outbox,
+      timers,
+      log,
+      seldom: this.seldom,
+      take: () => this.take(),
+      written: ({ requests, settled }) => {
+        const nowMs = timers.now();
+        for (const { endpoint } of requests) this.lanes.dueFrom(endpoint, nowMs);
+        for (const settlement of settled) this.lanes.settled(settlement);
+        this.sender.pump();
+      },
+    });
+    this.sender = new Sender({
+      outbox,
+      journal: this.journal,
+      lanes: this.lanes,
+      timers,
+      log,
+      seldom: this.seldom,
+      random: options.random ?? Math.random,
+      send,
+      sign: ({ ownerId, url }, body) => signForApp(app(ownerId), url, body),
+      timeoutMs: settings.timeoutSeconds * 1_000,
+    });
+  }
+
+  async begin(): Promise<void> {
+    const { outbox, log } = this.options;
+    // This process has the store to itself: whoever claimed these is gone.
+    await outbox.releaseClaims();
+    this.lanes.refresh(await outbox.backlog());
+    if (this.lanes.rows > 0) log.info('Webhooks wait to be sent', { requests: this.lanes.rows });
+    this.sender.pump();
+    this.nextRound();
+  }
+
+  accept(events: readonly AppWebhookEvent[]): void {
+    for (const event of events) {
+      if (this.ended || !this.collector.add(event)) this.drop('memory', 1, event.appId);
+    }
+    if (this.ended || this.collector.events === 0) return;
+    if (this.collector.events >= FLUSH_EVENTS && !this.journal.failing) void this.journal.flush();
+    else this.journal.soon();
+  }
+
+  list(filter: OutboxFilter): Promise<readonly OutboxEntry[]> {
+    return this.options.outboxLog.list(filter);
+  }
+
+  show(id: string): Promise<OutboxEntryDetails | undefined> {
+    return this.options.outboxLog.show(id);
+  }
+
+  replay(id: string): Promise<ReplayResult> {
+    return this.journal.alone(async () => {
+      const nowMs = this.timers.now();
+      const replayed = await this.options.outboxLog.replay(id, nowMs);
+      if (typeof replayed === 'string') return replayed;
+      this.lanes.readmit(replayed, nowMs);
+      this.sender.pump();
+      return 'replayed';
+    });
+  }
+
+  figures(): WebhookFigures {
+    const oldestAtMs = this.lanes.oldestAtMs();
+    return {
+      queuedRows: this.lanes.rows,
+      queuedBytes: this.lanes.bytes,
+      oldestAgeMs: oldestAtMs === undefined ? 0 : Math.max(0, this.timers.now() - oldestAtMs),
+      unwrittenEvents: this.collector.events,
+      inFlight: this.lanes.inFlight,
+      dropped: { ...this.dropped },
+      attempts: { ...this.sender.outcomes },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
+    this.cancelRound?.();
+    // What was accepted is safe first; the answers of what is under way come after it.
+    const answered = this.sender.end();
+    await this.journal.flush();
+    await answered;
+    await this.journal.flush();
+    this.journal.stop();
+    await this.round;
+  }
+
+  /** The new requests that there is room for. */
+  private take(): readonly NewOutboxRequest[] {
+    const admitted: NewOutboxRequest[] = [];
+    for (const { request, events } of this.collector.take(this.timers.now())) {
+      const answer = this.lanes.admit(request);
+      if (answer === 'admitted') admitted.push(request);
+      else this.drop(answer, events, request.ownerId);
+    }
+    return admitted;
+  }
+
+  private drop(cause: DropCause, events: number, app: string): void {
+    this.dropped[cause] += events;
+    this.seldom.tell(`dropped ${cause}`, (quiet) =>
+      this.options.log.error('Webhook events dropped', { full: cause, events, app, ...quiet }),
+    );
+  }
+
+  private nextRound(): void {
+    if (this.ended) return;
+    this.cancelRound = this.timers.after(ROUND_MS, () => {
+      this.round = this.doRound().finally(() => this.nextRound());
+    });
+  }
+
+  /** What has to be done now and then. */
+  private async doRound(): Promise<void> {
+    const { outbox, outboxLog, settings, log } = this.options;
+    try {
+      await cleanLog(outboxLog, settings.logDays, this.timers.now());
+      // Counts differ from what is stored while something is still to be written.
+      await this.journal.alone(async () => {
+        if (!this.journal.failing) this.lanes.refresh(await outbox.backlog());
+      });
+      this.sender.pump();
+    } catch (error) {
+      log.warn('The log of webhooks could not be tidied', { why: String(error) });
+    }
+  }
+}

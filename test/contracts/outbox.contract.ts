@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type {
+  Attempt,
+  NewOutboxRequest,
+  Outbox,
+  OutboxLog,
+  Settlement,
+} from '../../src/channels/outbox.ts';
+
+export interface OutboxPorts {
+  readonly outbox: Outbox;
+  readonly log: OutboxLog;
+}
+
+/** A request to one endpoint; ids sort by their number. */
+function outboxRequest(number: number, more: Partial<NewOutboxRequest> = {}): NewOutboxRequest {
+  return {
+    id: `id-${String(number).padStart(6, '0')}`,
+    kind: 'channels',
+    ownerId: 'app',
+    url: 'https://hooks.example.test/',
+    endpoint: 'one',
+    body: '{"a":1}',
+    bodyBytes: 7,
+    createdAtMs: 1_000 + number,
+    ...more,
+  };
+}
+
+const attempt: Attempt = {
+  number: 1,
+  atMs: 2_000,
+  durationMs: 30,
+  outcome: 'refused',
+  status: 500,
+  answer: 'broken',
+};
+
+const retried = (request: NewOutboxRequest, atMs: number): Settlement => ({
+  request,
+  attempt,
+  next: { state: 'waiting', atMs },
+});
+const failed = (request: NewOutboxRequest, atMs: number): Settlement => ({
+  request,
+  attempt,
+  next: { state: 'failed', atMs, reason: 'HTTP 500' },
+});
+
+/** What the sender expects of any outbox. `open` gives an empty one, and what closes it. */
+export function outboxContract(
+  name: string,
+  open: () => Promise<OutboxPorts & { readonly close: () => Promise<void> }>,
+): void {
+  describe(`${name} keeps the outbox contract`, () => {
+    let ports: Awaited<ReturnType<typeof open>>;
+    const [first, second, other] = [
+      outboxRequest(1),
+      outboxRequest(2),
+      outboxRequest(3, { endpoint: 'two', ownerId: 'app-2', url: 'https://two.example.test/' }),
+    ];
+    beforeEach(async () => {
+      ports = await open();
+      await ports.outbox.write([first, second, other], []);
+    });
+    afterEach(() => ports.close());
+
+    const claim = (endpoint: string, limit: number, nowMs: number, untilMs: number) =>
+      ports.outbox.claim([{ endpoint, limit }], nowMs, untilMs);
+
+    it('gives a request to one caller only while the claim lasts', async () => {
+      const [mine] = await claim('one', 1, 2_000, 9_000);
+      expect(mine?.requests).toMatchObject([
+        { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined, claimedUntilMs: 9_000 },
+      ]);
+      expect(mine?.dueAtMs).toBe(2_000);
+      const [theirs] = await claim('one', 5, 2_000, 9_500);
+      expect(theirs?.requests.map(({ id }) => id)).toEqual([second.id]);
+      expect(theirs?.dueAtMs).toBe(9_000);
+      expect((await claim('one', 5, 8_999, 20_000))[0]?.requests).toEqual([]);
+      expect((await claim('one', 5, 9_000, 20_000))[0]?.requests).toMatchObject([{ id: first.id }]);
+    });
+
+    it('gives nobody the same request, however many ask at once', async () => {
+      const many = Array.from({ length: 100 }, (_, index) => outboxRequest(100 + index));
+      await ports.outbox.write(many, []);
+      const claims = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => claim('one', 7, 5_000, 9_000 + index)),
+      );
+      const ids = claims.flatMap(([one]) => one?.requests.map(({ id }) => id) ?? []);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids).toHaveLength(102);
+    });
+
+    it('gives the requests of each endpoint that are due, the earliest first', async () => {
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      const claims = await ports.outbox.claim(
+        [
+          { endpoint: 'one', limit: 5 },
+          { endpoint: 'two', limit: 5 },
+          { endpoint: 'none', limit: 5 },
+        ],
+        2_000,
+        9_000,
+      );
+      expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
+        [second.id],
+        [other.id],
+        [],
+      ]);
+      expect(claims.map(({ dueAtMs }) => dueAtMs)).toEqual([5_000, undefined, undefined]);
+    });
+
+    it('ends all claims when told to', async () => {
+      await claim('one', 5, 2_000, 9_000);
+      await ports.outbox.releaseClaims();
+      expect((await claim('one', 5, 2_000, 9_000))[0]?.requests).toHaveLength(2);
+    });
+
+    it('remembers the attempts of a request that waits again', async () => {
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([{ id: second.id }]);
+      expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1, firstTryAtMs: 2_000 },
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({
+        state: 'waiting',
+        nextAttemptAtMs: 5_000,
+        finishedAtMs: undefined,
+        body: '{"a":1}',
+        attemptLog: [attempt],
+      });
+    });
+
+    it('does all of a write or nothing', async () => {
+      const twice = ports.outbox.write([outboxRequest(9), outboxRequest(1)], []);
+      await expect(twice).rejects.toThrow();
+      expect(await ports.log.show('id-000009')).toBeUndefined();
+    });
+
+    it('takes a settlement of a request that is gone for nothing', async () => {
+      await ports.outbox.write([], [failed(outboxRequest(77), 3_000), failed(first, 3_000)]);
+      expect(await ports.log.show('id-000077')).toBeUndefined();
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('tells what waits for each endpoint', async () => {
+      await ports.outbox.write([], [retried(first, 500)]);
+      await claim('two', 1, 2_000, 9_000);
+      expect(
+        (await ports.outbox.backlog()).toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1)),
+      ).toEqual([
+        { endpoint: 'one', rows: 2, bytes: 14, oldestAtMs: 1_001, dueAtMs: 500 },
+        { endpoint: 'two', rows: 1, bytes: 7, oldestAtMs: 1_003, dueAtMs: 9_000 },
+      ]);
+    });
+
+    it('lists the newest first, page by page, by owner and by state', async () => {
+      await ports.outbox.write([], [failed(second, 3_000)]);
+      const ids = async (filter: Parameters<OutboxLog['list']>[0]) =>
+        (await ports.log.list(filter)).map(({ id }) => id);
+      expect(await ids({ limit: 2 })).toEqual([other.id, second.id]);
+      expect(await ids({ limit: 2, before: second.id })).toEqual([first.id]);
+      expect(await ids({ limit: 9, ownerId: 'app-2' })).toEqual([other.id]);
+      expect(await ids({ limit: 9, kind: 'channels', state: 'failed' })).toEqual([second.id]);
+      expect((await ports.log.list({ limit: 1, state: 'failed' }))[0]).toEqual({
+        id: second.id,
+        kind: 'channels',
+        ownerId: 'app',
+        url: second.url,
+        endpoint: 'one',
+        createdAtMs: second.createdAtMs,
+        bodyBytes: 7,
+        state: 'failed',
+        reason: 'HTTP 500',
+        attempts: 1,
+        nextAttemptAtMs: undefined,
+        finishedAtMs: 3_000,
+      });
+    });
+
+    it('replays what is finished, and nothing else', async () => {
+      await ports.outbox.write([], [failed(first, 3_000)]);
+      expect(await ports.log.replay(first.id, 7_000)).toMatchObject({
+        id: first.id,
+        endpoint: 'one',
+      });
+      expect(await ports.log.replay(first.id, 7_000)).toBe('waiting');
+      expect(await ports.log.replay('nonsense', 7_000)).toBe('unknown');
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'waiting', reason: '' });
+      const [again] = await claim('one', 5, 7_000, 9_000);
+      expect(again?.requests.find(({ id }) => id === first.id)).toMatchObject({
+        attempts: 1,
+        tries: 0,
+        firstTryAtMs: undefined,
+      });
+    });
+
+    it('forgets what was finished longest ago, with its attempts, and never what waits', async () => {
+      await ports.outbox.write([], [failed(second, 3_000), failed(other, 4_000)]);
+      expect(await ports.log.finished()).toEqual({ rows: 2, bytes: 14 });
+      expect(await ports.log.forget(3_000, 9)).toEqual({ rows: 0, bytes: 0 });
+      expect(await ports.log.forget(9_000, 1)).toEqual({ rows: 1, bytes: 7 });
+      expect(await ports.log.show(second.id)).toBeUndefined();
+      expect(await ports.log.forget(9_000, 9)).toEqual({ rows: 1, bytes: 7 });
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'waiting' });
+      expect(await ports.log.finished()).toEqual({ rows: 0, bytes: 0 });
+    });
+  });
+}

@@ -1,0 +1,34 @@
+import { writeSync } from 'node:fs';
+import { createOutgoing } from '../../src/outgoing/request.ts';
+import { openDatabase } from '../../src/stores/database.ts';
+import { StoredOutbox } from '../../src/stores/outbox.ts';
+import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
+import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
+import { openWebhooks } from '../../src/webhooks/webhooks.ts';
+
+/**
+ * A process that sends webhooks, to be killed. `… STORE URL FIRST`: accepts an event every few milliseconds,
+ * the channel named by a number that counts from FIRST, and prints number and time once it has; without
+ * FIRST it only sends what the store holds.
+ */
+const [, , store = '', url = '', first] = process.argv;
+const app = appOf('app', [webhookTo(`${url}/single`), webhookTo(`${url}/batched`, true)]);
+const sql = await openDatabase(`sqlite:${store}`);
+const webhooks = await openWebhooks({
+  outbox: new StoredOutbox(sql),
+  outboxLog: new StoredOutboxLog(sql),
+  app: () => app,
+  settings: { timeoutSeconds: 5, logDays: 7 },
+  send: createOutgoing({ allowPrivateAddresses: true }),
+  log: keptLog(),
+});
+writeSync(1, 'ready\n');
+
+if (first !== undefined) {
+  let number = Number(first);
+  setInterval(() => {
+    webhooks.accept([occupied('app', String(number), Date.now())]);
+    writeSync(1, `${number} ${Date.now()}\n`);
+    number++;
+  }, 5);
+}
