@@ -4,7 +4,7 @@ set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
 
-sh scripts/install-packages.sh
+sh scripts/install-packages.sh develop
 node_modules/.bin/tsc --noEmit
 node_modules/.bin/biome check .
 node_modules/.bin/knip

@@ -1,10 +1,29 @@
 #!/bin/sh
-# Installs every package that package-lock.json pins, those for development included, if they are not there.
+# Installs what package-lock.json pins, if it is not there: `run` what the server runs on, `develop` what
+# developing takes as well. No package's install script runs.
 set -eu
-root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+root=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")/.." && pwd)
 cd "$root"
 
-if ! [ -x node_modules/.bin/tsc ] || ! [ node_modules/.package-lock.json -nt package-lock.json ]; then
-  echo 'Installing what package-lock.json pins ...' >&2
-  npm ci --ignore-scripts --no-fund --no-audit --loglevel=error >&2
+# A package that npm installed has its dependencies beside it already, and no package-lock.json.
+[ -f package-lock.json ] || exit 0
+
+# npm writes this last, so it tells a finished install from a broken one. The sum of what was installed stands
+# beside it: times change with every checkout.
+finished=node_modules/.package-lock.json
+stamp=node_modules/.fanfare-installed
+sum=$(cksum <package-lock.json)
+
+wanted=$1
+# An update must not take away what developing takes.
+[ -d node_modules/typescript ] && wanted=develop
+
+if [ -f "$finished" ] && { [ ! -f "$stamp" ] || [ "$(cat "$stamp")" = "$sum" ]; }; then
+  [ "$wanted" = run ] && exit 0
+  [ -d node_modules/typescript ] && exit 0
 fi
+
+echo 'Installing what package-lock.json pins ...' >&2
+if [ "$wanted" = run ]; then omit=--omit=dev; else omit=--include=dev; fi
+npm ci "$omit" --ignore-scripts --no-fund --no-audit --loglevel=error >&2
+echo "$sum" >"$stamp"

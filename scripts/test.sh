@@ -4,6 +4,6 @@ set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
 
-sh scripts/install-packages.sh
+sh scripts/install-packages.sh develop
 sh scripts/install-tools.sh
 exec sh scripts/bun.sh test --timeout 30000 "$@"

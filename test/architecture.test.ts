@@ -12,13 +12,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   channels: [],
   config: [],
   observability: [],
+  outgoing: [],
   engines: ['channels'],
   stores: ['channels'],
   apps: ['channels'],
+  webhooks: ['channels', 'outgoing'],
   transports: ['channels'],
   cli: ['config', '.'],
   // The files of src itself put the parts together.
-  '.': ['channels', 'engines', 'stores', 'apps', 'transports', 'config', 'observability', 'cli'],
+  '.': ['channels', 'engines', 'stores', 'apps', 'transports', 'outgoing', 'webhooks', 'config', 'observability', 'cli'],
 };
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */
@@ -170,10 +172,13 @@ describe('the pure folders', () => {
 });
 
 describe('the wire', () => {
-  it('is known to channels/wire.ts alone', () => {
+  it('is known to channels/wire.ts alone, and to the doctor, which is a client', () => {
     const knows = product.filter(({ text }) =>
       /pusher(_internal)?:(subscri|member|cache|ping|pong|connection)/.test(text),
     );
-    expect(knows.map(({ path }) => path)).toEqual(['channels/wire.ts']);
+    expect(knows.map(({ path }) => path).sort()).toEqual([
+      'channels/wire.ts',
+      'cli/doctor/client-messages.ts',
+    ]);
   });
 });

@@ -43,8 +43,8 @@ describe('problems', () => {
       'channels.activityTimeoutSeconds: must be between 1 and 86400, got 0',
     ],
     [
-      { channels: { clientFrameBytes: 1023 } },
-      'channels.clientFrameBytes: must be between 1024 and 1073741824, got 1023',
+      { channels: { clientFrameBytes: 0 } },
+      'channels.clientFrameBytes: must be between 1 and 1073741824, got 0',
     ],
     ...['x', '/', '/x/', '//x', '/x?'].map(
       (pathPrefix) =>
