@@ -2,19 +2,30 @@ import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { configuredApps, storedApps } from './app-list.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
+import { MemoryAppDirectory } from './apps/directory.ts';
 import type { App } from './channels/app.ts';
 import type { Log } from './channels/ports.ts';
+import type { DayUsage } from './channels/usage.ts';
+import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
 import { listenFault } from './listen-fault.ts';
 import type { ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
+import { createOutgoing } from './outgoing/request.ts';
+import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { AppStore } from './stores/app-store.ts';
 import { openDatabase, StoreUnavailable } from './stores/database.ts';
+import { StoredOutbox } from './stores/outbox.ts';
+import { StoredOutboxLog } from './stores/outbox-log.ts';
+import { UsageStore } from './stores/usage-store.ts';
+import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
 import { Readiness } from './transports/admin/readiness.ts';
 import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
+import { UsageKeeper } from './usage-keeper.ts';
+import { openWebhooks } from './webhooks/webhooks.ts';
 
 /**
  * The loop for everything that touches SQL or a slow network, on a thread of its own: the store, the apps
@@ -32,7 +43,9 @@ const APPS_INTERVAL_MS = 500;
 interface Background {
   readonly readiness: Readiness;
   guardHandshakes(listener: ListenerAddress): void;
-  answered(question: number, ports: readonly number[]): void;
+  answered(number: number, answer: unknown): void;
+  keepUsage(usage: readonly DayUsage[]): void;
+  acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
   stop(): Promise<void>;
 }
 
@@ -52,8 +65,14 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       background?.readiness.setRealtime(data.state);
       if (data.listener !== undefined) background?.guardHandshakes(data.listener);
       return;
-    case 'finished-ports':
-      background?.answered(data.question, data.ports);
+    case 'answer':
+      background?.answered(data.number, data.answer);
+      return;
+    case 'webhook-events':
+      background?.acceptWebhookEvents(data.events);
+      return;
+    case 'usage':
+      background?.keepUsage(data.usage);
       return;
     case 'stop':
       (background?.stop() ?? Promise.resolve()).then(() => tell({ type: 'stopped' }));
@@ -93,22 +112,47 @@ async function start({
   const store = new AppStore(sql);
   const createdApp = await createFirstApp(store, config);
   const first = await readApps(store, config, log);
+  const apps = new MemoryAppDirectory();
+  apps.replace(first.apps);
   const readiness = new Readiness();
+  const realtime = new RealtimeInquiry((number, question) =>
+    tell({ type: 'ask', number, question }),
+  );
   const admin = parts.use(openAdmin(config, readiness));
-  const watch = parts.use(watchApps(store, config, log, readiness));
-  const questions = new Map<number, (ports: readonly number[]) => void>();
+  const watch = parts.use(watchApps(store, config, log, readiness, apps));
+  const webhooks = parts.use(
+    await openWebhooks({
+      outbox: new StoredOutbox(sql),
+      outboxLog: new StoredOutboxLog(sql),
+      app: (id) => apps.byId(id),
+      settings: config.webhooks,
+      send: createOutgoing(config.webhooks),
+      log,
+      timers: systemTimers,
+    }),
+  );
+  const usage = parts.use(new UsageKeeper(new UsageStore(sql), log));
+  const usedToday = await usage.today();
   const running = parts.move();
 
   watch.begin(first.revision);
-  tell({ type: 'ready', apps: first.apps, admin: admin.address, createdApp });
+  tell({
+    type: 'ready',
+    apps: first.apps,
+    admin: admin.address,
+    createdApp,
+    usage: usedToday,
+  });
   return {
     readiness,
     guardHandshakes(listener) {
-      guardHandshakes(running, config, listener, new Int32Array(connectionGauge), questions, log);
+      guardHandshakes(running, config, listener, new Int32Array(connectionGauge), realtime, log);
     },
-    answered(question, ports) {
-      questions.get(question)?.(ports);
-      questions.delete(question);
+    answered: (number, answer) => realtime.answered(number, answer),
+    keepUsage: (used) => usage.keep(used),
+    acceptWebhookEvents(events) {
+      webhooks.accept(events);
+      tell({ type: 'webhook-events-taken', events: events.length });
     },
     stop: () => running.disposeAsync(),
   };
@@ -162,6 +206,7 @@ function watchApps(
   config: Config,
   log: Log,
   readiness: Readiness,
+  directory: MemoryAppDirectory,
 ): AsyncDisposable & { begin(revision: number): void } {
   let known = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -171,6 +216,7 @@ function watchApps(
       if ((await store.revision()) !== known) {
         const { apps, revision } = await readApps(store, config, log);
         known = revision;
+        directory.replace(apps);
         tell({ type: 'apps', apps });
         log.info('Apps changed', { apps: apps.length });
       }
@@ -201,22 +247,16 @@ function guardHandshakes(
   config: Config,
   listener: ListenerAddress,
   connectionGauge: Int32Array,
-  questions: Map<number, (ports: readonly number[]) => void>,
+  realtime: RealtimeInquiry,
   log: Log,
 ): void {
   const limitPerAddress = config.channels.unfinishedHandshakesPerAddress;
   if (limitPerAddress === 0) return;
-  let asked = 0;
   const guard = startHandshakeGuard({
     listeners: [{ port: listener.port, tls: listener.tls }],
     limitPerAddress,
     finishedCount: () => connectionGauge[0] ?? 0,
-    finishedPorts: (address) =>
-      new Promise((resolve) => {
-        const question = ++asked;
-        questions.set(question, resolve);
-        tell({ type: 'ask-finished-ports', question, address });
-      }),
+    finishedPorts: (address) => realtime.ask({ what: 'finished-ports', address }),
     refused: (address, count) =>
       log.warn('Connections refused: too many unfinished handshakes', {
         address,

@@ -1,5 +1,8 @@
 import type { App } from './channels/app.ts';
+import type { DayUsage } from './channels/usage.ts';
+import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
+import type { MetricValues } from './observability/meter.ts';
 
 /** What the two loops say to each other. Everything is copied; nothing is shared but `connectionGauge`. */
 
@@ -11,6 +14,38 @@ export interface ListenerAddress {
 }
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
+
+/** What one app does now. */
+export interface LiveApp {
+  readonly appId: string;
+  readonly connections: number;
+  readonly channels: number;
+  /** Today, UTC. */
+  readonly messages: number;
+}
+
+/** One occupied channel. */
+export interface LiveChannel {
+  readonly name: string;
+  readonly subscriptions: number;
+  readonly users: number;
+}
+
+/** What the background loop can ask the realtime loop, each with its answer. */
+export interface Questions {
+  /** The remote ports of an address whose connections have completed a handshake or a request. */
+  'finished-ports': { ask: { readonly address: string }; answer: readonly number[] };
+  metrics: { ask: Record<never, never>; answer: MetricValues };
+  'live-apps': { ask: Record<never, never>; answer: readonly LiveApp[] };
+  'live-channels': {
+    ask: { readonly appId: string; readonly prefix: string; readonly most: number };
+    answer: readonly LiveChannel[];
+  };
+}
+
+export type Question = {
+  [What in keyof Questions]: { readonly what: What } & Questions[What]['ask'];
+}[keyof Questions];
 
 /** From the main thread to the worker. */
 export type ToBackground =
@@ -26,11 +61,9 @@ export type ToBackground =
       readonly state: RealtimeState;
       readonly listener?: ListenerAddress;
     }
-  | {
-      readonly type: 'finished-ports';
-      readonly question: number;
-      readonly ports: readonly number[];
-    }
+  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
+  | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
   | { readonly type: 'stop' };
 
 /** From the worker to the main thread. */
@@ -41,10 +74,14 @@ export type ToRealtime =
       readonly admin: ListenerAddress;
       /** The id of the app that was made because there was none. */
       readonly createdApp: string | undefined;
+      /** What was used today before this start. */
+      readonly usage: readonly DayUsage[];
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
   | { readonly type: 'apps'; readonly apps: readonly App[] }
-  | { readonly type: 'ask-finished-ports'; readonly question: number; readonly address: string }
+  | { readonly type: 'ask'; readonly number: number; readonly question: Question }
+  /** So many webhook events were taken over. */
+  | { readonly type: 'webhook-events-taken'; readonly events: number }
   | { readonly type: 'stopped' };
 
 /** Why a server cannot start: 1 a fault, 2 its configuration. */

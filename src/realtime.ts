@@ -1,10 +1,19 @@
 import { MemoryAppDirectory } from './apps/directory.ts';
 import type { App } from './channels/app.ts';
-import type { Clock, Hub, Log } from './channels/ports.ts';
+import { ChannelNews } from './channels/channel-news.ts';
+import type { Hub } from './channels/hub.ts';
+import type { Log, Timers } from './channels/ports.ts';
+import { type DayUsage, Usage } from './channels/usage.ts';
+import { UserNews } from './channels/user-news.ts';
+import { UserSessions } from './channels/user-sessions.ts';
+import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
 import { MemoryEventCache } from './engines/memory/event-cache.ts';
 import { MemoryRoster } from './engines/memory/roster.ts';
-import type { ListenerAddress } from './messages.ts';
+import { MemoryUserRoster } from './engines/memory/user-roster.ts';
+import type { ListenerAddress, LiveApp, LiveChannel, Question, Questions } from './messages.ts';
+import { LoopDelay } from './observability/loop-delay.ts';
+import { type MetricValues, TableMeter } from './observability/meter.ts';
 import { ChannelsApi } from './transports/channels-api/api.ts';
 import { listenForChannels } from './transports/channels-listener.ts';
 import { FinishedHandshakes } from './transports/handshakes/finished-handshakes.ts';
@@ -14,18 +23,28 @@ import { Backlog } from './transports/websocket/backlog.ts';
 import { Connections } from './transports/websocket/connections.ts';
 import { drain } from './transports/websocket/drain.ts';
 import { WebSocketTransport } from './transports/websocket/transport.ts';
+import { WebhookOutlet } from './webhook-outlet.ts';
 import { within } from './within.ts';
 
 /** How often silent and slow connections are looked for. Milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
 
+/** How often usage is handed over to be kept: a crash forgets no more than this and one commit. Milliseconds. */
+const USAGE_INTERVAL_MS = 500;
+
 export interface RealtimeOptions {
   readonly config: Config;
   readonly apps: readonly App[];
+  /** What was used today before this start. */
+  readonly usage: readonly DayUsage[];
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly connectionGauge: Int32Array;
-  readonly clock: Clock;
+  readonly timers: Timers;
   readonly log: Log;
+  /** Lines of the log that were dropped so far. */
+  readonly logLinesDropped: () => number;
+  readonly keepUsage: (usage: readonly DayUsage[]) => void;
+  readonly sendWebhookEvents: (events: readonly AppWebhookEvent[]) => void;
 }
 
 /** The loop that delivers: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
@@ -33,30 +52,45 @@ export interface Realtime {
   readonly listener: ListenerAddress;
   /** Takes over a new list of apps; connections of those that are gone end. */
   replaceApps(apps: readonly App[]): void;
-  /** The remote ports of an address whose connections have completed a handshake or a request. */
-  finishedPorts(address: string): readonly number[];
+  webhookEventsTaken(events: number): void;
+  answer(question: Question): Questions[Question['what']]['answer'];
   /** Takes no new connections, and ends those there are, spread over the drain time. */
   stop(): Promise<void>;
 }
 
 export function startRealtime(options: RealtimeOptions): Realtime {
-  const { config, clock, log, tls } = options;
+  const { config, timers, log, tls } = options;
   const { channels } = config;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
+  const meter = new TableMeter();
+  const loopDelay = new LoopDelay();
+  const usage = new Usage(timers, log, meter);
+  usage.restore(options.usage);
+  const webhooks = new WebhookOutlet(options.sendWebhookEvents, meter);
+
   const connections = new Connections(options.connectionGauge);
   const backlog = new Backlog(connections, channels.sendBufferBytes);
-  const audience = new WebSocketAudience(connections, backlog);
+  const audience = new WebSocketAudience(connections, backlog, meter);
+  const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
-    roster: new MemoryRoster(),
-    cache: new MemoryEventCache(clock),
-    clock,
+    roster,
+    users: new MemoryUserRoster(),
+    cache: new MemoryEventCache(timers),
+    clock: timers,
     log,
+    meter,
+    news: new ChannelNews(timers, audience, usage, webhooks),
+    userNews: new UserNews(timers, audience),
+    usage,
+    sessions: new UserSessions(),
   };
-  const transport = new WebSocketTransport(hub, apps, connections, backlog, channels);
-  const api = new ChannelsApi(hub, apps, channels);
+  const transport = new WebSocketTransport(hub, apps, connections, backlog, channels, meter);
+  const api = new ChannelsApi(hub, apps, channels, meter, (app, userId) =>
+    transport.terminate(app, userId),
+  );
   const finished = new FinishedHandshakes((address) => webSocketPorts(connections, address));
 
   const server = listenForChannels({ ...channels, tls }, hub, transport, api, finished);
@@ -65,13 +99,59 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     backlog.sample();
     transport.checkHeartbeats();
   }, CHECK_INTERVAL_MS);
+  const keepUsage = () => {
+    const unsaved = usage.unsaved();
+    if (unsaved.length > 0) options.keepUsage(unsaved);
+  };
+  const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
+
+  const live = (): LiveApp[] => {
+    const figures: LiveApp[] = [];
+    for (const app of apps.all()) {
+      figures.push({
+        appId: app.id,
+        connections: transport.connectionsOf(app),
+        channels: roster.channels(app, '').size,
+        messages: usage.todayOf(app),
+      });
+    }
+    return figures;
+  };
+  const metrics = (): MetricValues => {
+    meter.set('connections', connections.size);
+    meter.set('channels', roster.channelCount());
+    meter.set('loopDelay', loopDelay.longestSeconds(), 'realtime');
+    meter.set('logLinesDropped', options.logLinesDropped(), 'realtime');
+    return meter.snapshot();
+  };
+  const liveChannels = (appId: string, prefix: string, most: number): LiveChannel[] => {
+    const app = apps.byId(appId);
+    if (app === undefined) return [];
+    return [...roster.channels(app, prefix)]
+      .slice(0, most)
+      .map(([name, { subscriptions, users }]) => ({ name, subscriptions, users }));
+  };
 
   return {
     listener: { host: channels.host, port: server.port ?? channels.port, tls: tls !== undefined },
     replaceApps(list) {
       for (const app of apps.replace(list).gone) transport.endAll(app, 'app-disabled');
     },
-    finishedPorts: (address) => finished.suspect(address),
+    webhookEventsTaken: (events) => webhooks.taken(events),
+    answer(question) {
+      switch (question.what) {
+        case 'finished-ports':
+          return finished.suspect(question.address);
+        case 'metrics':
+          return metrics();
+        case 'live-apps':
+          return live();
+        case 'live-channels':
+          return liveChannels(question.appId, question.prefix, question.most);
+        default:
+          return question satisfies never;
+      }
+    },
     async stop() {
       const stopped = server.stop();
       await drain(connections, config.drainSeconds, (socket) =>
@@ -82,6 +162,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // A client may leave its end half open for as long as it likes; this does not wait for it.
       await within(STOP_WAIT_MS, stopped);
       await within(STOP_WAIT_MS, server.stop(true));
+      // Last of all, so that what was told and used until now is not forgotten.
+      clearInterval(usageTimer);
+      hub.news.flush();
+      webhooks.flush();
+      keepUsage();
+      loopDelay[Symbol.dispose]();
     },
   };
 }

@@ -11,7 +11,8 @@ import {
 } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
-import { type Realtime, startRealtime } from './realtime.ts';
+import { type Realtime, type RealtimeOptions, startRealtime } from './realtime.ts';
+import { systemTimers } from './system-timers.ts';
 import { within } from './within.ts';
 
 /** A server that runs. */
@@ -52,7 +53,18 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   parts.defer(() => worker.stop());
   const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge });
 
-  const realtime = openRealtime(config, ready.apps, tls, new Int32Array(connectionGauge), log);
+  const realtime = openRealtime({
+    config,
+    apps: ready.apps,
+    usage: ready.usage,
+    tls,
+    connectionGauge: new Int32Array(connectionGauge),
+    timers: systemTimers,
+    log,
+    logLinesDropped: () => lines.droppedLines,
+    keepUsage: (usage) => worker.tell({ type: 'usage', usage }),
+    sendWebhookEvents: (events) => worker.tell({ type: 'webhook-events', events }),
+  });
   parts.defer(() => realtime.stop());
   worker.answerWith(realtime);
   worker.tell({ type: 'realtime', state: 'listening', listener: realtime.listener });
@@ -98,17 +110,11 @@ function readPem(setting: string, file: string): string {
   }
 }
 
-function openRealtime(
-  config: Config,
-  apps: readonly App[],
-  tls: { readonly cert: string; readonly key: string } | undefined,
-  connectionGauge: Int32Array,
-  log: Log,
-): Realtime {
+function openRealtime(options: RealtimeOptions): Realtime {
   try {
-    return startRealtime({ config, apps, tls, connectionGauge, clock: { now: Date.now }, log });
+    return startRealtime(options);
   } catch (error) {
-    throw listenFault(error, 'channels', config.channels);
+    throw listenFault(error, 'channels', options.config.channels);
   }
 }
 
@@ -164,11 +170,16 @@ class BackgroundWorker {
       case 'apps':
         this.realtime?.replaceApps(message.apps);
         return;
-      case 'ask-finished-ports': {
-        const ports = this.realtime?.finishedPorts(message.address) ?? [];
-        this.tell({ type: 'finished-ports', question: message.question, ports });
+      case 'ask':
+        this.tell({
+          type: 'answer',
+          number: message.number,
+          answer: this.realtime?.answer(message.question),
+        });
         return;
-      }
+      case 'webhook-events-taken':
+        this.realtime?.webhookEventsTaken(message.events);
+        return;
       case 'stopped':
         this.stopped.resolve();
         return;

@@ -20,7 +20,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   transports: ['channels'],
   cli: ['config', '.'],
   // The files of src itself put the parts together.
-  '.': ['channels', 'engines', 'stores', 'apps', 'transports', 'outgoing', 'webhooks', 'config', 'observability', 'cli'],
+  '.': [
+    'channels',
+    'engines',
+    'stores',
+    'apps',
+    'transports',
+    'outgoing',
+    'webhooks',
+    'config',
+    'observability',
+    'cli',
+  ],
 };
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */

@@ -22,6 +22,10 @@ export class MemoryAppDirectory implements AppDirectory {
     return this.ids.get(id);
   }
 
+  all(): Iterable<App> {
+    return this.ids.values();
+  }
+
   /** Takes over a whole new list. An app that was there keeps its object, so that whoever holds it sees the change. */
   replace(apps: readonly App[]): DirectoryChange {
     const gone: App[] = [];

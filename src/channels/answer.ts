@@ -1,7 +1,8 @@
 import { relay } from './client-event.ts';
+import type { Hub } from './hub.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import type { Hub } from './ports.ts';
 import type { Session } from './session.ts';
+import { signIn } from './sign-in.ts';
 import { subscribe, unsubscribe } from './subscribe.ts';
 import { tell } from './tell.ts';
 import { type ClientMessage, PONG } from './wire.ts';
@@ -13,6 +14,8 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
       return subscribe(hub, session, message);
     case 'unsubscribe':
       return unsubscribe(hub, session, message.channel);
+    case 'signin':
+      return signIn(hub, session, message);
     case 'client-event':
       return relay(hub, session, message);
     case 'ping':
@@ -22,12 +25,13 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
       return; // That it came is the news, and the transport has noted it.
     case 'unsupported':
       return tell(
+        hub,
         session,
         'unsupported-event',
         `Unsupported event received on socket: ${message.event}`,
       );
     case 'malformed':
-      return tell(session, 'malformed-message', message.why);
+      return tell(hub, session, 'malformed-message', message.why);
     default:
       return message satisfies never;
   }

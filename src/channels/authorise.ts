@@ -14,19 +14,38 @@ export function refuseSubscription(
   auth: string | undefined,
   channelData: string | undefined,
 ): string | undefined {
-  const colon = auth?.indexOf(':') ?? -1;
-  if (auth === undefined || colon < 1 || colon === auth.length - 1) {
-    return `Auth value for subscription to ${channel.text} is invalid: should be of format 'key:signature'`;
-  }
-  const key = auth.slice(0, colon);
-  const signature = auth.slice(colon + 1);
-  const secret = secretOf(app, key);
-  if (secret === undefined) return `Invalid key in subscription auth data: '${key}'`;
-
   const text =
     channelData === undefined
       ? `${socketId}:${channel.text}`
       : `${socketId}:${channel.text}:${channelData}`;
+  return refuseSignature(app, text, auth, `subscription to ${channel.text}`, 'subscription');
+}
+
+/** Checks that the app's backend lets this connection be a user: `undefined` if so, else why not. */
+export function refuseSignIn(
+  app: App,
+  socketId: SocketId,
+  auth: string,
+  userData: string,
+): string | undefined {
+  return refuseSignature(app, `${socketId}::user::${userData}`, auth, 'sign-in', 'sign-in');
+}
+
+function refuseSignature(
+  app: App,
+  text: string,
+  auth: string | undefined,
+  purpose: string,
+  kind: string,
+): string | undefined {
+  const colon = auth?.indexOf(':') ?? -1;
+  if (auth === undefined || colon < 1 || colon === auth.length - 1) {
+    return `Auth value for ${purpose} is invalid: should be of format 'key:signature'`;
+  }
+  const key = auth.slice(0, colon);
+  const signature = auth.slice(colon + 1);
+  const secret = secretOf(app, key);
+  if (secret === undefined) return `Invalid key in ${kind} auth data: '${key}'`;
   if (sameSignature(sign(secret, text), signature)) return undefined;
   return `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${signature}`;
 }

@@ -1,6 +1,6 @@
 import { needsAuthorisation } from './channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, topicOf } from './event.ts';
-import type { Hub } from './ports.ts';
+import type { Hub } from './hub.ts';
 import type { InBandProblem } from './problems.ts';
 import type { Session } from './session.ts';
 import { tell } from './tell.ts';
@@ -12,15 +12,25 @@ type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 /** Passes a client's event on to the others in its channel, or tells the client why not. Source: §7. */
 export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   const refused = refusalOf(hub, session, message);
-  if (refused !== undefined) return tell(session, refused.problem, refused.message);
+  if (refused !== undefined) return tell(hub, session, refused.problem, refused.message);
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
   const { channel, member } = subscription;
-  hub.audience.send(
+  const receivers = hub.audience.send(
     topicOf(session.app, channel),
     clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
     session.socketId,
   );
+  hub.usage.charge(session.app, receivers);
+  if (!hub.news.wantsClientEvents(session.app)) return;
+  hub.news.clientEvent(session.app, {
+    name: 'client_event',
+    channel: channel.text,
+    event: message.event,
+    data: String(JSON.parse(message.dataLiteral)),
+    socket_id: session.socketId,
+    ...(member === undefined ? {} : { user_id: member.userId }),
+  });
 }
 
 function refusalOf(

@@ -1,6 +1,6 @@
 import { type ChannelEvent, topicOf } from './event.ts';
+import type { Hub } from './hub.ts';
 import { after, type MaybePromise } from './maybe-promise.ts';
-import type { Hub } from './ports.ts';
 import { eventMessage } from './wire.ts';
 
 /**
@@ -15,7 +15,8 @@ export const CACHE_TTL_MS = 30 * 60 * 1000;
  */
 export function deliver(hub: Hub, event: ChannelEvent): void {
   const frame = eventMessage(event.name, event.channel.text, event.data);
-  hub.audience.send(topicOf(event.app, event.channel), frame, event.except);
+  const receivers = hub.audience.send(topicOf(event.app, event.channel), frame, event.except);
+  hub.usage.charge(event.app, receivers);
 }
 
 /**
@@ -23,9 +24,12 @@ export function deliver(hub: Hub, event: ChannelEvent): void {
  * With an engine in memory it is done when this returns; otherwise once the event is remembered.
  */
 export function publish(hub: Hub, event: ChannelEvent): MaybePromise<void> {
+  hub.meter.count('eventsPublished');
   if (!event.channel.cached) return deliver(hub, event);
   // Remembered first: someone who subscribes while this runs then hears it twice rather than never.
-  const remembered = hub.cache.put(topicOf(event.app, event.channel), {
+  const topic = topicOf(event.app, event.channel);
+  hub.news.cached(topic);
+  const remembered = hub.cache.put(topic, {
     name: event.name,
     data: event.data,
     expiresAt: hub.clock.now() + CACHE_TTL_MS,

@@ -1,19 +1,25 @@
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
+import { ChannelNews } from './channel-news.ts';
 import type { Topic } from './event.ts';
+import type { Hub } from './hub.ts';
 import type {
   Audience,
   CachedEvent,
   EventCache,
-  Hub,
   LogFields,
   Member,
   Peer,
   Roster,
+  Timers,
   Transition,
 } from './ports.ts';
 import { Session } from './session.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
+import { Usage } from './usage.ts';
+import { UserNews } from './user-news.ts';
+import { UserSessions } from './user-sessions.ts';
+import type { AppWebhookEvent } from './webhooks.ts';
 
 /** What the core asks of the world, played by things that remember what they were asked. */
 
@@ -97,9 +103,11 @@ class FakeAudience implements Audience {
     this.members.get(topic)?.delete(peer);
   }
 
-  send(topic: Topic, frame: string, except?: SocketId): void {
+  send(topic: Topic, frame: string, except?: SocketId): number {
     this.sent.push({ topic, frame, except });
-    for (const peer of this.members.get(topic) ?? []) peer.send(frame);
+    const peers = this.members.get(topic) ?? new Set();
+    for (const peer of peers) peer.send(frame);
+    return peers.size;
   }
 }
 
@@ -165,21 +173,48 @@ export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
-export class FakeClock {
+interface Alarm {
+  readonly atMs: number;
+  readonly run: () => void;
+}
+
+/** Time that passes when a test says so. */
+export class FakeClock implements Timers {
   private nowMs = 1_700_000_000_000;
+  private readonly alarms = new Set<Alarm>();
 
   now(): number {
     return this.nowMs;
   }
 
+  after(delayMs: number, run: () => void): () => void {
+    const alarm = { atMs: this.nowMs + delayMs, run };
+    this.alarms.add(alarm);
+    return () => this.alarms.delete(alarm);
+  }
+
+  /** Lets time pass; what is due on the way is done at its time. */
   advance(ms: number): void {
-    this.nowMs += ms;
+    const end = this.nowMs + ms;
+    for (let next = this.nextBefore(end); next !== undefined; next = this.nextBefore(end)) {
+      this.alarms.delete(next);
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      next.run();
+    }
+    this.nowMs = end;
+  }
+
+  private nextBefore(end: number): Alarm | undefined {
+    return [...this.alarms].filter(({ atMs }) => atMs <= end).sort((a, b) => a.atMs - b.atMs)[0];
   }
 }
 
 export interface FakeHub extends Hub {
   readonly audience: FakeAudience;
   readonly clock: FakeClock;
+  /** What webhooks would be told. */
+  readonly told: AppWebhookEvent[];
+  readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
 
@@ -188,12 +223,27 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
   const at = (level: string) => (message: string, fields?: LogFields) => {
     logged.push({ level, message, fields });
   };
+  const audience = new FakeAudience();
+  const clock = new FakeClock();
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const counted: string[] = [];
+  const meter = { count: (counter: string) => void counted.push(counter) };
+  const usage = new Usage(clock, log, meter);
+  const told: AppWebhookEvent[] = [];
   return {
-    audience: new FakeAudience(),
+    audience,
     roster: engine,
+    users: { signIn: () => true, signOut: () => true, online: () => new Set<string>() },
     cache: engine,
-    clock: new FakeClock(),
-    log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    clock,
+    log,
+    meter,
+    news: new ChannelNews(clock, audience, usage, { emit: (event) => void told.push(event) }),
+    userNews: new UserNews(clock, audience),
+    usage,
+    sessions: new UserSessions(),
+    told,
+    counted,
     logged,
   };
 }

@@ -3,6 +3,7 @@ import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Topic } from './event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
+import type { AppWebhookEvent } from './webhooks.ts';
 
 /**
  * The far end of one connection, whatever carries it.
@@ -20,12 +21,12 @@ export interface Peer {
  *
  * `send` must reach everyone who joined before the call, and nobody who joins after it, with no JavaScript
  * per subscriber. What it sends to one connection keeps its order with `Peer.send`. An `except` that is not
- * connected here excepts nobody.
+ * connected here excepts nobody. It gives the number of connections that it sent to.
  */
 export interface Audience {
   join(peer: Peer, topic: Topic): void;
   leave(peer: Peer, topic: Topic): void;
-  send(topic: Topic, frame: string, except?: SocketId): void;
+  send(topic: Topic, frame: string, except?: SocketId): number;
 }
 
 /** One user in a presence channel. */
@@ -101,9 +102,45 @@ export interface AppDirectory {
   byId(id: string): App | undefined;
 }
 
+/**
+ * Who is signed in, across all nodes.
+ *
+ * Each connection that signs in does so once and signs out once. It must decide once for the whole cluster
+ * whether a user's first connection came or their last went: `true` is given for exactly that one.
+ */
+export interface UserRoster {
+  signIn(app: App, userId: string): MaybePromise<boolean>;
+  signOut(app: App, userId: string): MaybePromise<boolean>;
+  /** Those of the users who have a connection now. */
+  online(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
+}
+
+/** Where webhook events go. It must return at once, keep no caller waiting, and bound what it holds. */
+export interface WebhookSink {
+  emit(event: AppWebhookEvent): void;
+}
+
 /** Milliseconds since 1970. */
 export interface Clock {
   now(): number;
+}
+
+/** A clock that can also be asked to call back; what it gives calls that off. */
+export interface Timers extends Clock {
+  after(delayMs: number, run: () => void): () => void;
+}
+
+/** What the core counts. */
+export type CoreCounter =
+  | 'messagesDelivered'
+  | 'deliveredBytes'
+  | 'eventsPublished'
+  | 'clientProblems'
+  | 'quotaWarnings';
+
+/** Counts; a label tells the series of one counter apart. */
+export interface Meter {
+  count(counter: CoreCounter, by?: number, label?: string): void;
 }
 
 /** One line per thing worth telling an operator. Fields are flat, and never hold a secret. */
@@ -115,12 +152,3 @@ export interface Log {
 }
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** What the core needs of the world, handed to whatever runs in it. */
-export interface Hub {
-  readonly audience: Audience;
-  readonly roster: Roster;
-  readonly cache: EventCache;
-  readonly clock: Clock;
-  readonly log: Log;
-}

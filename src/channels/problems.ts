@@ -10,7 +10,9 @@ export type InBandProblem =
   | 'client-event-not-subscribed'
   | 'client-event-wrong-channel'
   | 'client-event-invalid'
-  | 'client-event-rate';
+  | 'client-event-rate'
+  | 'signin-invalid'
+  | 'watchlist-limit';
 
 export interface InBandRow {
   /** The `code` of the `pusher:error`; `null` for most, as on the hosted service. */
@@ -80,5 +82,15 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     code: 4301,
     when: 'A connection sends more client events per second than the app allows. The event is dropped.',
     advice: 'Send fewer, or raise `limits.clientEventsPerSecond` of the app.',
+  },
+  'signin-invalid': {
+    code: null,
+    when: 'The authorisation or the `user_data` of a sign-in is not valid, or the connection is signed in as another user.',
+    advice: "Compare the text with what the app's backend signed: key, socket id, user data.",
+  },
+  'watchlist-limit': {
+    code: 4302,
+    when: 'A user who signs in watches more than 100 others. The sign-in stands; those beyond are not watched.',
+    advice: 'Watch fewer users.',
   },
 };

@@ -3,6 +3,7 @@ import type { ChannelName } from './channel-name.ts';
 import type { Member, Peer } from './ports.ts';
 import type { SocketId } from './socket-id.ts';
 import type { TokenBucket } from './token-bucket.ts';
+import type { UserData } from './wire.ts';
 
 /** One channel that a connection is in. */
 export interface Subscription {
@@ -22,6 +23,12 @@ export class Session {
   /** Only made with the first client event. */
   clientEvents: TokenBucket | undefined;
   closed = false;
+  /** Whether the app's backend has let it in anywhere: by a sign-in, or into a channel that needs it. */
+  authorised = false;
+  /** Who the connection is signed in as. */
+  user: UserData | undefined;
+  /** The users whose coming and going it is told of. */
+  watching: readonly string[] = [];
 
   constructor(app: App, socketId: SocketId, peer: Peer) {
     this.app = app;

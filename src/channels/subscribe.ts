@@ -6,10 +6,12 @@ import {
   parseChannelName,
 } from './channel-name.ts';
 import { topicOf } from './event.ts';
+import type { Hub } from './hub.ts';
 import { after, type MaybePromise } from './maybe-promise.ts';
-import type { Hub, Member, Transition } from './ports.ts';
+import type { Member, Transition } from './ports.ts';
 import { inBandProblems } from './problems.ts';
 import type { Session, Subscription } from './session.ts';
+import { signOut, userChannel } from './sign-in.ts';
 import { tell } from './tell.ts';
 import {
   type ClientMessage,
@@ -49,6 +51,7 @@ export function subscribe(
   if (session.subscription(message.channel) !== undefined) {
     // The first subscription stands, so its handlers must not be told of an error.
     return tell(
+      hub,
       session,
       'existing-subscription',
       `Existing subscription to channel ${message.channel}`,
@@ -78,9 +81,12 @@ function admit(
     );
   }
   if (channel.kind === 'server-to-user') {
-    return unauthorised(
-      `Only a connection that is signed in as the user may subscribe to ${channel.text}`,
-    );
+    const { user } = session;
+    return user !== undefined && channel.text === userChannel(user.id)
+      ? { member: undefined }
+      : unauthorised(
+          `Only a connection that is signed in as the user may subscribe to ${channel.text}`,
+        );
   }
   if (!needsAuthorisation(channel)) return { member: undefined };
 
@@ -89,6 +95,10 @@ function admit(
   if (refused !== undefined) return unauthorised(refused);
   if (channel.kind !== 'presence') return { member: undefined };
 
+  if (message.channelData === undefined && session.user !== undefined) {
+    // Who is signed in need not say again who they are. Source: §5.5.
+    return { member: { userId: session.user.id, userInfo: session.user.userInfo } };
+  }
   if (message.channelData === undefined) {
     return unauthorised(
       `Invalid channel_data for ${channel.text}: a presence channel needs the user_id of the subscriber`,
@@ -120,6 +130,7 @@ function enter(
     }
     if (session.closed) return depart(hub, session, subscription);
     subscription.state = 'joined';
+    if (needsAuthorisation(channel)) session.authorised = true;
     return confirm(hub, session, subscription, transition);
   });
 }
@@ -134,17 +145,21 @@ function confirm(
   const topic = topicOf(session.app, channel);
   // Before the newcomer listens: a member does not hear of itself.
   if (transition.memberAdded && member !== undefined) {
-    hub.audience.send(topic, memberAdded(channel.text, member));
+    hub.usage.charge(session.app, hub.audience.send(topic, memberAdded(channel.text, member)));
   }
   hub.audience.join(session.peer, topic);
-  if (member === undefined) {
-    session.peer.send(subscriptionSucceeded(channel.text));
-    return channel.cached ? replay(hub, session, subscription) : undefined;
-  }
-  return after(hub.roster.members(session.app, channel), (members) => {
-    if (hasLeft(session, subscription)) return;
-    session.peer.send(presenceSucceeded(channel.text, members));
-    return channel.cached ? replay(hub, session, subscription) : undefined;
+  hub.news.joined(session.app, channel, member, transition);
+  const confirmed =
+    member === undefined
+      ? session.peer.send(subscriptionSucceeded(channel.text))
+      : after(hub.roster.members(session.app, channel), (members) => {
+          if (hasLeft(session, subscription)) return;
+          session.peer.send(presenceSucceeded(channel.text, members));
+        });
+  return after(confirmed, () => {
+    const replayed = channel.cached ? replay(hub, session, subscription) : undefined;
+    // The newcomer hears of the count too, and nothing of a channel before its confirmation.
+    return after(replayed, () => hub.news.counted(session.app, channel, transition));
   });
 }
 
@@ -153,6 +168,7 @@ function replay(hub: Hub, session: Session, subscription: Subscription): MaybePr
   const { channel } = subscription;
   return after(hub.cache.get(topicOf(session.app, channel)), (event) => {
     if (hasLeft(session, subscription)) return;
+    if (event === undefined) hub.news.cacheMissed(session.app, channel);
     session.peer.send(
       event === undefined
         ? cacheMiss(channel.text)
@@ -171,6 +187,7 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
     return tell(
+      hub,
       session,
       'no-subscription',
       `No current subscription to channel ${channel}, or subscription in progress`,
@@ -186,6 +203,7 @@ export function leaveAll(hub: Hub, session: Session): void {
     // One that is still joining leaves when the roster has answered.
     if (subscription.state === 'joined') depart(hub, session, subscription);
   }
+  signOut(hub, session);
 }
 
 function depart(hub: Hub, session: Session, { channel, member }: Subscription): MaybePromise<void> {
@@ -194,8 +212,10 @@ function depart(hub: Hub, session: Session, { channel, member }: Subscription): 
   hub.audience.leave(session.peer, topic);
   return after(hub.roster.leave(session.app, channel, member), (transition) => {
     if (transition.memberRemoved && member !== undefined) {
-      hub.audience.send(topic, memberRemoved(channel.text, member.userId));
+      const frame = memberRemoved(channel.text, member.userId);
+      hub.usage.charge(session.app, hub.audience.send(topic, frame));
     }
+    hub.news.left(session.app, channel, member, transition);
   });
 }
 
@@ -210,7 +230,7 @@ function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): 
     channel,
     why: refusal.message,
   });
-  tell(session, refusal.problem, refusal.message);
+  tell(hub, session, refusal.problem, refusal.message);
   const { subscription } = inBandProblems[refusal.problem];
   if (subscription === undefined) return;
   const { type, status } = subscription;

@@ -1,8 +1,10 @@
+import type { Hub } from './hub.ts';
 import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './session.ts';
 import { errorMessage } from './wire.ts';
 
 /** Tells a client of a problem that leaves its connection open. */
-export function tell(session: Session, problem: InBandProblem, message: string): void {
+export function tell(hub: Hub, session: Session, problem: InBandProblem, message: string): void {
+  hub.meter.count('clientProblems', 1, problem);
   session.peer.send(errorMessage(inBandProblems[problem].code, message));
 }

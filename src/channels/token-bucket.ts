@@ -11,14 +11,14 @@ export class TokenBucket {
     this.refilledAt = nowMs;
   }
 
-  /** Takes one, if there is one. The rate may differ from call to call: settings change. */
-  take(perSecond: number, nowMs: number): boolean {
+  /** Takes so many, if they are there. The rate may differ from call to call: settings change. */
+  take(perSecond: number, nowMs: number, tokens = 1): boolean {
     // A clock that was set back gives nothing, and takes nothing away.
     const elapsedMs = Math.max(0, nowMs - this.refilledAt);
     this.tokens = Math.min(perSecond, this.tokens + (elapsedMs * perSecond) / 1000);
     this.refilledAt = nowMs;
-    if (this.tokens < 1) return false;
-    this.tokens -= 1;
+    if (this.tokens < tokens) return false;
+    this.tokens -= tokens;
     return true;
   }
 }

@@ -86,7 +86,14 @@ describe('what a client says', () => {
         dataBytes: 3,
       },
     ],
-    ['{"event":"pusher:signin","data":{}}', { type: 'unsupported', event: 'pusher:signin' }],
+    [
+      '{"event":"pusher:signin","data":{}}',
+      { type: 'malformed', why: 'Invalid pusher:signin message: auth must be a string' },
+    ],
+    [
+      '{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{}"}}',
+      { type: 'signin', auth: 'k:s', userData: '{}' },
+    ],
     ['{"event":""}', { type: 'unsupported', event: '' }],
   ] as const)('is read as what it is: %s', (frame, message) => {
     expect<unknown>(readClientMessage(frame)).toEqual(message);

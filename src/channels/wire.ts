@@ -17,6 +17,7 @@ export type ClientMessage =
       readonly channelData: string | undefined;
     }
   | { readonly type: 'unsubscribe'; readonly channel: string }
+  | { readonly type: 'signin'; readonly auth: string; readonly userData: string }
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
   | {
@@ -64,6 +65,8 @@ export function readClientMessage(frame: string): ClientMessage {
       if (typeof channel !== 'string') return malformed(missingChannel(event));
       return { type: 'unsubscribe', channel };
     }
+    case 'pusher:signin':
+      return readSignIn(message);
     case 'pusher:ping':
       return { type: 'ping' };
     case 'pusher:pong':
@@ -94,6 +97,19 @@ function readSubscribe(message: JsonObject): ClientMessage {
     return malformed('Invalid pusher:subscribe message: channel_data must be a string of JSON');
   }
   return { type: 'subscribe', channel, auth: auth?.text, channelData: channelData?.text };
+}
+
+function readSignIn(message: JsonObject): ClientMessage {
+  const data = dataOf(message);
+  const auth = data?.['auth'];
+  const userData = data?.['user_data'];
+  if (typeof auth !== 'string') {
+    return malformed('Invalid pusher:signin message: auth must be a string');
+  }
+  if (typeof userData !== 'string') {
+    return malformed('Invalid pusher:signin message: user_data must be a string of JSON');
+  }
+  return { type: 'signin', auth, userData };
 }
 
 /** Empty, null and absent are one and the same. Source: §5.3. */
@@ -162,6 +178,58 @@ export function readChannelData(text: string): ParsedChannelData {
     return { ok: false, why: 'user-info-too-large' };
   }
   return { ok: true, member: { userId, userInfo } };
+}
+
+/** What an app's backend says of a user who signs in. */
+export type ParsedUserData =
+  | { readonly ok: true; readonly user: UserData }
+  | {
+      readonly ok: false;
+      readonly why: 'not-an-object' | 'no-id' | 'user-info-not-an-object' | 'bad-watchlist';
+    };
+
+export interface UserData {
+  readonly id: string;
+  /** JSON text, exactly as it was signed. */
+  readonly userInfo: string | undefined;
+  readonly watchlist: readonly string[];
+}
+
+/** Reads `user_data`. Source: §8.1. */
+export function readUserData(text: string): ParsedUserData {
+  const data = asObject(parseJson(text));
+  if (data === undefined) return { ok: false, why: 'not-an-object' };
+  const id = data['id'];
+  if (typeof id !== 'string' || id === '') return { ok: false, why: 'no-id' };
+  const info = data['user_info'];
+  const hasInfo = info !== undefined && info !== null;
+  if (hasInfo && asObject(info) === undefined) return { ok: false, why: 'user-info-not-an-object' };
+  const watchlist: unknown = data['watchlist'] ?? [];
+  if (!Array.isArray(watchlist) || !watchlist.every((entry) => typeof entry === 'string')) {
+    return { ok: false, why: 'bad-watchlist' };
+  }
+  const userInfo = hasInfo ? memberText(text, 'user_info') : undefined;
+  return { ok: true, user: { id, userInfo, watchlist } };
+}
+
+/** Confirms a sign-in with the same text that was signed. Source: §8.1. */
+export function signInSucceeded(userData: string): string {
+  const data = JSON.stringify({ user_data: userData });
+  return `{"event":"pusher:signin_success","data":${JSON.stringify(data)}}`;
+}
+
+/** Tells which watched users are online or offline now; those without any are left out. Source: §8.3. */
+export function watchlistEvents(online: readonly string[], offline: readonly string[]): string {
+  const events = [
+    ...(online.length > 0 ? [{ name: 'online', user_ids: online }] : []),
+    ...(offline.length > 0 ? [{ name: 'offline', user_ids: offline }] : []),
+  ];
+  return `{"event":"pusher_internal:watchlist_events","data":${JSON.stringify(JSON.stringify({ events }))}}`;
+}
+
+/** How many subscribe to a channel. Source: §9. */
+export function subscriptionCount(channel: ChannelText, count: number): string {
+  return `{"event":"pusher_internal:subscription_count","channel":"${channel}","data":"{\\"subscription_count\\":${count}}"}`;
 }
 
 /** The first message on every connection. `activityTimeoutSeconds` must not be 0: pusher-js throws then. */

@@ -11,6 +11,8 @@ export class LineWriter {
   private readonly descriptor: number;
   private waiting: string[] = [];
   private writing: string[] | undefined;
+  /** How many lines were dropped since the start. */
+  droppedLines = 0;
   private dropped = 0;
   private idle: PromiseWithResolvers<void> | undefined;
 
@@ -21,6 +23,7 @@ export class LineWriter {
   write(line: string): void {
     if (this.waiting.length >= WAITING_LINES_MAX) {
       this.dropped++;
+      this.droppedLines++;
       return;
     }
     this.waiting.push(line);

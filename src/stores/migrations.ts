@@ -63,6 +63,14 @@ const migrations: readonly (readonly string[])[] = [
       PRIMARY KEY (request_id, number)
     )`,
   ],
+  [
+    `CREATE TABLE usage_days (
+      app_id TEXT NOT NULL,
+      day TEXT NOT NULL,
+      messages BIGINT NOT NULL,
+      PRIMARY KEY (app_id, day)
+    )`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. */

@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import type { Hub } from '../channels/ports.ts';
+import type { Hub } from '../channels/hub.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { FinishedHandshakes } from './handshakes/finished-handshakes.ts';

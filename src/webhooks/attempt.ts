@@ -1,9 +1,9 @@
 import type { Attempt, AttemptOutcome, ClaimedRequest, Settlement } from '../channels/outbox.ts';
+import type { Timers } from '../channels/ports.ts';
 import type { OutgoingAnswer, SendRequest } from '../outgoing/request.ts';
 import { nextTryAt } from './back-off.ts';
 import { ANSWER_BYTES } from './limits.ts';
 import type { Signed } from './sign.ts';
-import type { Timers } from './timers.ts';
 
 export interface AttemptContext {
   readonly timers: Timers;

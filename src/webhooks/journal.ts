@@ -1,8 +1,7 @@
 import type { NewOutboxRequest, Outbox, Settlement } from '../channels/outbox.ts';
-import type { Log } from '../channels/ports.ts';
+import type { Log, Timers } from '../channels/ports.ts';
 import { FLUSH_ATTEMPTS, FLUSH_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { Seldom } from './seldom.ts';
-import type { Timers } from './timers.ts';
 
 interface Entries {
   readonly requests: readonly NewOutboxRequest[];

@@ -1,6 +1,5 @@
-import type { LogFields } from '../channels/ports.ts';
+import type { LogFields, Timers } from '../channels/ports.ts';
 import { LOG_PAUSE_MS } from './limits.ts';
-import type { Timers } from './timers.ts';
 
 /** Things of which one is remembered; beyond it all are forgotten, which costs a few lines more. */
 const KEYS_MAX = 1_000;

@@ -1,11 +1,10 @@
 import type { AttemptOutcome, ClaimedRequest, Outbox, Settlement } from '../channels/outbox.ts';
-import type { Log } from '../channels/ports.ts';
+import type { Log, Timers } from '../channels/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import type { Journal } from './journal.ts';
 import type { Lanes } from './lanes.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { Seldom } from './seldom.ts';
-import type { Timers } from './timers.ts';
 
 export interface SenderOptions extends Omit<AttemptContext, 'signal'> {
   readonly outbox: Outbox;

@@ -8,7 +8,7 @@ import type {
   OutboxFilter,
   OutboxLog,
 } from '../channels/outbox.ts';
-import type { Log } from '../channels/ports.ts';
+import type { Log, Timers } from '../channels/ports.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
 import type { SendRequest } from '../outgoing/request.ts';
 import { cleanLog } from './cleaning.ts';
@@ -19,7 +19,6 @@ import { FLUSH_EVENTS, ROUND_MS } from './limits.ts';
 import { Seldom } from './seldom.ts';
 import { Sender } from './sender.ts';
 import { signForApp } from './sign.ts';
-import { systemTimers, type Timers } from './timers.ts';
 
 export interface WebhooksOptions {
   readonly outbox: Outbox;
@@ -30,7 +29,7 @@ export interface WebhooksOptions {
   /** Must keep the guard against private addresses. */
   readonly send: SendRequest;
   readonly log: Log;
-  readonly timers?: Timers;
+  readonly timers: Timers;
   readonly random?: () => number;
 }
 
@@ -95,7 +94,7 @@ class StoredWebhooks implements Webhooks {
 
   constructor(options: WebhooksOptions) {
     this.options = options;
-    const { outbox, app, settings, send, log, timers = systemTimers } = options;
+    const { outbox, app, settings, send, log, timers } = options;
     this.timers = timers;
     this.seldom = new Seldom(timers);
     this.collector = new Collector(app);

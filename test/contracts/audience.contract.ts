@@ -76,6 +76,21 @@ export function audienceContract(name: string, open: () => Promise<OpenAudience>
       expect(await eve.heard()).toEqual([]);
     });
 
+    it('tells to how many it sent', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      expect(opened.audience.send(topic, 'nobody')).toBe(0);
+      opened.audience.join(ann.peer, topic);
+      opened.audience.join(bob.peer, topic);
+      expect(opened.audience.send(topic, 'both')).toBe(2);
+      expect(opened.audience.send(topic, 'bob', ann.socketId)).toBe(1);
+      expect(opened.audience.send(topic, 'both again', eve.socketId)).toBe(2);
+      opened.audience.leave(bob.peer, topic);
+      expect(opened.audience.send(topic, 'nobody', ann.socketId)).toBe(0);
+    });
+
     it('reaches everyone when the excepted connection is not connected here', async () => {
       await using opened = await open();
       await using ann = await opened.connect();

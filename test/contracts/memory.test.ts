@@ -1,11 +1,14 @@
 import { MemoryAppDirectory } from '../../src/apps/directory.ts';
 import { MemoryEventCache } from '../../src/engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../src/engines/memory/roster.ts';
+import { MemoryUserRoster } from '../../src/engines/memory/user-roster.ts';
 import { appDirectoryContract } from './app-directory.contract.ts';
 import { eventCacheContract } from './event-cache.contract.ts';
 import { rosterContract } from './roster.contract.ts';
+import { userRosterContract } from './user-roster.contract.ts';
 
 rosterContract('MemoryRoster', async () => new MemoryRoster());
+userRosterContract('MemoryUserRoster', async () => new MemoryUserRoster());
 eventCacheContract('MemoryEventCache', async (clock) => new MemoryEventCache(clock));
 appDirectoryContract('MemoryAppDirectory', () => {
   const directory = new MemoryAppDirectory();

@@ -1,4 +1,5 @@
 import { newSocketId } from '../../src/channels/socket-id.ts';
+import { TableMeter } from '../../src/observability/meter.ts';
 import { WebSocketAudience } from '../../src/transports/websocket/audience.ts';
 import { Backlog } from '../../src/transports/websocket/backlog.ts';
 import { Connection, type Socket } from '../../src/transports/websocket/connection.ts';
@@ -11,7 +12,11 @@ const app = appWith({});
 /** A real listener with nothing of the protocol on it: frames go as they are. */
 async function open(): Promise<OpenAudience> {
   const connections = new Connections(new Int32Array(1));
-  const audience = new WebSocketAudience(connections, new Backlog(connections, 1024 * 1024));
+  const audience = new WebSocketAudience(
+    connections,
+    new Backlog(connections, 1024 * 1024),
+    new TableMeter(),
+  );
   const opened: Socket[] = [];
   const server = Bun.serve<Connection>({
     hostname: '127.0.0.1',
@@ -35,7 +40,7 @@ async function open(): Promise<OpenAudience> {
       const socket = opened.at(-1);
       if (socket === undefined) throw new Error('Not opened');
       const socketId = newSocketId();
-      connections.add(socketId, app, socket);
+      connections.add(socketId, app, socket, true);
       return listener(client, socket, socketId);
     },
     [Symbol.asyncDispose]: () => server.stop(true),

@@ -3,6 +3,7 @@ import { createOutgoing } from '../../src/outgoing/request.ts';
 import { openDatabase } from '../../src/stores/database.ts';
 import { StoredOutbox } from '../../src/stores/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
+import { systemTimers } from '../../src/system-timers.ts';
 import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
 import { openWebhooks } from '../../src/webhooks/webhooks.ts';
 
@@ -19,6 +20,7 @@ const webhooks = await openWebhooks({
   outboxLog: new StoredOutboxLog(sql),
   app: () => app,
   settings: { timeoutSeconds: 5, logDays: 7 },
+  timers: systemTimers,
   send: createOutgoing({ allowPrivateAddresses: true }),
   log: keptLog(),
 });

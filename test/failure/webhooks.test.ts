@@ -8,6 +8,7 @@ import { createOutgoing } from '../../src/outgoing/request.ts';
 import { openDatabase } from '../../src/stores/database.ts';
 import { StoredOutbox } from '../../src/stores/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
+import { systemTimers } from '../../src/system-timers.ts';
 import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
 import { openWebhooks, type Webhooks } from '../../src/webhooks/webhooks.ts';
 
@@ -74,6 +75,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
       outboxLog: new StoredOutboxLog(sql),
       app: (id) => apps.get(id),
       settings: { timeoutSeconds: 1, logDays: 7 },
+      timers: systemTimers,
       send: createOutgoing({ allowPrivateAddresses }),
       log: keptLog(),
     }),

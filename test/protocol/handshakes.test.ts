@@ -32,7 +32,7 @@ describe('unfinished handshakes', () => {
     await using server = await startFanfare({ channels: { unfinishedHandshakesPerAddress: 5 } });
     const finished: RawClient[] = [];
     for (let n = 0; n < 20; n++) finished.push(await RawClient.connect(server));
-    const held = [];
+    const held: Awaited<ReturnType<typeof halfOpen>>[] = [];
     for (let n = 0; n < 12; n++) held.push(await halfOpen(server.port));
 
     const line = await server.logged(/too many unfinished handshakes/);

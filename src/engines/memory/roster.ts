@@ -92,6 +92,13 @@ export class MemoryRoster implements Roster {
     return found;
   }
 
+  /** The occupied channels of all apps. */
+  channelCount(): number {
+    let count = 0;
+    for (const channels of this.apps.values()) count += channels.size;
+    return count;
+  }
+
   private occupancy(app: App, channel: ChannelName): Occupancy | undefined {
     return this.apps.get(app.id)?.get(channel.text);
   }

@@ -1,9 +1,12 @@
 import type { SocketAddress } from 'bun';
+import type { App } from '../../channels/app.ts';
+import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
-import type { AppDirectory, Hub } from '../../channels/ports.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { authenticate } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
+import { overQuota } from './over-quota.ts';
 import { Refusal, refuseRequest } from './problems.ts';
 import { readBody } from './read-body.ts';
 import { findRoute, type Route } from './routes.ts';
@@ -16,6 +19,14 @@ export interface ApiSettings {
 /** Who sent a request; asked for only where a line of the log needs it. */
 type Sender = () => SocketAddress | null;
 
+/** Counts requests by the status of their answers. */
+interface ApiMeter {
+  count(counter: 'requests', by: number, status: string): void;
+}
+
+/** Ends every connection of an app that is signed in as the user. */
+type Terminate = (app: App, userId: string) => void;
+
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const NOTHING = new Uint8Array(0);
 
@@ -24,11 +35,21 @@ export class ChannelsApi {
   private readonly hub: Hub;
   private readonly apps: AppDirectory;
   private readonly settings: ApiSettings;
+  private readonly meter: ApiMeter;
+  private readonly terminate: Terminate;
 
-  constructor(hub: Hub, apps: AppDirectory, settings: ApiSettings) {
+  constructor(
+    hub: Hub,
+    apps: AppDirectory,
+    settings: ApiSettings,
+    meter: ApiMeter,
+    terminate: Terminate,
+  ) {
     this.hub = hub;
     this.apps = apps;
     this.settings = settings;
+    this.meter = meter;
+    this.terminate = terminate;
   }
 
   /** Answers one request; waits for nothing but its body. */
@@ -62,15 +83,24 @@ export class ChannelsApi {
     const { pathPrefix } = this.settings;
     const known = authenticate(
       this.apps,
-      decodeLeniently(route.appId),
+      route.appId === undefined ? undefined : decodeLeniently(route.appId),
       { method: request.method, target, pathPrefix, body },
       this.hub.clock.now(),
     );
     if (known instanceof Refusal) return known;
     const { app, parameters } = known;
     if (!app.enabled) return new Refusal('app-disabled', 'The app is disabled');
-    const channelText = decodeLeniently(route.channelText);
-    return endpoint({ hub: this.hub, app, parameters, body, channelText });
+    // Triggers count by their events; see there.
+    if (request.method === 'GET' && !this.hub.usage.take(app, 1)) return overQuota(app);
+    return endpoint({
+      hub: this.hub,
+      app,
+      parameters,
+      body,
+      channelText: decodeLeniently(route.channelText ?? ''),
+      userId: decodeLeniently(route.userId ?? ''),
+      terminate: (userId) => this.terminate(app, userId),
+    });
   }
 
   private respond(
@@ -81,9 +111,12 @@ export class ChannelsApi {
   ): MaybePromise<Response> {
     return after(answer, (given) => {
       if (given instanceof Refusal) return this.refuse(request, path, sender, given);
-      return 'json' in given
-        ? new Response(given.json, { headers: JSON_HEADERS })
-        : new Response(null, { status: given.status });
+      const response =
+        'json' in given
+          ? new Response(given.json, { headers: JSON_HEADERS })
+          : new Response(null, { status: given.status });
+      this.meter.count('requests', 1, String(response.status));
+      return response;
     });
   }
 
@@ -99,10 +132,11 @@ export class ChannelsApi {
     request: Request,
     path: string,
     sender: Sender,
-    { problem, text }: Refusal,
-    headers?: Readonly<Record<string, string>>,
+    { problem, text, headers: own }: Refusal,
+    headers = own,
   ): Response {
     const response = refuseRequest(problem, text, headers);
+    this.meter.count('requests', 1, String(response.status));
     this.hub.log.info('Request refused', {
       address: sender()?.address,
       method: request.method,

@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
+import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { Hub } from '../../channels/ports.ts';
 import type { Refusal } from './problems.ts';
 import type { Parameter } from './query.ts';
 
@@ -12,6 +12,10 @@ export interface Call {
   readonly body: Uint8Array;
   /** The channel that the path names, decoded but not checked. */
   readonly channelText: string;
+  /** The user that the path names, decoded but not checked. */
+  readonly userId: string;
+  /** Ends every connection that is signed in as the user. */
+  terminate(userId: string): void;
 }
 
 /** What an endpoint answers with: a JSON text, a bare status, or why it refused. */

@@ -4,6 +4,8 @@ export type ApiProblem =
   | 'bad-handshake'
   | 'unauthenticated'
   | 'app-disabled'
+  | 'over-quota'
+  | 'rate-limited'
   | 'not-found'
   | 'wrong-method'
   | 'data-too-large'
@@ -41,6 +43,16 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     when: 'The app is disabled.',
     advice: 'Enable the app again.',
   },
+  'over-quota': {
+    status: 403,
+    when: 'The app has used the messages of `limits.messagesPerDay` for today (UTC). Nothing was sent.',
+    advice: 'Raise the limit, or wait for midnight UTC.',
+  },
+  'rate-limited': {
+    status: 429,
+    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows. Nothing was sent.',
+    advice: 'Try again after the seconds that the `Retry-After` header names.',
+  },
   'not-found': {
     status: 404,
     when: 'There is no such path.',
@@ -77,10 +89,12 @@ export const statuses: Record<ApiProblem, StatusRow> = {
 export class Refusal {
   readonly problem: ApiProblem;
   readonly text: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
 
-  constructor(problem: ApiProblem, text: string) {
+  constructor(problem: ApiProblem, text: string, headers?: Readonly<Record<string, string>>) {
     this.problem = problem;
     this.text = text;
+    this.headers = headers;
   }
 }
 

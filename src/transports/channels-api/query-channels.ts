@@ -13,6 +13,7 @@ import {
   refuseSwitchedOff,
 } from './attributes.ts';
 import type { Answer, Call } from './call.ts';
+import { refuseExtraneous } from './extraneous.ts';
 import { invalid, Refusal } from './problems.ts';
 import { parameterOf } from './query.ts';
 
@@ -66,13 +67,8 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
 export function listMembers({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
   if (channel instanceof Refusal) return channel;
-  const extraneous = parameters.filter(
-    ({ name }) => !name.startsWith('auth_') && name !== 'body_md5',
-  );
-  if (extraneous.length > 0) {
-    const names = extraneous.map(({ name }) => name).join(', ');
-    return invalid(`The following query string parameters are extraneous: ${names}`);
-  }
+  const refused = refuseExtraneous(parameters);
+  if (refused !== undefined) return refused;
   if (channel.kind !== 'presence') {
     return invalid(`${channel.text} is not a presence channel: only these have users`);
   }

@@ -1,5 +1,6 @@
 import type { Endpoint } from './call.ts';
 import { channelStats, describeChannel, listChannels, listMembers } from './query-channels.ts';
+import { terminateConnections } from './terminate-connections.ts';
 import { triggerBatch, triggerEvent, triggerRawEvent } from './trigger.ts';
 
 export type Method = 'GET' | 'POST';
@@ -13,12 +14,17 @@ export const routes: readonly (readonly [method: Method, path: string, endpoint:
   ['GET', '/apps/:app/channels/:channel/users', listMembers],
   ['POST', '/apps/:app/channels/:channel/events', triggerRawEvent],
   ['GET', '/apps/:app/channels/:channel/stats', channelStats],
+  ['POST', '/apps/:app/users/:user/terminate_connections', terminateConnections],
+  // As the Python library has it: the app is that of the key.
+  ['POST', '/users/:user/terminate_connections', terminateConnections],
 ];
 
 /** What a path leads to. */
 export interface Route {
-  readonly appId: string;
-  readonly channelText: string;
+  /** `undefined` where the path names none. */
+  readonly appId: string | undefined;
+  readonly channelText: string | undefined;
+  readonly userId: string | undefined;
   /** One per method that the path takes. */
   readonly endpoints: Partial<Record<Method, Endpoint>>;
 }
@@ -47,9 +53,14 @@ export function findRoute(path: string): Route | undefined {
       ),
   );
   if (pattern === undefined) return undefined;
+  const named = (name: string) => {
+    const at = pattern.segments.indexOf(name);
+    return at < 0 ? undefined : segments[at];
+  };
   return {
-    appId: segments[2] ?? '',
-    channelText: segments[4] ?? '',
+    appId: named(':app'),
+    channelText: named(':channel'),
+    userId: named(':user'),
     endpoints: pattern.endpoints,
   };
 }

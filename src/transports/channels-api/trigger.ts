@@ -1,10 +1,11 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import { publish } from '../../channels/deliver.ts';
+import type { Hub } from '../../channels/hub.ts';
 import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
-import type { Hub } from '../../channels/ports.ts';
 import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
+import { overQuota } from './over-quota.ts';
 import { Refusal } from './problems.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
 
@@ -12,6 +13,8 @@ import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event
 export function triggerEvent(call: Call): MaybePromise<Answer> {
   const trigger = readTrigger(call.app, call.body, call.parameters);
   if (trigger instanceof Refusal) return trigger;
+  const refused = refuseOverLimits(call, [trigger]);
+  if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
     if (!trigger.asked) return EMPTY;
     const counted = trigger.channels.map((channel) => countsOf(call, channel, trigger));
@@ -26,6 +29,8 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
 export function triggerBatch(call: Call): MaybePromise<Answer> {
   const batch = readBatch(call.app, call.body);
   if (batch instanceof Refusal) return batch;
+  const refused = refuseOverLimits(call, batch);
+  if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, batch), () => {
     if (!batch.some(({ asked }) => asked)) return EMPTY;
     const counted = batch.map((trigger) =>
@@ -40,7 +45,25 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
 export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   const trigger = readRawEvent(call.app, call.channelText, call.body, call.parameters);
   if (trigger instanceof Refusal) return trigger;
+  const refused = refuseOverLimits(call, [trigger]);
+  if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
+}
+
+/** Seconds after which a rate has room again. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Counts the events, unless that is more than the app may send now. Source: §14.4. */
+function refuseOverLimits({ hub, app }: Call, triggers: readonly Trigger[]): Refusal | undefined {
+  if (!hub.usage.takeTriggers(app, triggers.length)) {
+    return new Refusal(
+      'rate-limited',
+      `Too many events: at most ${app.limits.triggersPerSecond} per second`,
+      { 'retry-after': String(RETRY_AFTER_SECONDS) },
+    );
+  }
+  const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
+  return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }
 
 function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybePromise<unknown> {

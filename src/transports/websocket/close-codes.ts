@@ -8,6 +8,8 @@ export type ConnectionProblem =
   | 'app-disabled'
   | 'app-over-quota'
   | 'server-over-capacity'
+  | 'terminated'
+  | 'not-authorised-in-time'
   | 'no-pong'
   | 'server-stopping'
   | 'binary-frame';
@@ -67,6 +69,18 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'No protocol version supplied',
     when: 'The address has neither `protocol` nor a `version` that begins with an integer.',
     advice: 'Add `protocol=7` to the address.',
+  },
+  terminated: {
+    code: 4009,
+    message: 'Connection terminated by the application',
+    when: "The app's backend ended all connections of the signed-in user.",
+    advice: 'Nothing: the client does not come back by itself.',
+  },
+  'not-authorised-in-time': {
+    code: 4009,
+    message: 'Connection not authorized within timeout',
+    when: 'The app takes authorised connections only, and this one neither signed in nor joined a private or presence channel within `channels.authorizationTimeoutSeconds`.',
+    advice: 'Sign in or subscribe right after connecting.',
   },
   'server-over-capacity': {
     code: 4100,

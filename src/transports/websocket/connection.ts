@@ -11,6 +11,8 @@ export class Connection {
   session: Session | undefined;
   /** When the client was last heard of. Milliseconds since 1970. */
   heardAt = 0;
+  /** When it must have been authorised; 0 where it need not be, or is. Milliseconds since 1970. */
+  authoriseByMs = 0;
   /** Whether it was asked if it is still there, and has not answered. */
   pinged = false;
 

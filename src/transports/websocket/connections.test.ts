@@ -11,19 +11,19 @@ describe('the connections of a node', () => {
     const { socket } = fakeSocket();
     const id = socketId;
 
-    connections.add(id('1.1'), one, socket);
-    connections.add(id('1.2'), one, fakeSocket().socket);
-    connections.add(id('1.3'), two, fakeSocket().socket);
+    connections.add(id('1.1'), one, socket, true);
+    connections.add(id('1.2'), one, fakeSocket().socket, true);
+    connections.add(id('1.3'), two, fakeSocket().socket, true);
 
     expect(connections.get(id('1.1'))).toBe(socket);
     expect(connections.has(id('1.4'))).toBe(false);
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
     expect([connections.size, gauge[0]]).toEqual([3, 3]);
 
-    connections.remove(id('1.1'), one);
+    connections.remove(id('1.1'), one, true);
     // What is gone is not counted off again.
-    connections.remove(id('1.1'), one);
-    connections.remove(id('1.4'), one);
+    connections.remove(id('1.1'), one, true);
+    connections.remove(id('1.4'), one, true);
 
     expect(connections.get(id('1.1'))).toBeUndefined();
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
@@ -34,12 +34,12 @@ describe('the connections of a node', () => {
     const connections = new Connections(new Int32Array(1));
     const app = appWith();
     const ids = ['1.1', '1.2', '1.3'].map(socketId);
-    for (const id of ids) connections.add(id, app, fakeSocket().socket);
+    for (const id of ids) connections.add(id, app, fakeSocket().socket, true);
 
     let walked = 0;
     for (const _ of connections.all()) {
       walked++;
-      for (const id of ids.splice(0, 2)) connections.remove(id, app);
+      for (const id of ids.splice(0, 2)) connections.remove(id, app, true);
     }
 
     expect(walked).toBe(2);

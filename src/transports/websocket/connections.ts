@@ -17,8 +17,16 @@ export class Connections {
     return this.bySocketId.size;
   }
 
+  /** Of those that count for the quota of their app. */
   countOf(app: App): number {
     return this.byApp.get(app) ?? 0;
+  }
+
+  /** All open ones, whether they count for the quota or not. */
+  openOf(app: App): number {
+    let open = 0;
+    for (const { data } of this.bySocketId.values()) if (data.session?.app === app) open++;
+    return open;
   }
 
   get(id: SocketId): Socket | undefined {
@@ -29,15 +37,22 @@ export class Connections {
     return this.bySocketId.has(id);
   }
 
-  add(id: SocketId, app: App, socket: Socket): void {
+  /** `counts`: whether it counts for the quota of its app already. */
+  add(id: SocketId, app: App, socket: Socket, counts: boolean): void {
     this.bySocketId.set(id, socket);
     this.gauge[0] = this.bySocketId.size;
+    if (counts) this.count(app);
+  }
+
+  /** One that did not count for the quota of its app does now. */
+  count(app: App): void {
     this.byApp.set(app, this.countOf(app) + 1);
   }
 
-  remove(id: SocketId, app: App): void {
+  remove(id: SocketId, app: App, counted: boolean): void {
     if (!this.bySocketId.delete(id)) return;
     this.gauge[0] = this.bySocketId.size;
+    if (!counted) return;
     const left = this.countOf(app) - 1;
     if (left === 0) this.byApp.delete(app);
     else this.byApp.set(app, left);

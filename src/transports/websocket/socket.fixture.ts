@@ -34,11 +34,11 @@ export function connectionsOf(fakes: readonly { readonly socket: Socket }[]) {
   for (const [index, { socket }] of fakes.entries()) {
     const id = socketId(`1.${index}`);
     ids.set(socket, id);
-    connections.add(id, app, socket);
+    connections.add(id, app, socket, true);
   }
   const remove = (socket: Socket) => {
     const id = ids.get(socket);
-    if (id !== undefined) connections.remove(id, app);
+    if (id !== undefined) connections.remove(id, app, true);
   };
   return { connections, app, remove };
 }

@@ -1,7 +1,8 @@
 import type { Serve, Server } from 'bun';
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
-import type { AppDirectory, Hub } from '../../channels/ports.ts';
+import type { Hub } from '../../channels/hub.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
 import { Session } from '../../channels/session.ts';
 import { newSocketId } from '../../channels/socket-id.ts';
 import { leaveAll } from '../../channels/subscribe.ts';
@@ -20,6 +21,21 @@ export interface WebSocketSettings extends HeartbeatTimes {
   readonly maxConnections: number;
   readonly clientFrameBytes: number;
   readonly sendBufferBytes: number;
+  readonly authorizationTimeoutSeconds: number;
+}
+
+/** What this transport counts. */
+export interface TransportMeter {
+  count(
+    counter:
+      | 'connectionsOpened'
+      | 'connectionsRefused'
+      | 'slowConnectionsClosed'
+      | 'messagesReceived'
+      | 'receivedBytes',
+    by?: number,
+    label?: string,
+  ): void;
 }
 
 /** Everything a connection goes through, from the handshake to its end. */
@@ -32,6 +48,7 @@ export class WebSocketTransport {
   private readonly connections: Connections;
   private readonly backlog: Backlog;
   private readonly settings: WebSocketSettings;
+  private readonly meter: TransportMeter;
 
   constructor(
     hub: Hub,
@@ -39,12 +56,14 @@ export class WebSocketTransport {
     connections: Connections,
     backlog: Backlog,
     settings: WebSocketSettings,
+    meter: TransportMeter,
   ) {
     this.hub = hub;
     this.apps = apps;
     this.connections = connections;
     this.backlog = backlog;
     this.settings = settings;
+    this.meter = meter;
   }
 
   /** Takes over a request that asks for a WebSocket; `false` where it is no valid handshake. */
@@ -79,15 +98,29 @@ export class WebSocketTransport {
   /** Asks silent clients, and ends those that stay silent. */
   checkHeartbeats(): void {
     const now = this.hub.clock.now();
+    for (const socket of this.connections.all()) this.checkAuthorised(socket, now);
     checkHeartbeats(this.connections.all(), now, this.settings, (socket, problem) =>
       this.end(socket, problem),
     );
+  }
+
+  /** The open connections of one app, those that must still be authorised included. */
+  connectionsOf(app: App): number {
+    return this.connections.openOf(app);
   }
 
   /** Ends the connections of one app. */
   endAll(app: App, problem: ConnectionProblem): void {
     for (const socket of this.connections.all()) {
       if (socket.data.session?.app === app) this.end(socket, problem);
+    }
+  }
+
+  /** Ends every connection that is signed in as the user. */
+  terminate(app: App, userId: string): void {
+    for (const { socketId } of this.hub.sessions.of(app, userId)) {
+      const socket = this.connections.get(socketId);
+      if (socket !== undefined) this.end(socket, 'terminated');
     }
   }
 
@@ -112,7 +145,12 @@ export class WebSocketTransport {
     while (this.connections.has(socketId)) socketId = newSocketId();
     socket.data.session = new Session(app, socketId, socket);
     this.heard(socket.data);
-    this.connections.add(socketId, app, socket);
+    if (app.authorizedConnectionsOnly) {
+      socket.data.authoriseByMs =
+        socket.data.heardAt + this.settings.authorizationTimeoutSeconds * 1000;
+    }
+    this.connections.add(socketId, app, socket, !app.authorizedConnectionsOnly);
+    this.meter.count('connectionsOpened');
     socket.send(connectionEstablished(socketId, this.settings.activityTimeoutSeconds));
   }
 
@@ -121,13 +159,34 @@ export class WebSocketTransport {
     if (maxConnections > 0 && this.connections.size >= maxConnections) {
       return 'server-over-capacity';
     }
+    // One that must still be authorised does not count until it is.
+    return app.authorizedConnectionsOnly ? undefined : this.overQuota(app);
+  }
+
+  private overQuota(app: App): ConnectionProblem | undefined {
     const { connections } = app.limits;
     return connections > 0 && this.connections.countOf(app) >= connections
       ? 'app-over-quota'
       : undefined;
   }
 
+  /** Looks after one that must be authorised in time, and counts it once it is. Source: §8.5. */
+  private checkAuthorised(socket: Socket, now: number): void {
+    const { data } = socket;
+    const { session } = data;
+    if (session === undefined || data.authoriseByMs === 0) return;
+    if (!session.authorised) {
+      if (now >= data.authoriseByMs) this.end(socket, 'not-authorised-in-time');
+      return;
+    }
+    const over = this.overQuota(session.app);
+    if (over !== undefined) return this.end(socket, over);
+    data.authoriseByMs = 0;
+    this.connections.count(session.app);
+  }
+
   private refuse(socket: Socket, problem: ConnectionProblem, message: string, app?: App): void {
+    this.meter.count('connectionsRefused', 1, String(closeCodes[problem].code));
     this.hub.log.info('Connection refused', {
       address: socket.data.address,
       app: app?.id,
@@ -143,7 +202,10 @@ export class WebSocketTransport {
     if (session === undefined || session.closed) return;
     this.heard(socket.data);
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
+    this.meter.count('messagesReceived');
+    this.meter.count('receivedBytes', frame.length);
     answer(this.hub, session, readClientMessage(frame));
+    if (socket.data.authoriseByMs !== 0) this.checkAuthorised(socket, socket.data.heardAt);
     this.backlog.answered(socket);
   }
 
@@ -157,7 +219,7 @@ export class WebSocketTransport {
     if (session === undefined) return;
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
-    this.connections.remove(session.socketId, session.app);
+    this.connections.remove(session.socketId, session.app, socket.data.authoriseByMs === 0);
     leaveAll(this.hub, session);
     if (code !== 1006) return;
     if (reason !== '') {
@@ -170,6 +232,7 @@ export class WebSocketTransport {
       });
     } else if (tooSlow) {
       this.slowConnectionsClosed++;
+      this.meter.count('slowConnectionsClosed');
       this.hub.log.warn('Connection closed: it read too slowly', {
         address,
         app: session.app.id,

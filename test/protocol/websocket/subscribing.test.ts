@@ -235,7 +235,6 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   });
 
   it.each([
-    'pusher:signin',
     'pusher:foo',
     'pusher:',
     'pusher:connection_established',

@@ -1,0 +1,21 @@
+import type { ChannelNews } from './channel-news.ts';
+import type { Audience, Clock, EventCache, Log, Meter, Roster, UserRoster } from './ports.ts';
+import type { Usage } from './usage.ts';
+import type { UserNews } from './user-news.ts';
+import type { UserSessions } from './user-sessions.ts';
+
+/** What the core works with, handed to whatever runs in it. */
+export interface Hub {
+  readonly audience: Audience;
+  readonly roster: Roster;
+  readonly users: UserRoster;
+  readonly cache: EventCache;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly news: ChannelNews;
+  readonly userNews: UserNews;
+  readonly usage: Usage;
+  /** Who is signed in on this node, and who watches whom. */
+  readonly sessions: UserSessions;
+}

@@ -1,0 +1,46 @@
+import type { SQL } from 'bun';
+import type { DayUsage } from '../channels/usage.ts';
+
+interface UsageRow {
+  readonly app_id: string;
+  readonly day: string;
+  readonly messages: number;
+}
+
+/** What each app used on each day. Days are `YYYY-MM-DD`, UTC. */
+export class UsageStore {
+  private readonly sql: SQL;
+
+  constructor(sql: SQL) {
+    this.sql = sql;
+  }
+
+  /** Adds to what is kept. */
+  async add(usage: readonly DayUsage[]): Promise<void> {
+    if (usage.length === 0) return;
+    await this.sql.begin(async (sql) => {
+      for (const { appId, day, messages } of usage) {
+        await sql`INSERT INTO usage_days (app_id, day, messages) VALUES (${appId}, ${day}, ${messages})
+          ON CONFLICT (app_id, day) DO UPDATE SET messages = usage_days.messages + ${messages}`;
+      }
+    });
+  }
+
+  async ofDay(day: string): Promise<readonly DayUsage[]> {
+    const rows: UsageRow[] = await this.sql`
+      SELECT app_id, day, messages FROM usage_days WHERE day = ${day}`;
+    return rows.map(usageOf);
+  }
+
+  /** The newest day first. */
+  async ofApp(appId: string, days: number): Promise<readonly DayUsage[]> {
+    const rows: UsageRow[] = await this.sql`
+      SELECT app_id, day, messages FROM usage_days WHERE app_id = ${appId}
+      ORDER BY day DESC LIMIT ${days}`;
+    return rows.map(usageOf);
+  }
+}
+
+function usageOf({ app_id, day, messages }: UsageRow): DayUsage {
+  return { appId: app_id, day, messages: Number(messages) };
+}

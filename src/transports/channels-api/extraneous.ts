@@ -1,0 +1,12 @@
+import { invalid, type Refusal } from './problems.ts';
+import type { Parameter } from './query.ts';
+
+/** Refuses parameters where none are needed or allowed. Source: Channels protocol, §14.2. */
+export function refuseExtraneous(parameters: readonly Parameter[]): Refusal | undefined {
+  const extraneous = parameters.filter(
+    ({ name }) => !name.startsWith('auth_') && name !== 'body_md5',
+  );
+  if (extraneous.length === 0) return undefined;
+  const names = extraneous.map(({ name }) => name).join(', ');
+  return invalid(`The following query string parameters are extraneous: ${names}`);
+}
