@@ -1,9 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { configuredApps, storedApps } from './app-list.ts';
+import { SQL } from 'bun';
 import { newAppId, newAppKey } from './apps/credentials.ts';
-import { MemoryAppDirectory } from './apps/directory.ts';
-import type { App } from './channels/app.ts';
 import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
@@ -15,14 +13,15 @@ import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
+import { ServedApps } from './served-apps.ts';
 import { AppStore } from './stores/app-store.ts';
-import { openDatabase, StoreUnavailable } from './stores/database.ts';
+import { checkDatabase, openDatabase, StoreUnavailable, waitBriefly } from './stores/database.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
-import { Readiness } from './transports/admin/readiness.ts';
+import { Readiness, type StoreUser } from './transports/admin/readiness.ts';
 import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
 import { UsageKeeper } from './usage-keeper.ts';
 import { openWebhooks } from './webhooks/webhooks.ts';
@@ -36,9 +35,6 @@ declare const self: Worker;
 
 const tell = (message: ToRealtime) => self.postMessage(message);
 
-/** How often the store is asked whether another process has changed the apps. Milliseconds. */
-const APPS_INTERVAL_MS = 500;
-
 /** What the other messages need once the loop has started. */
 interface Background {
   readonly readiness: Readiness;
@@ -46,6 +42,8 @@ interface Background {
   answered(number: number, answer: unknown): void;
   keepUsage(usage: readonly DayUsage[]): void;
   acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
+  /** Takes over the apps of another configuration. */
+  reload(config: Config): void;
   stop(): Promise<void>;
 }
 
@@ -71,6 +69,9 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
     case 'webhook-events':
       background?.acceptWebhookEvents(data.events);
       return;
+    case 'reload':
+      background?.reload(data.config);
+      return;
     case 'usage':
       background?.keepUsage(data.usage);
       return;
@@ -85,6 +86,9 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
 function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
   if (error instanceof StartFailed) return { exitCode: error.exitCode, message: error.message };
   if (error instanceof StoreUnavailable) return { exitCode: 1, message: error.message };
+  if (error instanceof SQL.SQLError) {
+    return { exitCode: 1, message: `The store cannot be used: ${error.message}` };
+  }
   return {
     exitCode: 1,
     message: error instanceof Error ? (error.stack ?? error.message) : String(error),
@@ -109,36 +113,50 @@ async function start({
   parts.defer(() => lines.flushed());
   const sql = await openDatabase(config.store.url);
   parts.defer(() => sql.close());
+  await checkDatabase(sql, config.store.url);
   const store = new AppStore(sql);
   const createdApp = await createFirstApp(store, config);
-  const first = await readApps(store, config, log);
-  const apps = new MemoryAppDirectory();
-  apps.replace(first.apps);
   const readiness = new Readiness();
+  const storeState = (user: StoreUser) => (fault: string | undefined) => {
+    const worked = readiness.storeWorks;
+    const isNews = readiness.setStore(user, fault);
+    if (!worked && readiness.storeWorks) log.info('The store works again');
+    return isNews;
+  };
+  const served = parts.use(
+    new ServedApps({
+      store,
+      config,
+      log,
+      changed: (apps) => tell({ type: 'apps', apps }),
+      storeState: storeState('apps'),
+    }),
+  );
   const realtime = new RealtimeInquiry((number, question) =>
     tell({ type: 'ask', number, question }),
   );
   const admin = parts.use(openAdmin(config, readiness));
-  const watch = parts.use(watchApps(store, config, log, readiness, apps));
   const webhooks = parts.use(
     await openWebhooks({
       outbox: new StoredOutbox(sql),
       outboxLog: new StoredOutboxLog(sql),
-      app: (id) => apps.byId(id),
+      app: (id) => served.directory.byId(id),
       settings: config.webhooks,
       send: createOutgoing(config.webhooks),
       log,
       timers: systemTimers,
+      storeState: storeState('webhooks'),
     }),
   );
-  const usage = parts.use(new UsageKeeper(new UsageStore(sql), log));
+  const usage = parts.use(new UsageKeeper(new UsageStore(sql), log, storeState('usage')));
   const usedToday = await usage.today();
+  const apps = await served.begin();
+  await waitBriefly(sql);
   const running = parts.move();
 
-  watch.begin(first.revision);
   tell({
     type: 'ready',
-    apps: first.apps,
+    apps,
     admin: admin.address,
     createdApp,
     usage: usedToday,
@@ -154,6 +172,7 @@ async function start({
       webhooks.accept(events);
       tell({ type: 'webhook-events-taken', events: events.length });
     },
+    reload: (changed) => void served.reconfigure(changed),
     stop: () => running.disposeAsync(),
   };
 }
@@ -185,61 +204,6 @@ async function createFirstApp(store: AppStore, config: Config): Promise<string |
   const app = { id, name: 'default', enabled: true, keys: [newAppKey()], settings: {} };
   await store.create(app, Date.now());
   return id;
-}
-
-async function readApps(
-  store: AppStore,
-  config: Config,
-  log: Log,
-): Promise<{ apps: readonly App[]; revision: number }> {
-  // The revision first: a change between the two is then seen again, and not missed.
-  const revision = await store.revision();
-  const configured = configuredApps(config);
-  const stored = storedApps(await store.list(), configured);
-  for (const { id, why } of stored.left) log.warn('A stored app is not served', { app: id, why });
-  return { apps: [...configured, ...stored.apps], revision };
-}
-
-/** Looks for changes that other processes make to the stored apps, and hands them to the other loop. */
-function watchApps(
-  store: AppStore,
-  config: Config,
-  log: Log,
-  readiness: Readiness,
-  directory: MemoryAppDirectory,
-): AsyncDisposable & { begin(revision: number): void } {
-  let known = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
-  const look = async () => {
-    try {
-      if ((await store.revision()) !== known) {
-        const { apps, revision } = await readApps(store, config, log);
-        known = revision;
-        directory.replace(apps);
-        tell({ type: 'apps', apps });
-        log.info('Apps changed', { apps: apps.length });
-      }
-      readiness.setStore(undefined);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (readiness.setStore(why)) log.error('The store cannot be read', { why });
-    }
-    timer = setTimeout(again, APPS_INTERVAL_MS);
-  };
-  const again = () => {
-    round = look();
-  };
-  return {
-    begin(revision) {
-      known = revision;
-      timer = setTimeout(again, APPS_INTERVAL_MS);
-    },
-    async [Symbol.asyncDispose]() {
-      await round;
-      clearTimeout(timer);
-    },
-  };
 }
 
 function guardHandshakes(

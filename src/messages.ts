@@ -63,6 +63,8 @@ export type ToBackground =
     }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  /** The configuration was read again. */
+  | { readonly type: 'reload'; readonly config: Config }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
   | { readonly type: 'stop' };
 

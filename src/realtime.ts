@@ -11,6 +11,7 @@ import type { Config } from './config/schema.ts';
 import { MemoryEventCache } from './engines/memory/event-cache.ts';
 import { MemoryRoster } from './engines/memory/roster.ts';
 import { MemoryUserRoster } from './engines/memory/user-roster.ts';
+import { Listeners } from './listeners.ts';
 import type { ListenerAddress, LiveApp, LiveChannel, Question, Questions } from './messages.ts';
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from './observability/meter.ts';
@@ -32,12 +33,18 @@ const CHECK_INTERVAL_MS = 1000;
 /** How often usage is handed over to be kept: a crash forgets no more than this and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
 
+/** In PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface RealtimeOptions {
   readonly config: Config;
   readonly apps: readonly App[];
   /** What was used today before this start. */
   readonly usage: readonly DayUsage[];
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly tls: Certificate | undefined;
   readonly connectionGauge: Int32Array;
   readonly timers: Timers;
   readonly log: Log;
@@ -53,6 +60,8 @@ export interface Realtime {
   /** Takes over a new list of apps; connections of those that are gone end. */
   replaceApps(apps: readonly App[]): void;
   webhookEventsTaken(events: number): void;
+  /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
+  replaceCertificate(tls: Certificate): void;
   answer(question: Question): Questions[Question['what']]['answer'];
   /** Takes no new connections, and ends those there are, spread over the drain time. */
   stop(): Promise<void>;
@@ -85,6 +94,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     news: new ChannelNews(timers, audience, usage, webhooks),
     userNews: new UserNews(timers, audience),
     usage,
+    subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
   const transport = new WebSocketTransport(hub, apps, connections, backlog, channels, meter);
@@ -93,10 +103,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   );
   const finished = new FinishedHandshakes((address) => webSocketPorts(connections, address));
 
-  const server = listenForChannels({ ...channels, tls }, hub, transport, api, finished);
-  audience.attach(server);
+  const listeners = new Listeners(audience, (certificate, port) =>
+    listenForChannels({ ...channels, port, tls: certificate }, hub, transport, api, finished),
+  );
+  const { port } = listeners.open(tls, channels.port);
   const checks = setInterval(() => {
     backlog.sample();
+    listeners.forgetEmpty();
     transport.checkHeartbeats();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
@@ -133,10 +146,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
 
   return {
-    listener: { host: channels.host, port: server.port ?? channels.port, tls: tls !== undefined },
+    listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list) {
       for (const app of apps.replace(list).gone) transport.endAll(app, 'app-disabled');
     },
+    replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),
     answer(question) {
       switch (question.what) {
@@ -153,15 +167,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       }
     },
     async stop() {
-      const stopped = server.stop();
+      const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (socket) =>
         transport.end(socket, 'server-stopping'),
       );
       clearInterval(checks);
-      server.closeIdleConnections();
       // A client may leave its end half open for as long as it likes; this does not wait for it.
       await within(STOP_WAIT_MS, stopped);
-      await within(STOP_WAIT_MS, server.stop(true));
+      await within(STOP_WAIT_MS, listeners.end());
       // Last of all, so that what was told and used until now is not forgotten.
       clearInterval(usageTimer);
       hub.news.flush();

@@ -26,6 +26,8 @@ export interface FanfareServer {
   readonly log: Log;
   /** Settles only if a part has died, with what an operator must know: the server must then be stopped. */
   readonly died: Promise<string>;
+  /** Takes over the apps and the certificate of another configuration; throws `StartFailed` and keeps what it has. */
+  reload(config: Config): void;
   /** Ends everything, last started first. Settles when all of it has ended. */
   stop(): Promise<void>;
 }
@@ -79,6 +81,17 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     createdApp: ready.createdApp,
     log,
     died: worker.died,
+    reload(changed) {
+      const certificate = readTls(changed);
+      if ((certificate === undefined) !== (tls === undefined)) {
+        throw new StartFailed({
+          exitCode: 2,
+          message: 'tls: turning it on or off takes a restart',
+        });
+      }
+      if (certificate !== undefined) realtime.replaceCertificate(certificate);
+      worker.tell({ type: 'reload', config: changed });
+    },
     stop: () => running.disposeAsync(),
   };
 }

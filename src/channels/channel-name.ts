@@ -19,7 +19,7 @@ export type ParsedChannelName =
   | { readonly ok: false; readonly why: 'empty' | 'too-long' | 'bad-character' };
 
 /** Characters, the prefix included. Source: Channels protocol, §5.1 (the libraries' limit). */
-export const CHANNEL_NAME_LENGTH_MAX = 200;
+const CHANNEL_NAME_LENGTH_MAX = 200;
 
 const CHANNEL_NAME = /^[\w\-=@,.;]+$/;
 

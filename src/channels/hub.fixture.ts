@@ -174,7 +174,7 @@ export async function settled(): Promise<void> {
 }
 
 interface Alarm {
-  readonly atMs: number;
+  atMs: number;
   readonly run: () => void;
 }
 
@@ -202,6 +202,12 @@ export class FakeClock implements Timers {
       next.run();
     }
     this.nowMs = end;
+  }
+
+  /** Somebody sets the clock back; what waits goes on waiting for as long as it had to. */
+  setBack(ms: number): void {
+    this.nowMs -= ms;
+    for (const alarm of this.alarms) alarm.atMs -= ms;
   }
 
   private nextBefore(end: number): Alarm | undefined {
@@ -241,6 +247,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     news: new ChannelNews(clock, audience, usage, { emit: (event) => void told.push(event) }),
     userNews: new UserNews(clock, audience),
     usage,
+    subscriptionErrors: true,
     sessions: new UserSessions(),
     told,
     counted,

@@ -16,6 +16,8 @@ export interface Hub {
   readonly news: ChannelNews;
   readonly userNews: UserNews;
   readonly usage: Usage;
+  /** Whether refused subscriptions are also told to the channel's own handlers. */
+  readonly subscriptionErrors: boolean;
   /** Who is signed in on this node, and who watches whom. */
   readonly sessions: UserSessions;
 }

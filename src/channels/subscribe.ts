@@ -232,7 +232,7 @@ function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): 
   });
   tell(hub, session, refusal.problem, refusal.message);
   const { subscription } = inBandProblems[refusal.problem];
-  if (subscription === undefined) return;
+  if (subscription === undefined || !hub.subscriptionErrors) return;
   const { type, status } = subscription;
   session.peer.send(subscriptionError(channel, type, status, refusal.message));
 }

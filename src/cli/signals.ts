@@ -22,3 +22,8 @@ export function stopSignal(): {
   process.on('SIGINT', heard);
   return { first: first.promise, second: second.promise };
 }
+
+/** SIGHUP: calls back each time. Whoever listens is not ended by it. */
+export function onReload(reload: () => void): void {
+  process.on('SIGHUP', reload);
+}

@@ -140,6 +140,10 @@ export const channelsSettings = z
       1_048_576,
       'Bytes queued for one connection that reads too slowly; over it the connection is closed and counted.',
     ),
+    subscriptionErrors: onOff(
+      true,
+      'Whether a refused subscription is also told in an event that names the channel, so that its own handlers hear of it.',
+    ),
     requestBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
       1_048_576,

@@ -19,6 +19,7 @@ describe('a configuration', () => {
           authorizationTimeoutSeconds: 10,
           clientFrameBytes: 65536,
           sendBufferBytes: 1048576,
+          subscriptionErrors: true,
           requestBytes: 1048576,
           unfinishedHandshakesPerAddress: 1000,
         },

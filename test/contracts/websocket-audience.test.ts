@@ -22,7 +22,7 @@ async function open(): Promise<OpenAudience> {
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, listening) {
-      const data = new Connection({ app }, '127.0.0.1', 0);
+      const data = new Connection({ app }, listening, '127.0.0.1', 0);
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
     websocket: {
@@ -31,7 +31,7 @@ async function open(): Promise<OpenAudience> {
       message: (socket, text) => void socket.send(text),
     },
   });
-  audience.attach(server);
+  audience.serve([server]);
   return {
     audience,
     async connect() {

@@ -19,6 +19,8 @@ export interface FanfareOptions {
   /** Over the whole configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Runs instead of `src/main.ts`, with the same arguments. */
+  readonly program?: string;
 }
 
 /** A real server, in a process of its own. */
@@ -68,7 +70,12 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
   const file = join(directory, 'config.json');
   writeFileSync(file, JSON.stringify(configOf(directory, options)));
-  const server = await spawnFanfare(['serve', '--config', file], directory, options.environment);
+  const server = await spawnFanfare(
+    ['serve', '--config', file],
+    directory,
+    options.environment,
+    options.program,
+  );
   return {
     ...server,
     async [Symbol.asyncDispose]() {
@@ -83,8 +90,9 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
+  program = join(ROOT, 'src/main.ts'),
 ): Promise<Fanfare> {
-  const process_ = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), ...args], {
+  const process_ = Bun.spawn([process.execPath, program, ...args], {
     cwd: directory,
     env: { ...process.env, ...environment },
     stdout: 'pipe',
@@ -107,7 +115,8 @@ export async function spawnFanfare(
     new Promise((resolve, reject) => {
       const check = () => {
         const found = look();
-        if (found === undefined && process_.exitCode === null) return;
+        const runs = process_.exitCode === null && process_.signalCode === null;
+        if (found === undefined && runs) return;
         clearTimeout(timer);
         changed.removeEventListener('change', check);
         if (found !== undefined) resolve(found);

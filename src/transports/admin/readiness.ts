@@ -1,24 +1,33 @@
+/** Who uses the store, and notices when it does not work. */
+export type StoreUser = 'apps' | 'usage' | 'webhooks';
+
 /** Whether this server can do its work now, and if not, why. */
 export class Readiness {
   private realtime: 'starting' | 'listening' | 'stopping' = 'starting';
-  private storeFault: string | undefined;
+  private readonly storeFaults = new Map<StoreUser, string>();
 
   setRealtime(state: 'starting' | 'listening' | 'stopping'): void {
     this.realtime = state;
   }
 
-  /** `undefined`: it works. Tells whether that is news. */
-  setStore(fault: string | undefined): boolean {
-    const isNews = (fault === undefined) !== (this.storeFault === undefined);
-    this.storeFault = fault;
+  /** What one user of the store found: `undefined` where it works. Tells whether that is news of that user. */
+  setStore(user: StoreUser, fault: string | undefined): boolean {
+    const isNews = (fault === undefined) === this.storeFaults.has(user);
+    if (fault === undefined) this.storeFaults.delete(user);
+    else this.storeFaults.set(user, fault);
     return isNews;
+  }
+
+  /** Whether the store works for all who use it. */
+  get storeWorks(): boolean {
+    return this.storeFaults.size === 0;
   }
 
   /** Empty when ready; otherwise one reason for each part that is not. */
   reasons(): readonly string[] {
     const reasons: string[] = [];
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
-    if (this.storeFault !== undefined) reasons.push(`store: ${this.storeFault}`);
+    for (const [user, fault] of this.storeFaults) reasons.push(`store: ${fault} (${user})`);
     return reasons;
   }
 }

@@ -1,7 +1,7 @@
 import { type App, secretOf } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { md5, sameSignature, sign } from '../../channels/signature.ts';
-import { type RequestTarget, withoutPrefix } from '../request-target.ts';
+import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { Refusal } from './problems.ts';
 import { type Parameter, parameterOf, readQuery, signedForms } from './query.ts';
 
@@ -108,8 +108,14 @@ function checkSignature(
   );
 }
 
+/** The forms in which the path may have been signed, and each of them before it was escaped. */
+function signedPaths(request: SignedRequest): readonly string[] {
+  const sent = sentPaths(request);
+  return request.target.path.includes('%') ? [...sent, ...sent.map(decodeLeniently)] : sent;
+}
+
 /** As it was sent; without the prefix, as PHP signs it; with the prefix, where a proxy took it off. */
-function signedPaths({ target, pathPrefix }: SignedRequest): readonly string[] {
+function sentPaths({ target, pathPrefix }: SignedRequest): readonly string[] {
   if (pathPrefix === '') return [target.path];
   const bare = withoutPrefix(target.path, pathPrefix);
   return bare === target.path ? [bare, pathPrefix + bare] : [target.path, bare];

@@ -14,7 +14,7 @@ export class WebSocketAudience implements Audience {
   private readonly connections: Connections;
   private readonly backlog: Backlog;
   private readonly meter: Meter;
-  private server: Server<Connection> | undefined;
+  private servers: readonly Server<Connection>[] = [];
 
   constructor(connections: Connections, backlog: Backlog, meter: Meter) {
     this.connections = connections;
@@ -22,9 +22,9 @@ export class WebSocketAudience implements Audience {
     this.meter = meter;
   }
 
-  /** The server exists only once it listens, and nobody can join before. */
-  attach(server: Server<Connection>): void {
-    this.server = server;
+  /** Where subscribers are: mostly one server, and more for a while after its certificate was replaced. */
+  serve(servers: readonly Server<Connection>[]): void {
+    this.servers = servers;
   }
 
   join(peer: Peer, topic: Topic): void {
@@ -36,17 +36,25 @@ export class WebSocketAudience implements Audience {
   }
 
   send(topic: Topic, frame: string, except?: SocketId): number {
-    const { server } = this;
-    const subscribers = server?.subscriberCount(topic) ?? 0;
-    if (server === undefined || subscribers === 0) return 0;
     const excepted = except === undefined ? undefined : this.connections.get(except);
-    const receivers = excepted?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-    this.backlog.published(frame.length);
-    // A connection's own publish reaches everybody but itself.
-    if (excepted !== undefined) excepted.publish(topic, frame);
-    else server.publish(topic, frame, false);
-    this.meter.count('messagesDelivered', receivers);
-    this.meter.count('deliveredBytes', receivers * frame.length);
+    let receivers = 0;
+    for (const server of this.servers) {
+      const subscribers = server.subscriberCount(topic);
+      if (subscribers === 0) continue;
+      if (receivers === 0) this.backlog.published(frame.length);
+      if (excepted?.data.server === server) {
+        // A connection's own publish reaches everybody of its server but itself.
+        receivers += excepted.isSubscribed(topic) ? subscribers - 1 : subscribers;
+        excepted.publish(topic, frame);
+      } else {
+        receivers += subscribers;
+        server.publish(topic, frame, false);
+      }
+    }
+    if (receivers > 0) {
+      this.meter.count('messagesDelivered', receivers);
+      this.meter.count('deliveredBytes', receivers * frame.length);
+    }
     return receivers;
   }
 }

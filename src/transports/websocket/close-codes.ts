@@ -12,7 +12,8 @@ export type ConnectionProblem =
   | 'not-authorised-in-time'
   | 'no-pong'
   | 'server-stopping'
-  | 'binary-frame';
+  | 'binary-frame'
+  | 'internal';
 
 export interface CloseRow {
   readonly code: number;
@@ -105,6 +106,12 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'Binary frames are not supported',
     when: 'The client sent a binary frame.',
     advice: 'Send text frames.',
+  },
+  internal: {
+    code: 1011,
+    message: 'Internal server error',
+    when: 'The server failed at a message of this client; the log has the reason.',
+    advice: 'Report it.',
   },
 };
 

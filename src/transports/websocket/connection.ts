@@ -1,10 +1,11 @@
-import type { ServerWebSocket } from 'bun';
+import type { Server, ServerWebSocket } from 'bun';
 import type { Session } from '../../channels/session.ts';
 import type { Admission } from './admission.ts';
 
 /** What belongs to one connection; Bun keeps it beside the socket. */
 export class Connection {
   readonly admission: Admission;
+  readonly server: Server<Connection>;
   readonly address: string;
   readonly port: number;
   /** `undefined` where the connection was refused. */
@@ -16,8 +17,9 @@ export class Connection {
   /** Whether it was asked if it is still there, and has not answered. */
   pinged = false;
 
-  constructor(admission: Admission, address: string, port: number) {
+  constructor(admission: Admission, server: Server<Connection>, address: string, port: number) {
     this.admission = admission;
+    this.server = server;
     this.address = address;
     this.port = port;
   }

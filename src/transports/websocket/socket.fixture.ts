@@ -13,7 +13,9 @@ export interface FakeSocket {
 
 /** One such socket, as the transport knows it. */
 export function fakeSocket(heardAt = 0): FakeSocket & { readonly socket: Socket } {
-  const data = new Connection({ app: appWith() }, '127.0.0.1', 1);
+  // Nothing here asks which server it came through.
+  const server = undefined as unknown as Connection['server'];
+  const data = new Connection({ app: appWith() }, server, '127.0.0.1', 1);
   data.heardAt = heardAt;
   const fake = {
     data,

@@ -70,7 +70,7 @@ export class WebSocketTransport {
   upgrade(server: Server<Connection>, request: Request, target: RequestTarget): boolean {
     const peer = server.requestIP(request);
     const admission = admit(target, this.settings.pathPrefix, this.apps);
-    const data = new Connection(admission, peer?.address ?? '', peer?.port ?? 0);
+    const data = new Connection(admission, server, peer?.address ?? '', peer?.port ?? 0);
     const offered = request.headers.get('sec-websocket-protocol');
     if (offered === null) return server.upgrade(request, { data });
     // Said even where it is none of them: left to itself, Bun accepts the first one, whatever it is.
@@ -204,9 +204,22 @@ export class WebSocketTransport {
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', frame.length);
-    answer(this.hub, session, readClientMessage(frame));
+    try {
+      answer(this.hub, session, readClientMessage(frame));
+    } catch (error) {
+      // One client's message must not end the others' connections.
+      return this.failed(socket, error);
+    }
     if (socket.data.authoriseByMs !== 0) this.checkAuthorised(socket, socket.data.heardAt);
     this.backlog.answered(socket);
+  }
+
+  private failed(socket: Socket, error: unknown): void {
+    this.hub.log.error('A message failed inside the server', {
+      connection: socket.data.session?.socketId,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    this.end(socket, 'internal');
   }
 
   private heard(connection: Connection): void {

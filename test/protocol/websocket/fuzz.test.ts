@@ -161,7 +161,8 @@ function signedText(
 ): string {
   const { channel, channel_data } = Object(data);
   const sign = signed && typeof channel === 'string';
-  const signature = sign ? channelAuth(client.socketId, channel, channel_data) : {};
+  const text = typeof channel_data === 'string' ? channel_data : undefined;
+  const signature = sign ? channelAuth(client.socketId, channel, text) : {};
   const whole = { ...rest, data: sign ? { ...Object(data), ...signature } : data };
   return JSON.stringify(whole);
 }

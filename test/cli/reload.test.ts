@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'bun:test';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { APP, configOf, spawnFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { api, signedTarget, trigger } from '../support/sign.ts';
+import { selfSigned } from './certificates.ts';
+import { temporaryDirectory } from './run-fanfare.ts';
+
+/** Writes the configuration of a server, and gives the arguments that start it. */
+function configure(directory: string, options: Parameters<typeof configOf>[1]): string[] {
+  const file = join(directory, 'config.json');
+  writeFileSync(file, JSON.stringify(configOf(directory, options)));
+  return ['serve', '--config', file];
+}
+
+const OTHER = { id: '4', keys: [{ key: 'other-key', secret: 'other-secret' }] };
+
+describe('SIGHUP', () => {
+  it('takes over the apps of the configuration, and keeps the connections of those that stay', async () => {
+    using directory = temporaryDirectory();
+    const args = configure(directory.path, {});
+    await using server = await spawnFanfare(args, directory.path);
+    await using client = await RawClient.connect(server);
+    await client.subscribes('news');
+
+    configure(directory.path, { app: { clientEvents: true }, moreApps: [OTHER] });
+    server.process.kill('SIGHUP');
+    await server.logged(/Apps changed/);
+
+    await using other = await RawClient.connect(server, { path: pathOf(7, 'other-key') });
+    await other.subscribes('news');
+    await trigger(server, { name: 'e', channel: 'news', data: 'd' });
+    expect(await client.hears()).toEqual({ event: 'e', channel: 'news', data: 'd' });
+    await other.hearsNothing();
+
+    configure(directory.path, {});
+    server.process.kill('SIGHUP');
+    expect(await other.closed).toMatchObject({ code: 4003 });
+    await client.hearsNothing();
+  });
+
+  it('keeps what it has when the configuration has problems, and lists them', async () => {
+    using directory = temporaryDirectory();
+    const args = configure(directory.path, {});
+    await using server = await spawnFanfare(args, directory.path);
+    writeFileSync(join(directory.path, 'config.json'), '{"channels": {"port": "x"}}');
+    server.process.kill('SIGHUP');
+    await server.logged(/The configuration was not reloaded/);
+    expect(server.output.stderr).toContain('channels.port: must be');
+    expect((await api(server, 'GET', `/apps/${APP.id}/channels`)).status).toBe(200);
+  });
+
+  it('shows another certificate from then on, and open connections go on hearing events', async () => {
+    using directory = temporaryDirectory();
+    const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
+    const tls = {
+      certFile: join(directory.path, 'now.crt'),
+      keyFile: join(directory.path, 'now.key'),
+    };
+    const use = (certificate: typeof one) => {
+      cpSync(certificate.certFile, tls.certFile);
+      cpSync(certificate.keyFile, tls.keyFile);
+    };
+    use(one);
+    await using server = await spawnFanfare(
+      configure(directory.path, { config: { tls } }),
+      directory.path,
+    );
+    const subjectOf = () =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connectTls(
+          { port: server.port, host: '127.0.0.1', rejectUnauthorized: false },
+          () => {
+            resolve(String(socket.getPeerCertificate().subject.CN));
+            socket.destroy();
+          },
+        );
+        socket.on('error', reject);
+      });
+    expect(await subjectOf()).toBe('one');
+    const before = await openClient(server.port);
+
+    use(two);
+    server.process.kill('SIGHUP');
+    await server.logged(/Reloaded apps and certificate/);
+    expect(await subjectOf()).toBe('two');
+    const after = await openClient(server.port);
+
+    const left = { socket_id: after.socketId };
+    await triggerOverTls(server.port, { name: 'e', channel: 'news', data: 'd', ...left });
+    expect((await before.next()).event).toBe('e');
+    await triggerOverTls(server.port, { name: 'f', channel: 'news', data: 'd' });
+    // The one that was left out hears only what came after.
+    expect((await after.next()).event).toBe('f');
+    expect((await before.next()).event).toBe('f');
+
+    // A certificate that cannot be used changes nothing.
+    writeFileSync(tls.certFile, 'nonsense');
+    server.process.kill('SIGHUP');
+    await server.logged(/was not reloaded/);
+    expect(await subjectOf()).toBe('two');
+    before.close();
+    after.close();
+  });
+});
+
+async function triggerOverTls(port: number, event: object): Promise<void> {
+  const body = JSON.stringify(event);
+  const target = signedTarget('POST', `/apps/${APP.id}/events`, { body });
+  const answer = await fetch(`https://127.0.0.1:${port}${target}`, {
+    method: 'POST',
+    body,
+    tls: { rejectUnauthorized: false },
+  });
+  expect(await answer.text()).toBe('{}');
+}
+
+/** A client over TLS that is subscribed to `news`. */
+async function openClient(port: number) {
+  const socket = new WebSocket(`wss://127.0.0.1:${port}${pathOf(7)}`, {
+    tls: { rejectUnauthorized: false },
+  });
+  const heard: { event: string; data: string }[] = [];
+  let wake: (() => void) | undefined;
+  socket.addEventListener('message', ({ data }) => {
+    heard.push(JSON.parse(data));
+    wake?.();
+  });
+  const next = async () => {
+    while (heard.length === 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      await promise;
+    }
+    const first = heard.shift();
+    if (first === undefined) throw new Error('Nothing was heard');
+    return first;
+  };
+  const established = await next();
+  socket.send('{"event":"pusher:subscribe","data":{"channel":"news"}}');
+  await next();
+  return {
+    socketId: String(JSON.parse(established.data).socket_id),
+    next,
+    close: () => socket.close(),
+  };
+}
