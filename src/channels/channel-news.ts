@@ -12,7 +12,7 @@ import { subscriptionCount } from './wire.ts';
  * How long `channel_vacated` and `member_removed` are held back, and called off if whoever left returns.
  * Milliseconds. Source: Channels protocol, §15.
  */
-export const GRACE_MS = 3000;
+const GRACE_MS = 3000;
 
 /** Tells backends and subscribers what happens in channels. Everything follows from transitions. */
 export class ChannelNews {
@@ -94,7 +94,8 @@ export class ChannelNews {
   /** A subscriber found nothing remembered; however many do, backends hear of it once. */
   cacheMissed(app: App, channel: ChannelName): void {
     const topic = topicOf(app, channel);
-    if (this.missed.has(topic)) return;
+    // Nobody was told where nobody wants to be.
+    if (this.missed.has(topic) || !wants(app, 'cache_miss')) return;
     this.missed.add(topic);
     this.emit(app, { name: 'cache_miss', channel: channel.text });
   }

@@ -52,16 +52,21 @@ export class Delayed<Key> {
     this.cancelTimer =
       first === undefined
         ? undefined
-        : this.timers.after(Math.max(0, first.dueAtMs - this.timers.now()), () => this.runDue());
+        : this.timers.after(this.remainingMs(first), () => this.runDue());
   }
 
   private runDue(): void {
-    const now = this.timers.now();
-    for (const [key, { dueAtMs, run }] of this.waiting) {
-      if (dueAtMs > now) break;
+    for (const [key, waiting] of this.waiting) {
+      if (this.remainingMs(waiting) > 0) break;
       this.waiting.delete(key);
-      run();
+      waiting.run();
     }
     this.arm();
+  }
+
+  private remainingMs({ dueAtMs }: Waiting): number {
+    const remainingMs = dueAtMs - this.timers.now();
+    // Nothing waits longer than the delay, unless the clock was set back: it has waited enough then.
+    return remainingMs > this.delayMs ? 0 : Math.max(0, remainingMs);
   }
 }

@@ -13,7 +13,7 @@ export const CACHE_TTL_MS = 30 * 60 * 1000;
  * Hands an event to this node's subscribers. It never publishes, so nothing can loop.
  * The frame is built once however many listen, and no JavaScript runs per subscriber.
  */
-export function deliver(hub: Hub, event: ChannelEvent): void {
+function deliver(hub: Hub, event: ChannelEvent): void {
   const frame = eventMessage(event.name, event.channel.text, event.data);
   const receivers = hub.audience.send(topicOf(event.app, event.channel), frame, event.except);
   hub.usage.charge(event.app, receivers);

@@ -27,6 +27,8 @@ export class Session {
   authorised = false;
   /** Who the connection is signed in as. */
   user: UserData | undefined;
+  /** Until the user roster has answered: signed in already for the client, and not to be signed out yet. */
+  signingIn = false;
   /** The users whose coming and going it is told of. */
   watching: readonly string[] = [];
 

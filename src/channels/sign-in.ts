@@ -49,12 +49,15 @@ export function signIn(
     return;
   }
   session.user = user;
+  session.signingIn = true;
   session.authorised = true;
   hub.sessions.add(user.id, session);
   return after(hub.users.signIn(session.app, user.id), (cameOnline) => {
-    session.peer.send(signInSucceeded(message.userData));
+    session.signingIn = false;
     if (cameOnline) hub.userNews.online(session.app, user.id);
-    return session.closed ? undefined : watch(hub, session, user);
+    if (session.closed) return signOut(hub, session);
+    session.peer.send(signInSucceeded(message.userData));
+    return watch(hub, session, user);
   });
 }
 
@@ -65,6 +68,7 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
   if (!app.watchlists || wanted.length === 0) return;
   session.watching = wanted.slice(0, WATCHLIST_MAX);
   return after(hub.users.online(app, session.watching), (online) => {
+    if (session.closed) return;
     const isOnline = (id: string) => online.has(id) || hub.userNews.isLeaving(app, id);
     session.peer.send(
       watchlistEvents(
@@ -88,8 +92,10 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
 export function signOut(hub: Hub, session: Session): void {
   const { app, user } = session;
   if (user === undefined) return;
-  session.user = undefined;
   hub.sessions.remove(user.id, session);
+  // The roster is asked one thing at a time: answered in another order, the user would stay online.
+  if (session.signingIn) return;
+  session.user = undefined;
   after(hub.users.signOut(app, user.id), (wentOffline) => {
     if (wentOffline) hub.userNews.offline(app, user.id);
   });

@@ -168,12 +168,13 @@ function replay(hub: Hub, session: Session, subscription: Subscription): MaybePr
   const { channel } = subscription;
   return after(hub.cache.get(topicOf(session.app, channel)), (event) => {
     if (hasLeft(session, subscription)) return;
-    if (event === undefined) hub.news.cacheMissed(session.app, channel);
-    session.peer.send(
-      event === undefined
-        ? cacheMiss(channel.text)
-        : eventMessage(event.name, channel.text, event.data),
-    );
+    if (event === undefined) {
+      hub.news.cacheMissed(session.app, channel);
+      session.peer.send(cacheMiss(channel.text));
+    } else {
+      hub.usage.charge(session.app, 1);
+      session.peer.send(eventMessage(event.name, channel.text, event.data));
+    }
   });
 }
 

@@ -39,6 +39,8 @@ export class Usage {
   private readonly log: Log;
   private readonly meter: Meter;
   private readonly days = new Map<string, Day>();
+  /** Of days that are over, and not handed on yet. */
+  private past: DayUsage[] = [];
   private readonly triggers = new Map<string, TokenBucket>();
 
   constructor(clock: Clock, log: Log, meter: Meter) {
@@ -92,10 +94,11 @@ export class Usage {
 
   /** What was used since the last call, to be kept. */
   unsaved(): readonly DayUsage[] {
-    const unsaved: DayUsage[] = [];
+    const unsaved = this.past;
+    this.past = [];
     for (const [appId, day] of this.days) {
       if (day.unsaved > 0) {
-        unsaved.push({ appId, day: dayText(day.day), messages: day.unsaved });
+        unsaved.push(unsavedOf(appId, day));
         day.unsaved = 0;
       } else if (day.day !== this.today()) {
         this.days.delete(appId);
@@ -115,10 +118,9 @@ export class Usage {
       day = { day: today, messages: 0, unsaved: 0, warned: 0 };
       this.days.set(appId, day);
     } else if (day.day !== today) {
-      // What was used in the last moment before midnight counts for the new day: it is not lost.
-      day.day = today;
-      day.messages = day.unsaved;
-      day.warned = 0;
+      if (day.unsaved > 0) this.past.push(unsavedOf(appId, day));
+      day = { day: today, messages: 0, unsaved: 0, warned: 0 };
+      this.days.set(appId, day);
     }
     return day;
   }
@@ -137,6 +139,10 @@ export class Usage {
       });
     }
   }
+}
+
+function unsavedOf(appId: string, { day, unsaved }: Day): DayUsage {
+  return { appId, day: dayText(day), messages: unsaved };
 }
 
 function dayText(day: number): string {

@@ -12,12 +12,14 @@ export function pageWith(
   user: string,
   script: string,
   build: 'pusher' | 'pusher-with-encryption' = 'pusher',
+  watchlist: readonly string[] = [],
 ): string {
+  const options = optionsFor(server, { backend: site, user, watchlist });
   return site.publish(`<!doctype html>
 <title>${user}</title>
 <script src="/${build}.min.js"></script>
 <script>
-  const pusher = new Pusher('${APP.key}', ${JSON.stringify(optionsFor(server, { backend: site, user }))});
+  const pusher = new Pusher('${APP.key}', ${JSON.stringify(options)});
   function listen(name) {
     const channel = pusher.subscribe(name);
     channel.bind_global((event, data) => {

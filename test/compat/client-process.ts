@@ -16,6 +16,12 @@ export function clientInNode(
   return new JsonProcess('node', script, { key: APP.key, options, channels }, environment);
 }
 
+/** The same, signed in as a user; what it hears of that is said for the channels `user` and `watchlist`. */
+export function userInNode(options: Options, channels: readonly string[] = []): JsonProcess<Heard> {
+  const script = join(import.meta.dir, 'client-process.mjs');
+  return new JsonProcess('node', script, { key: APP.key, options, channels, signin: true });
+}
+
 /** Settles when all these channels have been confirmed. */
 export async function subscribed(
   client: JsonProcess<Heard>,

@@ -13,6 +13,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 async function outcomeOf(method, args) {
   try {
+    if (method === 'webhook') return { value: readWebhook(...args) };
     const value = await pusher[method](...args);
     if (typeof value?.text !== 'function') return { value };
     return { value: { status: value.status, body: await value.json() } };
@@ -21,4 +22,16 @@ async function outcomeOf(method, args) {
     const { message, status, body } = error;
     return { error: { isRequestError, message, status, body } };
   }
+}
+
+// What a backend does with a request, which is no call: it takes the object that the library makes of it.
+function readWebhook(request, extraTokens) {
+  const webhook = pusher.webhook(request);
+  if (!webhook.isValid(extraTokens)) return { valid: false };
+  return {
+    valid: true,
+    data: webhook.getData(),
+    events: webhook.getEvents(),
+    time: webhook.getTime().toISOString(),
+  };
 }

@@ -20,6 +20,14 @@ export interface LibraryFailure {
   readonly body?: string;
 }
 
+/** What the library says of a webhook request: nothing more where it is not valid. */
+export interface WebhookReading {
+  readonly valid: boolean;
+  readonly data?: unknown;
+  readonly events?: unknown;
+  readonly time?: string;
+}
+
 class CallFailed extends Error {
   readonly failure: LibraryFailure;
 
@@ -98,6 +106,29 @@ export class LibraryProcess implements Disposable {
 
   createSignedQueryString(options: Pusher.SignedQueryStringOptions): Promise<string> {
     return this.call('createSignedQueryString', options);
+  }
+
+  authenticateUser(
+    socketId: string,
+    user: Pusher.UserChannelData,
+  ): Promise<Pusher.UserAuthResponse> {
+    return this.call('authenticateUser', socketId, user);
+  }
+
+  sendToUser(userId: string, event: string, data: unknown): Promise<LibraryAnswer> {
+    return this.call('sendToUser', userId, event, data);
+  }
+
+  terminateUserConnections(userId: string): Promise<LibraryAnswer> {
+    return this.call('terminateUserConnections', userId);
+  }
+
+  /** What `webhook(request)` says of a request, with more keys beside its own. */
+  webhook(
+    request: Pusher.WebHookRequest,
+    extraTokens: readonly Pusher.Token[] = [],
+  ): Promise<WebhookReading> {
+    return this.call('webhook', request, extraTokens);
   }
 
   [Symbol.dispose](): void {

@@ -38,7 +38,9 @@ for (const [runtime, command] of [
 
     /** A client in a channel that the library lets it into. */
     async function clientIn(channel: string, user?: string) {
-      const client = await RawClient.connect(server);
+      const client = await RawClient.connect(server, {
+        ignores: 'pusher_internal:subscription_count',
+      });
       const auth = /^(private|presence)-/.test(channel)
         ? await library.authorizeChannel(
             client.socketId,

@@ -25,9 +25,14 @@ export interface AppBackend extends Disposable {
   readonly asked: string[];
   /** Where clients ask; who they are stands in their `x-user` header, and without one they are refused. */
   readonly authEndpoint: string;
+  /** Where clients ask to be signed in; whom they watch stands in their `x-watchlist` header. */
+  readonly userAuthEndpoint: string;
+  /** The users it was asked to sign in, in order. */
+  readonly signedIn: string[];
 }
 
 const AUTH_PATH = '/pusher/auth';
+const USER_AUTH_PATH = '/pusher/user-auth';
 
 /** Starts a backend for an app of the server. `page` answers whatever is not an authorisation. */
 export function startAppBackend(
@@ -36,20 +41,32 @@ export function startAppBackend(
 ): AppBackend {
   const library = serverLibrary(server);
   const asked: string[] = [];
+  const signedIn: string[] = [];
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
       const { pathname } = new URL(request.url);
-      if (pathname !== AUTH_PATH) {
+      if (pathname !== AUTH_PATH && pathname !== USER_AUTH_PATH) {
         return page(pathname) ?? new Response('There is no such page', { status: 404 });
       }
       const form = new URLSearchParams(await request.text());
-      const channel = form.get('channel_name') ?? '';
-      asked.push(channel);
       const user = request.headers.get('x-user');
+      const channel = form.get('channel_name') ?? '';
+      if (pathname === USER_AUTH_PATH) signedIn.push(user ?? '');
+      else asked.push(channel);
       if (user === null) return new Response('Who are you?', { status: 403 });
       const socketId = form.get('socket_id') ?? '';
+      if (pathname === USER_AUTH_PATH) {
+        const watchlist = request.headers.get('x-watchlist')?.split(',');
+        const known = { id: user, user_info: { name: user.toUpperCase() } };
+        return Response.json(
+          library.authenticateUser(
+            socketId,
+            watchlist === undefined ? known : { ...known, watchlist },
+          ),
+        );
+      }
       return Response.json(
         channel.startsWith('presence-')
           ? library.authorizeChannel(socketId, channel, {
@@ -66,6 +83,8 @@ export function startAppBackend(
     library,
     asked,
     authEndpoint: `${origin}${AUTH_PATH}`,
+    userAuthEndpoint: `${origin}${USER_AUTH_PATH}`,
+    signedIn,
     [Symbol.dispose]() {
       http.stop(true);
     },

@@ -15,6 +15,13 @@ export interface OfficialClient extends Disposable {
   subscribe(channel: string): HeardChannel;
   /** Settles when it is connected, with its socket id. */
   connected(): Promise<string>;
+  /** Signs in, listens to all that is sent to the user, and settles when the server would send it. */
+  signedIn(): Promise<HeardUser>;
+}
+
+export interface HeardUser extends Inbox<HeardEvent> {
+  /** The coming and going of the users on the watchlist. */
+  readonly watched: Inbox<HeardEvent>;
 }
 
 export interface HeardChannel extends Inbox<HeardEvent> {
@@ -26,15 +33,18 @@ export interface HeardChannel extends Inbox<HeardEvent> {
 export interface OfficialClientOptions extends Partial<Options> {
   /** Who the backend takes the client for. */
   readonly user?: string;
-  readonly backend?: Pick<AppBackend, 'authEndpoint'>;
+  /** Whom this user watches, once signed in. */
+  readonly watchlist?: readonly string[];
+  readonly backend?: Pick<AppBackend, 'authEndpoint' | 'userAuthEndpoint'>;
   readonly key?: string;
 }
 
 /** The options with which pusher-js is pointed at a server of one's own. */
 export function optionsFor(
   server: Pick<Fanfare, 'port'>,
-  { user, backend, key: _key, ...options }: OfficialClientOptions = {},
+  { user, watchlist = [], backend, key: _key, ...options }: OfficialClientOptions = {},
 ): Options {
+  const headers = user === undefined ? {} : { 'x-user': user };
   return {
     wsHost: '127.0.0.1',
     wsPort: server.port,
@@ -48,11 +58,27 @@ export function optionsFor(
           channelAuthorization: {
             endpoint: backend.authEndpoint,
             transport: 'ajax',
-            headers: user === undefined ? {} : { 'x-user': user },
+            headers,
+          },
+          userAuthentication: {
+            endpoint: backend.userAuthEndpoint,
+            transport: 'ajax',
+            headers:
+              watchlist.length === 0 ? headers : { ...headers, 'x-watchlist': watchlist.join() },
           },
         }),
     ...options,
   };
+}
+
+/** Whether this says that pusher-js hears from now on what is sent to its user. */
+export function isUserChannelEntered([event, data]: HeardEvent): boolean {
+  if (event !== 'message') return false;
+  const message = data as { readonly event: string; readonly channel?: string };
+  return (
+    message.event === 'pusher_internal:subscription_succeeded' &&
+    message.channel?.startsWith('#server-to-user-') === true
+  );
 }
 
 /** Connects pusher-js to a server. */
@@ -80,6 +106,17 @@ export function connect(
     async connected() {
       await connection.first(([event]) => event === 'connected');
       return pusher.connection.socket_id;
+    },
+    async signedIn() {
+      const heard = new Inbox<HeardEvent>('The user');
+      const watched = new Inbox<HeardEvent>('The watchlist');
+      pusher.user.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      for (const event of ['online', 'offline']) {
+        pusher.user.watchlist.bind(event, (data: unknown) => watched.put([event, data]));
+      }
+      pusher.signin();
+      await connection.first(isUserChannelEntered);
+      return Object.assign(heard, { watched });
     },
     [Symbol.dispose]() {
       pusher.disconnect();

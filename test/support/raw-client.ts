@@ -23,6 +23,8 @@ export interface RawClientOptions {
   readonly path?: string;
   readonly protocol?: string | number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** An event of the protocol that the test is not about, and that is not to be heard. */
+  readonly ignores?: string;
   /** Reads nothing at all after the handshake. */
   readonly deaf?: boolean;
 }
@@ -67,6 +69,7 @@ export class RawClient implements AsyncDisposable {
   private readonly unsent: Uint8Array[] = [];
   private waiting: (() => void)[] = [];
   private buffer = Buffer.alloc(0);
+  private ignored: string | undefined;
   private closeFrame: Closed | undefined;
   private over = false;
   private socket: Bun.Socket | undefined;
@@ -81,6 +84,7 @@ export class RawClient implements AsyncDisposable {
     options: RawClientOptions = {},
   ): Promise<RawClient> {
     const client = new RawClient();
+    client.ignored = options.ignores;
     client.socket = await Bun.connect({
       hostname: '127.0.0.1',
       port: server.port,
@@ -243,7 +247,7 @@ export class RawClient implements AsyncDisposable {
     if (buffer.length < start + length) return false;
     const payload = buffer.subarray(start, start + length);
     const opcode = (buffer[0] ?? 0) & 0x0f;
-    if (opcode === 1) this.frames.push(payload.toString('utf8'));
+    if (opcode === 1) this.hear(payload.toString('utf8'));
     else if (opcode === 10) this.pongs.push(payload.toString('utf8'));
     else if (opcode === 8) {
       this.closeFrame = {
@@ -253,6 +257,11 @@ export class RawClient implements AsyncDisposable {
     }
     this.buffer = buffer.subarray(start + length);
     return true;
+  }
+
+  private hear(frame: string): void {
+    if (this.ignored !== undefined && JSON.parse(frame).event === this.ignored) return;
+    this.frames.push(frame);
   }
 
   private end(): void {

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'bun:test';
+import { answer } from './answer.ts';
+import type { App } from './app.ts';
+import { publish } from './deliver.ts';
+import {
+  appWith,
+  channelName,
+  hubWith,
+  LateEngine,
+  sessionOf,
+  settled,
+  transition,
+  VECTOR,
+} from './hub.fixture.ts';
+import type { Transition } from './ports.ts';
+import { sign } from './signature.ts';
+import { unsubscribe } from './subscribe.ts';
+import { readClientMessage } from './wire.ts';
+
+/** What counts as a message of the daily quota. Source: Channels protocol, precedence table and §14.4. */
+
+function stage(settings: Partial<App> = {}) {
+  const app = appWith({ subscriptionCounts: true, watchlists: true, ...settings });
+  const engine = new LateEngine();
+  const hub = hubWith(engine);
+  let charged = 0;
+  const session = (id: string) => {
+    const one = sessionOf(app, id);
+    const says = (event: string, data: object) =>
+      answer(hub, one, readClientMessage(JSON.stringify({ event, data })));
+    return {
+      session: one,
+      says,
+      heard: () => one.peer.heard(),
+      async subscribes(channel: string, change: Partial<Transition> = {}, userId?: string) {
+        const data = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
+        const text = [one.socketId, channel, ...(data === undefined ? [] : [data])].join(':');
+        const auth = `${VECTOR.key}:${sign(VECTOR.secret, text)}`;
+        says('pusher:subscribe', { channel, auth, channel_data: data });
+        await engine.answers(`join ${channel} ${userId ?? ''}`.trimEnd(), transition(change));
+        if (userId !== undefined) await engine.answers(`members ${channel}`, []);
+      },
+    };
+  };
+  return {
+    app,
+    engine,
+    hub,
+    session,
+    /** The messages that were counted since this was last asked. */
+    charges: () => {
+      const before = charged;
+      charged = hub.usage.todayOf(app);
+      return charged - before;
+    },
+    publishes: (channel: string) =>
+      publish(hub, {
+        app,
+        channel: channelName(channel),
+        name: 'event',
+        data: 'data',
+        except: undefined,
+      }),
+  };
+}
+
+describe('one message is counted', () => {
+  it('for each connection that an event is delivered to', async () => {
+    const { session, charges, publishes } = stage();
+    for (const id of ['1.1', '1.2', '1.3']) await session(id).subscribes('news');
+    charges();
+    publishes('news');
+    publishes('empty');
+    expect(charges()).toBe(3);
+  });
+
+  it('for each connection that a client event is passed on to', async () => {
+    const { hub, session, charges } = stage();
+    const [ann, bob] = [session('1.1'), session('1.2')];
+    for (const one of [ann, bob]) await one.subscribes('private-x');
+    charges();
+    const event = { event: 'client-e', channel: 'private-x', data: 1 };
+    answer(hub, ann.session, readClientMessage(JSON.stringify(event)));
+    // The double of the audience does not leave out the sender.
+    expect(charges()).toBe(hub.audience.members.get('app/private-x' as never)?.size ?? 0);
+  });
+
+  it('for each member who is told of another coming and going', async () => {
+    const { engine, hub, session, charges } = stage();
+    await session('1.1').subscribes('presence-x', { occupied: true, memberAdded: true }, 'ann');
+    expect(charges()).toBe(0);
+    const bob = session('1.2');
+    await bob.subscribes('presence-x', { memberAdded: true }, 'bob');
+    expect(charges()).toBe(1);
+    unsubscribe(hub, bob.session, 'presence-x');
+    await engine.answers('leave presence-x bob', transition({ memberRemoved: true }));
+    expect(charges()).toBe(1);
+  });
+
+  it('for the event that a cache channel begins with, and not for a miss', async () => {
+    const { engine, session, charges } = stage();
+    const [ann, bob] = [session('1.1'), session('1.2')];
+    await ann.subscribes('cache-x');
+    await engine.answers('get app/cache-x', undefined);
+    expect(charges()).toBe(0);
+    await bob.subscribes('cache-x');
+    await engine.answers('get app/cache-x', { name: 'e', data: '1', expiresAt: 0 });
+    expect(bob.heard()).toContain('e');
+    expect(charges()).toBe(1);
+  });
+
+  it('for each webhook event, however many endpoints want it', async () => {
+    const endpoint = { events: ['channel_occupied'], batching: true };
+    const { session, charges } = stage({
+      webhooks: [
+        { ...endpoint, url: 'http://a/' },
+        { ...endpoint, url: 'http://b/' },
+      ],
+    });
+    await session('1.1').subscribes('news', { occupied: true });
+    expect(charges()).toBe(1);
+  });
+});
+
+it('pings, subscriptions, sign-ins, watchlists, counts and refusals are not counted', async () => {
+  const { engine, hub, session, charges } = stage();
+  const ann = session('1.1');
+  await ann.subscribes('news', { occupied: true });
+  await session('1.2').subscribes('news');
+  ann.says('pusher:ping', {});
+  ann.says('pusher:subscribe', { channel: 'private-x', auth: 'forged' });
+  const user_data = '{"id":"ann","watchlist":["bob"]}';
+  const auth = `${VECTOR.key}:${sign(VECTOR.secret, `1.1::user::${user_data}`)}`;
+  ann.says('pusher:signin', { auth, user_data });
+  unsubscribe(hub, ann.session, 'news');
+  await engine.answers('leave news', transition());
+  await settled();
+  expect(new Set(ann.heard())).toEqual(
+    new Set([
+      'pusher_internal:subscription_succeeded',
+      'pusher_internal:subscription_count',
+      'pusher:pong',
+      'pusher:error',
+      'pusher:subscription_error',
+      'pusher:signin_success',
+      'pusher_internal:watchlist_events',
+    ]),
+  );
+  expect(charges()).toBe(0);
+});

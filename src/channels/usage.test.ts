@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { App } from './app.ts';
+import { appWith, FakeClock } from './hub.fixture.ts';
+import type { LogFields } from './ports.ts';
+import { Usage } from './usage.ts';
+
+/** Source: the precedence table of the Channels protocol ("the daily quota"), and §14.4. */
+
+const HOUR_MS = 3_600_000;
+/** The clock starts at 22:13:20 UTC of this day. */
+const DAY = '2023-11-14';
+const NEXT_DAY = '2023-11-15';
+
+function appOf(messagesPerDay: number, settings: Partial<App> = {}): App {
+  const app = appWith(settings);
+  return { ...app, limits: { ...app.limits, messagesPerDay } };
+}
+
+function stage() {
+  const clock = new FakeClock();
+  const warned: (LogFields | undefined)[] = [];
+  const counted: [counter: string, by: number | undefined, label: string | undefined][] = [];
+  const warn = (_: string, fields?: LogFields) => void warned.push(fields);
+  // Whatever is told of a quota is a warning.
+  const log = { debug: warn, info: warn, warn, error: warn };
+  const meter = {
+    count: (counter: string, by?: number, label?: string) =>
+      void counted.push([counter, by, label]),
+  };
+  return { clock, warned, counted, usage: new Usage(clock, log, meter) };
+}
+
+describe('the daily quota', () => {
+  it('takes message N of N, and not the next', () => {
+    const { usage } = stage();
+    const app = appOf(3);
+    expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
+    expect(usage.todayOf(app)).toBe(3);
+  });
+
+  it('has room for all of a request or for none of it, and counts nothing that is refused', () => {
+    const { usage } = stage();
+    const app = appOf(3);
+    expect(usage.take(app, 2)).toBe(true);
+    expect(usage.take(app, 2)).toBe(false);
+    expect(usage.take(app, 1)).toBe(true);
+    expect(usage.take(app, 1)).toBe(false);
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 3 }]);
+  });
+
+  it('is used up by what happens anyway, which is counted beyond it too', () => {
+    const { usage } = stage();
+    const app = appOf(3);
+    usage.charge(app, 5);
+    expect(usage.todayOf(app)).toBe(5);
+    expect(usage.take(app, 1)).toBe(false);
+  });
+
+  it('of 0 is none, and what is used is counted all the same', () => {
+    const { usage, warned } = stage();
+    const app = appOf(0);
+    expect(usage.take(app, 1_000_000)).toBe(true);
+    expect(usage.todayOf(app)).toBe(1_000_000);
+    expect(warned).toEqual([]);
+  });
+
+  it('of one app is not used by another', () => {
+    const { usage } = stage();
+    expect(usage.take(appOf(1), 1)).toBe(true);
+    expect(usage.take(appOf(1, { id: 'other' }), 1)).toBe(true);
+  });
+
+  it('is whole again at midnight UTC, also for what was used in its last moment', () => {
+    const { clock, usage } = stage();
+    const app = appOf(3);
+    clock.advance(Date.parse(`${NEXT_DAY}T00:00:00Z`) - clock.now() - 1);
+    expect(usage.take(app, 3)).toBe(true);
+    expect(usage.take(app, 1)).toBe(false);
+    clock.advance(1);
+    expect(usage.todayOf(app)).toBe(0);
+    expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
+    expect(usage.unsaved()).toEqual([
+      { appId: 'app', day: DAY, messages: 3 },
+      { appId: 'app', day: NEXT_DAY, messages: 3 },
+    ]);
+  });
+
+  it('goes on after a restart with what was used today, and only today', () => {
+    const { usage } = stage();
+    const app = appOf(10);
+    usage.restore([
+      { appId: 'app', day: '2023-11-13', messages: 100 },
+      { appId: 'app', day: DAY, messages: 8 },
+      { appId: 'app', day: NEXT_DAY, messages: 100 },
+      { appId: 'other', day: DAY, messages: 10 },
+    ]);
+    expect(usage.todayOf(app)).toBe(8);
+    expect(usage.take(app, 2)).toBe(true);
+    expect(usage.take(app, 1)).toBe(false);
+    // What was kept already is not kept twice.
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 2 }]);
+  });
+
+  it('follows the app when it is raised', () => {
+    const { usage } = stage();
+    const app = appOf(1);
+    expect(usage.take(app, 1)).toBe(true);
+    expect(usage.take(app, 1)).toBe(false);
+    Object.assign(app.limits, { messagesPerDay: 2 });
+    expect(usage.take(app, 1)).toBe(true);
+  });
+});
+
+describe('warnings of the quota', () => {
+  const left = (warned: readonly (LogFields | undefined)[]) => warned.map((one) => one?.['left']);
+
+  it('are given with 5 %, 1 % and nothing left, once each', () => {
+    const { usage, warned, counted } = stage();
+    const app = appOf(1000);
+    usage.take(app, 949);
+    expect(left(warned)).toEqual([]);
+    usage.take(app, 1);
+    expect(warned).toEqual([{ app: 'app', left: '5%', used: 950, quota: 1000 }]);
+    usage.take(app, 39);
+    expect(left(warned)).toEqual(['5%']);
+    usage.take(app, 1);
+    expect(left(warned)).toEqual(['5%', '1%']);
+    usage.take(app, 9);
+    expect(left(warned)).toEqual(['5%', '1%']);
+    usage.take(app, 1);
+    expect(left(warned)).toEqual(['5%', '1%', '0%']);
+    usage.charge(app, 100);
+    expect(usage.take(app, 1)).toBe(false);
+    expect(left(warned)).toEqual(['5%', '1%', '0%']);
+    expect(counted).toEqual(['5%', '1%', '0%'].map((label) => ['quotaWarnings', 1, label]));
+  });
+
+  it('are given all that one leap passes', () => {
+    const { usage, warned } = stage();
+    usage.charge(appOf(100), 1000);
+    expect(left(warned)).toEqual(['5%', '1%', '0%']);
+  });
+
+  it('are given anew the next day', () => {
+    const { clock, usage, warned } = stage();
+    const app = appOf(10);
+    usage.take(app, 10);
+    clock.advance(2 * HOUR_MS);
+    usage.take(app, 9);
+    expect(left(warned)).toEqual(['5%', '1%', '0%']);
+    usage.take(app, 1);
+    expect(left(warned)).toEqual(['5%', '1%', '0%', '5%', '1%', '0%']);
+  });
+});
+
+describe('what is to be kept', () => {
+  it('is what was used since it was last asked for', () => {
+    const { usage } = stage();
+    const app = appOf(0);
+    const other = appOf(0, { id: 'other' });
+    usage.charge(app, 2);
+    usage.charge(other, 3);
+    expect(usage.unsaved()).toEqual([
+      { appId: 'app', day: DAY, messages: 2 },
+      { appId: 'other', day: DAY, messages: 3 },
+    ]);
+    expect(usage.unsaved()).toEqual([]);
+    usage.charge(app, 0);
+    expect(usage.unsaved()).toEqual([]);
+    usage.charge(app, 4);
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 4 }]);
+  });
+
+  it('adds up exactly, day by day and app by app, also over midnight and when the clock is set back', () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ app: fc.constantFrom('a', 'b'), use: fc.nat(9) }) },
+      { weight: 2, arbitrary: fc.record({ passMs: fc.nat(20 * HOUR_MS) }) },
+      { weight: 1, arbitrary: fc.record({ setBackMs: fc.nat(30 * HOUR_MS) }) },
+      { weight: 2, arbitrary: fc.constant('keep' as const) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const { clock, usage } = stage();
+        const apps = new Map(['a', 'b'].map((id) => [id, appOf(0, { id })]));
+        const used = new Map<string, number>();
+        const kept = new Map<string, number>();
+        const add = (to: Map<string, number>, key: string, by: number) => {
+          if (by > 0) to.set(key, (to.get(key) ?? 0) + by);
+        };
+        const keep = () => {
+          for (const { appId, day, messages } of usage.unsaved()) {
+            add(kept, `${appId} ${day}`, messages);
+          }
+        };
+        for (const one of steps) {
+          if (one === 'keep') keep();
+          else if ('passMs' in one) clock.advance(one.passMs);
+          else if ('setBackMs' in one) clock.setBack(one.setBackMs);
+          else {
+            const app = apps.get(one.app);
+            if (app !== undefined) usage.charge(app, one.use);
+            add(used, `${one.app} ${new Date(clock.now()).toISOString().slice(0, 10)}`, one.use);
+          }
+        }
+        keep();
+        expect(kept).toEqual(used);
+        expect(usage.unsaved()).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('the rate of triggers', () => {
+  it('is as many at once, and as many more each second', () => {
+    const { clock, usage } = stage();
+    const app = appWith();
+    Object.assign(app.limits, { triggersPerSecond: 5 });
+    expect(usage.takeTriggers(app, 5)).toBe(true);
+    expect(usage.takeTriggers(app, 1)).toBe(false);
+    clock.advance(200);
+    expect(usage.takeTriggers(app, 1)).toBe(true);
+    expect(usage.takeTriggers(app, 1)).toBe(false);
+    clock.advance(60_000);
+    expect(usage.takeTriggers(app, 5)).toBe(true);
+    expect(usage.takeTriggers(app, 1)).toBe(false);
+  });
+
+  it('lets a batch through that is larger than it, when there is no more to wait for', () => {
+    const { clock, usage } = stage();
+    const app = appWith();
+    Object.assign(app.limits, { triggersPerSecond: 5 });
+    expect(usage.takeTriggers(app, 10)).toBe(true);
+    expect(usage.takeTriggers(app, 10)).toBe(false);
+    clock.advance(1000);
+    expect(usage.takeTriggers(app, 10)).toBe(true);
+  });
+
+  it('of 0 is no limit', () => {
+    const { usage } = stage();
+    for (let n = 0; n < 1000; n++) expect(usage.takeTriggers(appWith(), 10)).toBe(true);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from 'bun:test';
+import { startFanfare } from '../support/fanfare.ts';
+import { startChromium } from './chromium.ts';
+import { pageWith } from './page.ts';
+import { startSite } from './site.ts';
+
+/** Users in pages with the web build of the official JavaScript client, in a real browser. */
+
+it('signs pages in, sends to their users, tells who comes and goes, and ends them', async () => {
+  await using server = await startFanfare({ app: { watchlists: true } });
+  using site = startSite(server);
+  await using browser = await startChromium();
+  const script = `
+    pusher.user.bind_global((event, data) => tell('user', event, data));
+    for (const event of ['online', 'offline']) {
+      pusher.user.watchlist.bind(event, (data) => tell('watchlist', data));
+    }
+    pusher.connection.bind('message', ({ event, channel }) => {
+      if (event === 'pusher_internal:subscription_succeeded' && channel.startsWith('#')) tell('signed in');
+    });
+    pusher.connection.bind('disconnected', () => tell('disconnected'));
+    pusher.signin();`;
+  const watchlist = (user: string, status: 'online' | 'offline') => [
+    'watchlist',
+    { name: status, user_ids: [user] },
+  ];
+
+  const ann = await browser.open(pageWith(server, site, 'ann', script, 'pusher', ['bob']));
+  const first = [await ann.told.next(), await ann.told.next()];
+  expect(first).toContainEqual(['signed in']);
+  expect(first).toContainEqual(watchlist('bob', 'offline'));
+  expect(await ann.page.evaluate('pusher.user.user_data')).toMatchObject({ id: 'ann' });
+
+  const bob = await browser.open(pageWith(server, site, 'bob', script));
+  expect(await bob.told.next()).toEqual(['signed in']);
+  expect(await ann.told.next()).toEqual(watchlist('bob', 'online'));
+
+  await site.library.sendToUser('bob', 'note', { text: 'Fanfare! 🎺' });
+  expect(await bob.told.next()).toEqual(['user', 'note', { text: 'Fanfare! 🎺' }]);
+
+  // A page that is loaded again is not away.
+  await bob.page.reload();
+  expect(await bob.told.first(([what]) => what === 'signed in')).toEqual(['signed in']);
+
+  await site.library.terminateUserConnections('bob');
+  expect(await bob.told.next()).toEqual(['disconnected']);
+  expect(await ann.told.next()).toEqual(watchlist('bob', 'offline'));
+  expect(await bob.page.evaluate('pusher.connection.state')).toBe('disconnected');
+}, 30_000);

@@ -1,0 +1,44 @@
+import { expect, it } from 'bun:test';
+import { startWithWebhooks } from '../support/app-with-webhooks.ts';
+import { APP } from '../support/fanfare.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { channelAuth } from '../support/sign.ts';
+import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+import { LibraryProcess } from './library-process.ts';
+
+/** A real webhook request, read by the official server library as it comes from npm. */
+
+for (const [runtime, command] of [
+  ['Node', 'node'],
+  ['Bun', process.execPath],
+] as const) {
+  it(`webhook() of pusher in ${runtime} takes the requests of the server, and no forged ones`, async () => {
+    using endpoint = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: endpoint.url, events: ['member_added'] }]);
+    await using ann = await RawClient.connect(server);
+    const channel = 'presence-room';
+    await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"zoë 🎺"}'));
+    const { headers, body, timeMs, events } = await endpoint.requests.next();
+    using library = LibraryProcess.open(command, server);
+
+    expect(await library.webhook({ headers, rawBody: body })).toEqual({
+      valid: true,
+      data: { time_ms: timeMs, events },
+      events: [{ name: 'member_added', channel, user_id: 'zoë 🎺' }],
+      time: new Date(Number(timeMs)).toISOString(),
+    });
+
+    const forged = { ...headers, 'x-pusher-signature': '0'.repeat(64) };
+    const tampered = body.replace('zoë', 'eve');
+    expect(await library.webhook({ headers: forged, rawBody: body })).toEqual({ valid: false });
+    expect(await library.webhook({ headers, rawBody: tampered })).toEqual({ valid: false });
+
+    // A backend that uses the app's newer key already knows the oldest beside it.
+    using rotated = LibraryProcess.open(command, server, { key: 'newer', secret: 'its secret' });
+    expect(await rotated.webhook({ headers, rawBody: body })).toEqual({ valid: false });
+    const both = await rotated.webhook({ headers, rawBody: body }, [
+      { key: APP.key, secret: APP.secret },
+    ]);
+    expect(both.valid).toBe(true);
+  });
+}

@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'bun:test';
+import { startWithWebhooks } from '../../support/app-with-webhooks.ts';
+import { APP } from '../../support/fanfare.ts';
+import { RawClient } from '../../support/raw-client.ts';
+import { channelAuth, hmac, trigger } from '../../support/sign.ts';
+import { startWebhookEndpoint } from '../../support/webhook-endpoint.ts';
+
+/** What each webhook event says, and when it is sent. Source: Channels protocol, §15. */
+
+type Connected = Awaited<ReturnType<typeof RawClient.connect>>;
+
+const PRESENCE = 'presence-room';
+
+async function enters(client: Connected, user: string, channel = PRESENCE): Promise<void> {
+  const data = JSON.stringify({ user_id: user, user_info: { name: user } });
+  await client.subscribes(channel, channelAuth(client.socketId, channel, data));
+}
+
+function leaves(client: RawClient, channel: string): void {
+  client.says({ event: 'pusher:unsubscribe', data: { channel } });
+}
+
+describe('a channel', () => {
+  it('is told to be occupied at once and vacated after 3 seconds', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url }]);
+    await using ann = await RawClient.connect(server);
+    await using bob = await RawClient.connect(server);
+    await ann.subscribes('news');
+    expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'news' });
+    await bob.subscribes('news');
+    leaves(ann, 'news');
+    const leftAtMs = Date.now();
+    leaves(bob, 'news');
+    await bob.hearsNothing();
+    const { body, timeMs } = await backend.requests.first(({ body }) => /vacated/.test(body));
+    expect(JSON.parse(body)).toEqual({
+      time_ms: timeMs,
+      events: [{ name: 'channel_vacated', channel: 'news' }],
+    });
+    expect(timeMs).toBeWithin(leftAtMs + 2990, leftAtMs + 10_000);
+  });
+
+  it('is neither vacated nor occupied anew when the client is back at once', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url }]);
+    await using ann = await RawClient.connect(server);
+    await using bob = await RawClient.connect(server);
+    await ann.subscribes('stays');
+    await bob.subscribes('goes');
+    await ann[Symbol.asyncDispose]();
+    await using back = await RawClient.connect(server);
+    await back.subscribes('stays');
+    await bob[Symbol.asyncDispose]();
+    // It is told last: whatever there was to tell of the other channel was told before or with it.
+    const names: string[] = [];
+    await backend.events.first(({ name, channel }) => {
+      names.push(`${name} ${channel}`);
+      return name === 'channel_vacated';
+    });
+    expect(names.toSorted()).toEqual([
+      'channel_occupied goes',
+      'channel_occupied stays',
+      'channel_vacated goes',
+    ]);
+  });
+});
+
+describe('a member', () => {
+  it('is told to be added and removed, once for all their connections', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([
+      { url: backend.url, events: ['member_added', 'member_removed'] },
+    ]);
+    await using ann = await RawClient.connect(server);
+    await enters(ann, 'ann');
+    const added = { name: 'member_added', channel: PRESENCE, user_id: 'ann' };
+    expect(await backend.events.next()).toEqual(added);
+    const bob = [await RawClient.connect(server), await RawClient.connect(server)];
+    for (const client of bob) await enters(client, 'bob');
+    expect(await backend.events.next()).toEqual({ ...added, user_id: 'bob' });
+    for (const client of bob) await client[Symbol.asyncDispose]();
+    expect(await backend.events.next()).toEqual({
+      name: 'member_removed',
+      channel: PRESENCE,
+      user_id: 'bob',
+    });
+  });
+
+  it('who is back at once is neither removed nor added, on whatever connection', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([
+      { url: backend.url, events: ['member_added', 'member_removed'] },
+    ]);
+    await using ann = await RawClient.connect(server);
+    await using bob = await RawClient.connect(server);
+    await enters(ann, 'ann');
+    await enters(bob, 'bob');
+    await ann[Symbol.asyncDispose]();
+    await using back = await RawClient.connect(server);
+    await enters(back, 'ann');
+    await bob[Symbol.asyncDispose]();
+    const told: string[] = [];
+    await backend.events.first(({ name, user_id }) => {
+      told.push(`${name} ${user_id}`);
+      return name === 'member_removed';
+    });
+    expect(told.toSorted()).toEqual(['member_added ann', 'member_added bob', 'member_removed bob']);
+  });
+});
+
+describe('a client event', () => {
+  it('is told with its data as text and the connection it came from, of presence channels with the user too', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url, events: ['client_event'] }]);
+    await using ann = await RawClient.connect(server);
+    await ann.subscribes('private-chat', channelAuth(ann.socketId, 'private-chat'));
+    await enters(ann, 'ann');
+    const event = { name: 'client_event', event: 'client-said', socket_id: ann.socketId };
+    const says = (channel: string, data: unknown) =>
+      ann.says({ event: 'client-said', channel, data });
+
+    says('private-chat', 'text');
+    expect(await backend.events.next()).toEqual({
+      ...event,
+      channel: 'private-chat',
+      data: 'text',
+    });
+    says('private-chat', { to: 'bob', list: [1, null] });
+    expect(await backend.events.next()).toEqual({
+      ...event,
+      channel: 'private-chat',
+      data: '{"to":"bob","list":[1,null]}',
+    });
+    says(PRESENCE, 'é ✓ "\\ \n');
+    expect(await backend.events.next()).toEqual({
+      ...event,
+      channel: PRESENCE,
+      data: 'é ✓ "\\ \n',
+      user_id: 'ann',
+    });
+  });
+
+  it('that is refused is not told, nor is what a backend sends', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url, events: ['client_event'] }]);
+    await using ann = await RawClient.connect(server);
+    await ann.subscribes('private-chat', channelAuth(ann.socketId, 'private-chat'));
+    ann.says({ event: 'client-said', channel: 'private-other', data: 'x' });
+    await trigger(server, { name: 'client-said', channels: ['private-chat'], data: 'x' });
+    ann.says({ event: 'client-said', channel: 'private-chat', data: 'the only one' });
+    expect(await backend.events.next()).toMatchObject({ data: 'the only one' });
+  });
+});
+
+describe('a cache miss', () => {
+  it('is told once however many clients miss, and anew only after an event was remembered', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url, events: ['cache_miss'] }]);
+    await using ann = await RawClient.connect(server);
+    for (const channel of ['cache-a', 'cache-b']) {
+      const others = [];
+      await ann.subscribes(channel);
+      expect((await ann.hears()).event).toBe('pusher:cache_miss');
+      for (let n = 0; n < 5; n++) {
+        const other = await RawClient.connect(server);
+        await other.subscribes(channel);
+        expect((await other.hears()).event).toBe('pusher:cache_miss');
+        others.push(other);
+      }
+      expect(await backend.events.next()).toEqual({ name: 'cache_miss', channel });
+      for (const other of others) await other[Symbol.asyncDispose]();
+    }
+    await trigger(server, { name: 'e', channels: ['cache-a'], data: 'x' });
+    await using late = await RawClient.connect(server);
+    await late.subscribes('cache-a');
+    expect((await late.hears()).event).toBe('e');
+    await late.subscribes('cache-c');
+    expect(await backend.events.next()).toEqual({ name: 'cache_miss', channel: 'cache-c' });
+  });
+});
+
+describe('a subscription count', () => {
+  it('is told after each subscription and unsubscription, also that nobody is left', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks(
+      [{ url: backend.url, events: ['subscription_count'] }],
+      { subscriptionCounts: true },
+    );
+    await using ann = await RawClient.connect(server);
+    await using bob = await RawClient.connect(server);
+    const told = async () => {
+      const { subscription_count, ...rest } = await backend.events.next();
+      expect(rest).toEqual({ name: 'subscription_count', channel: 'news' });
+      return subscription_count;
+    };
+    // Presence channels are never told of.
+    await enters(ann, 'ann');
+    await ann.subscribes('news');
+    expect(await told()).toBe(1);
+    await bob.subscribes('news');
+    expect(await told()).toBe(2);
+    leaves(ann, 'news');
+    expect(await told()).toBe(1);
+    await bob[Symbol.asyncDispose]();
+    expect(await told()).toBe(0);
+  });
+
+  it('is told every 5 seconds above 100, to subscribers and backends, the last one always', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks(
+      [{ url: backend.url, events: ['subscription_count'] }],
+      { subscriptionCounts: true },
+    );
+    const clients = [];
+    for (let n = 0; n < 120; n++) {
+      const client = await RawClient.connect(server);
+      await client.subscribes('news');
+      clients.push(client);
+    }
+    const last = clients.at(-1);
+    const heardByLast = last?.hears();
+    const told: unknown[] = [];
+    let at100Ms = 0;
+    const end = await backend.requests.first(({ events, timeMs }) => {
+      for (const { subscription_count: count } of events) {
+        told.push(count);
+        if (count === 101) at100Ms = Number(timeMs);
+      }
+      return told.includes(120);
+    });
+    expect(told.map(Number).toSorted((a, b) => a - b)).toEqual([
+      ...Array.from({ length: 101 }, (_, n) => n + 1),
+      120,
+    ]);
+    expect(Number(end.timeMs) - at100Ms).toBeGreaterThan(4000);
+    expect(await heardByLast).toEqual({
+      event: 'pusher_internal:subscription_count',
+      channel: 'news',
+      data: '{"subscription_count":120}',
+    });
+    for (const client of clients) await client[Symbol.asyncDispose]();
+  });
+
+  it('is not told while the app does not count', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url, batching: true }]);
+    await using ann = await RawClient.connect(server);
+    await ann.subscribes('first');
+    await ann.subscribes('second');
+    expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'first' });
+    expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'second' });
+  });
+});
+
+describe('the channel of a user', () => {
+  it('is told of by no webhook', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWithWebhooks([{ url: backend.url }], {
+      subscriptionCounts: true,
+    });
+    await using ann = await RawClient.connect(server);
+    const user_data = '{"id":"ann"}';
+    const auth = `${APP.key}:${hmac(`${ann.socketId}::user::${user_data}`)}`;
+    ann.says({ event: 'pusher:signin', data: { auth, user_data } });
+    expect((await ann.hears()).event).toBe('pusher:signin_success');
+    await ann.subscribes('#server-to-user-ann');
+    await ann.hearsNothing();
+    leaves(ann, '#server-to-user-ann');
+    await ann.subscribes('public');
+    leaves(ann, 'public');
+    const channels = new Set<string>();
+    await backend.events.first(({ name, channel }) => {
+      channels.add(channel);
+      return name === 'channel_vacated';
+    });
+    expect([...channels]).toEqual(['public']);
+  });
+});
