@@ -1,8 +1,13 @@
+import { openApi } from '../src/admin/openapi.ts';
+import { operations } from '../src/admin/operations.ts';
 import { printSettings } from '../src/config/settings-table.ts';
+import { printMetricsPage } from '../src/observability/meter.ts';
 import { printErrors } from './errors-page.ts';
 
 /** The pages that are printed from code, by file name under `docs/`. */
 export const pages: Readonly<Record<string, () => string>> = {
   'settings.md': printSettings,
   'errors.md': printErrors,
+  'metrics.md': printMetricsPage,
+  'openapi.json': () => `${JSON.stringify(openApi(operations), undefined, 2)}\n`,
 };

@@ -1,7 +1,9 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { SQL } from 'bun';
+import { adminRoutes } from './admin-routes.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
+import { BackgroundMetrics } from './background-metrics.ts';
 import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
@@ -135,7 +137,7 @@ async function start({
   const realtime = new RealtimeInquiry((number, question) =>
     tell({ type: 'ask', number, question }),
   );
-  const admin = parts.use(openAdmin(config, readiness));
+  const admin = parts.use(openAdmin(config, readiness, log));
   const webhooks = parts.use(
     await openWebhooks({
       outbox: new StoredOutbox(sql),
@@ -148,10 +150,13 @@ async function start({
       storeState: storeState('webhooks'),
     }),
   );
-  const usage = parts.use(new UsageKeeper(new UsageStore(sql), log, storeState('usage')));
+  const usageStore = new UsageStore(sql);
+  const usage = parts.use(new UsageKeeper(usageStore, log, storeState('usage')));
+  const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
   const usedToday = await usage.today();
   const apps = await served.begin();
   await waitBriefly(sql);
+  admin.serve(adminRoutes({ store, served, usage: usageStore, webhooks, realtime, metrics, log }));
   const running = parts.move();
 
   tell({
@@ -164,7 +169,8 @@ async function start({
   return {
     readiness,
     guardHandshakes(listener) {
-      guardHandshakes(running, config, listener, new Int32Array(connectionGauge), realtime, log);
+      const gauge = new Int32Array(connectionGauge);
+      guardHandshakes(running, config, listener, gauge, realtime, metrics, log);
     },
     answered: (number, answer) => realtime.answered(number, answer),
     keepUsage: (used) => usage.keep(used),
@@ -177,9 +183,9 @@ async function start({
   };
 }
 
-function openAdmin(config: Config, readiness: Readiness): AdminListener {
+function openAdmin(config: Config, readiness: Readiness, log: Log): AdminListener {
   try {
-    return listenForAdmin(config.admin, readiness);
+    return listenForAdmin(config.admin, readiness, log);
   } catch (error) {
     throw listenFault(error, 'admin', config.admin);
   }
@@ -212,6 +218,7 @@ function guardHandshakes(
   listener: ListenerAddress,
   connectionGauge: Int32Array,
   realtime: RealtimeInquiry,
+  metrics: BackgroundMetrics,
   log: Log,
 ): void {
   const limitPerAddress = config.channels.unfinishedHandshakesPerAddress;
@@ -221,12 +228,14 @@ function guardHandshakes(
     limitPerAddress,
     finishedCount: () => connectionGauge[0] ?? 0,
     finishedPorts: (address) => realtime.ask({ what: 'finished-ports', address }),
-    refused: (address, count) =>
+    refused(address, count) {
+      metrics.handshakesClosed(count);
       log.warn('Connections refused: too many unfinished handshakes', {
         address,
         count,
         limit: limitPerAddress,
-      }),
+      });
+    },
     failed: (error) =>
       log.error('Unfinished handshakes are no longer limited', { why: String(error) }),
   });

@@ -104,7 +104,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const finished = new FinishedHandshakes((address) => webSocketPorts(connections, address));
 
   const listeners = new Listeners(audience, (certificate, port) =>
-    listenForChannels({ ...channels, port, tls: certificate }, hub, transport, api, finished),
+    listenForChannels(
+      { ...channels, port, tls: certificate },
+      hub,
+      transport,
+      api,
+      finished,
+      meter,
+    ),
   );
   const { port } = listeners.open(tls, channels.port);
   const checks = setInterval(() => {

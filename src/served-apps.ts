@@ -38,6 +38,11 @@ export class ServedApps implements AsyncDisposable {
     this.config = options.config;
   }
 
+  /** Those that the configuration names. */
+  get configured(): readonly App[] {
+    return configuredApps(this.config);
+  }
+
   /** Reads them for the first time. Throws what the store throws. */
   async begin(): Promise<readonly App[]> {
     const apps = await this.read();
@@ -93,10 +98,9 @@ export class ServedApps implements AsyncDisposable {
     const { store, log } = this.options;
     // The revision first: a change between the two is then seen again, and not missed.
     const revision = await store.revision();
-    const configured = configuredApps(this.config);
-    const stored = storedApps(await store.list(), configured);
+    const stored = storedApps(await store.list(), this.configured);
     for (const { id, why } of stored.left) log.warn('A stored app is not served', { app: id, why });
     this.known = revision;
-    return [...configured, ...stored.apps];
+    return [...this.configured, ...stored.apps];
   }
 }

@@ -17,6 +17,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ['channels'],
   apps: ['channels'],
   webhooks: ['channels', 'outgoing'],
+  admin: ['channels', 'config', 'stores', 'apps'],
   transports: ['channels'],
   cli: ['config', '.'],
   // The files of src itself put the parts together.
@@ -28,6 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'transports',
     'outgoing',
     'webhooks',
+    'admin',
     'config',
     'observability',
     'cli',
@@ -35,7 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */
-const CLI_USES = ['messages.ts', 'server.ts', 'stored-apps.ts'];
+const CLI_USES = ['messages.ts', 'server.ts', 'stored-apps.ts', 'stored-webhooks.ts'];
 const CLI_USERS = ['main.ts'];
 
 /** What the runtime offers to the pure folders: only what computes. */

@@ -12,6 +12,14 @@ import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
 import { serve } from './serve.ts';
+import {
+  listWebhooks,
+  replayWebhook,
+  showWebhook,
+  WEBHOOKS_LIST_OPTIONS,
+  WEBHOOKS_OPTIONS,
+  webhooksCommand,
+} from './webhooks.ts';
 
 export interface Command {
   /** The words that call it. */
@@ -87,6 +95,26 @@ export const commands: readonly Command[] = [
     help: 'Delete an app with its keys; its connections are closed with 4003.',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: appsCommand(deleteApp),
+  },
+  {
+    name: 'webhooks list',
+    help: 'List webhook requests, the newest first: what waits, and what became of the others.',
+    options: WEBHOOKS_LIST_OPTIONS,
+    run: webhooksCommand(listWebhooks),
+  },
+  {
+    name: 'webhooks show',
+    operands: 'ID',
+    help: 'Show one webhook request: its body, and each attempt to deliver it.',
+    options: WEBHOOKS_OPTIONS,
+    run: webhooksCommand(showWebhook),
+  },
+  {
+    name: 'webhooks replay',
+    operands: 'ID',
+    help: 'Send a finished webhook request again.',
+    options: WEBHOOKS_OPTIONS,
+    run: webhooksCommand(replayWebhook),
   },
   {
     name: 'doctor',

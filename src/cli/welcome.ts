@@ -12,7 +12,7 @@ export function welcome(server: FanfareServer): string {
       ? ['No app is served. Make one: npx fanfare apps create --name NAME', '']
       : []),
     `Channels  ${addressOf(server.channels)}   WebSocket clients and the HTTP API`,
-    `Admin     ${addressOf(server.admin)}   /healthz and /readyz`,
+    `Admin     ${addressOf(server.admin)}   /healthz, /readyz, /metrics and /api/v1`,
   ].join('\n');
 }
 

@@ -114,7 +114,8 @@ export const configSchema = z.strictObject({
   ),
 });
 
-type DeepReadonly<T> = T extends readonly (infer Entry)[]
+/** A value that nobody changes, nor anything in it. */
+export type DeepReadonly<T> = T extends readonly (infer Entry)[]
   ? readonly DeepReadonly<Entry>[]
   : T extends object
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }

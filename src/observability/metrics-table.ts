@@ -24,10 +24,21 @@ export const metricRows = {
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
-    help: 'Connections that were refused, by the code they were closed with.',
+    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid; unfinished: too many of one address did not finish it.',
     label: {
       name: 'code',
-      values: ['4001', '4003', '4004', '4005', '4006', '4007', '4008', '4100', 'handshake'],
+      values: [
+        '4001',
+        '4003',
+        '4004',
+        '4005',
+        '4006',
+        '4007',
+        '4008',
+        '4100',
+        'handshake',
+        'unfinished',
+      ],
     },
   },
   slowConnectionsClosed: {
@@ -106,13 +117,17 @@ export const metricRows = {
   webhookEventsDropped: {
     name: 'fanfare_webhook_events_dropped_total',
     kind: 'counter',
-    help: 'Webhook events that were dropped because the outbox was full.',
+    help: 'Webhook events that were dropped, by what was full: the way to the background loop, its memory, the outbox, or the share of the endpoint.',
+    label: { name: 'full', values: ['loop', 'memory', 'outbox', 'endpoint'] },
   },
   webhookAttempts: {
     name: 'fanfare_webhook_attempts_total',
     kind: 'counter',
-    help: 'Requests to webhook endpoints, by what became of them.',
-    label: { name: 'outcome', values: ['delivered', 'retried', 'failed'] },
+    help: 'Requests to webhook endpoints, by what became of them. What is not delivered is tried again for five minutes.',
+    label: {
+      name: 'outcome',
+      values: ['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed'],
+    },
   },
   outboxRequests: {
     name: 'fanfare_outbox_requests',

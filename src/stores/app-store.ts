@@ -64,6 +64,27 @@ export class AppStore {
     });
   }
 
+  /** Changes an app by what it is; `false` where there is no such app. */
+  async update(
+    id: string,
+    changed: (app: Omit<StoredApp, 'keys'>) => Pick<StoredApp, 'name' | 'enabled' | 'settings'>,
+  ): Promise<boolean> {
+    return await this.change(async (sql) => {
+      const [row]: AppRow[] = await sql`
+        SELECT id, name, enabled, settings FROM apps WHERE id = ${id}`;
+      if (row === undefined) return false;
+      const { name, enabled, settings } = changed({
+        id,
+        name: row.name,
+        enabled: row.enabled !== 0,
+        settings: JSON.parse(row.settings),
+      });
+      await sql`UPDATE apps SET name = ${name}, enabled = ${enabled ? 1 : 0},
+        settings = ${JSON.stringify(settings)} WHERE id = ${id}`;
+      return true;
+    });
+  }
+
   /** Gives the app one more pair; those it has stay valid. */
   async addKey(id: string, { key, secret }: AppKey): Promise<void> {
     await this.change(
@@ -106,9 +127,9 @@ export class AppStore {
 
   private async change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
     return await this.sql.begin(async (sql) => {
-      const result = await statements(sql);
+      // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
-      return result;
+      return await statements(sql);
     });
   }
 }

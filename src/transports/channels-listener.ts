@@ -13,6 +13,11 @@ export interface ListenerSettings {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
 
+/** What this listener counts. */
+export interface ListenerMeter {
+  count(counter: 'connectionsRefused' | 'requests', by: number, label: string): void;
+}
+
 /**
  * Seconds without a byte, or without the rest of a request, after which an HTTP connection is closed. Drops
  * of a request do not renew it. It is also how long a backend's idle keep-alive connection stays open.
@@ -26,6 +31,7 @@ export function listenForChannels(
   sockets: WebSocketTransport,
   api: ChannelsApi,
   handshakes: FinishedHandshakes,
+  meter: ListenerMeter,
 ): Server<Connection> {
   return Bun.serve<Connection>({
     hostname: settings.host,
@@ -41,6 +47,7 @@ export function listenForChannels(
         if (sockets.upgrade(server, request, target)) return undefined;
         const why = 'This is not a valid WebSocket handshake';
         const address = server.requestIP(request)?.address;
+        meter.count('connectionsRefused', 1, 'handshake');
         hub.log.info('Connection refused', { address, path: target.path, why });
         return refuseRequest('bad-handshake', why);
       }
@@ -52,6 +59,7 @@ export function listenForChannels(
     },
     error(error) {
       hub.log.error('A request failed inside the server', { error: error.stack ?? error.message });
+      meter.count('requests', 1, '500');
       return refuseRequest('internal', 'Internal server error');
     },
     websocket: sockets.handlers(),

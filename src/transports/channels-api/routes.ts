@@ -6,7 +6,7 @@ import { triggerBatch, triggerEvent, triggerRawEvent } from './trigger.ts';
 export type Method = 'GET' | 'POST';
 
 /** The HTTP API. Source: the seed's "Endpoints"; Channels protocol, §14.3. */
-export const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
+const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoint])[] = [
   ['POST', '/apps/:app/events', triggerEvent],
   ['POST', '/apps/:app/batch_events', triggerBatch],
   ['GET', '/apps/:app/channels', listChannels],

@@ -1,0 +1,110 @@
+import { SQL } from 'bun';
+import type { Admin } from './admin/admin.ts';
+import { AppAdmin } from './admin/app-admin.ts';
+import { openApi } from './admin/openapi.ts';
+import { API_PATH } from './admin/operation.ts';
+import { operations } from './admin/operations.ts';
+import { Refusal } from './admin/refusal.ts';
+import { storedApps } from './app-list.ts';
+import type { BackgroundMetrics } from './background-metrics.ts';
+import type { Log } from './channels/ports.ts';
+import type { Questions } from './messages.ts';
+import type { RealtimeInquiry } from './realtime-inquiry.ts';
+import type { ServedApps } from './served-apps.ts';
+import type { AppStore } from './stores/app-store.ts';
+import type { UsageStore } from './stores/usage-store.ts';
+import { type AdminAnswer, JSON_TYPE, TEXT } from './transports/admin/answers.ts';
+import type { AdminRoute } from './transports/admin/routes.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
+
+export interface AdminParts {
+  readonly store: AppStore;
+  readonly served: ServedApps;
+  readonly usage: UsageStore;
+  readonly webhooks: Webhooks;
+  readonly realtime: RealtimeInquiry;
+  readonly metrics: BackgroundMetrics;
+  readonly log: Log;
+}
+
+/** What the admin listener serves: `/metrics`, and each operation of the admin API. */
+export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
+  const admin = adminOf(parts);
+  return [
+    { method: 'GET', path: '/metrics', answer: () => showMetrics(parts) },
+    ...operations.map((operation) => ({
+      method: operation.method,
+      path: `${API_PATH}${operation.path}`,
+      answer: async (call: Parameters<typeof operation.run>[1]) => {
+        try {
+          const { status, body } = await operation.run(admin, call);
+          return jsonAnswer(status, body);
+        } catch (error) {
+          const { status, message, field } = refusalOf(error, parts.log);
+          return jsonAnswer(status, { error: message, field });
+        }
+      },
+    })),
+  ];
+}
+
+/** Throws what is neither a refusal nor a fault of the store. */
+function refusalOf(error: unknown, log: Log): Refusal {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof SQL.SQLError)) throw error;
+  log.warn('An admin request could not use the store', { why: error.message });
+  return new Refusal('unavailable', `The store cannot be used now: ${error.message}`);
+}
+
+function adminOf({ store, served, usage, webhooks, realtime, log }: AdminParts): Admin {
+  const ask = async <What extends keyof Questions>(
+    question: { readonly what: What } & Questions[What]['ask'],
+  ): Promise<Questions[What]['answer']> => {
+    try {
+      return await realtime.ask(question);
+    } catch (error) {
+      throw new Refusal('unavailable', error instanceof Error ? error.message : String(error));
+    }
+  };
+  return {
+    apps: new AppAdmin({
+      store,
+      configured: () => served.configured,
+      complete: (stored) => storedApps(stored, served.configured),
+      changed: async () => {
+        await served.look();
+        try {
+          // Its answer comes after it has taken over the apps: messages keep their order.
+          await realtime.ask({ what: 'live-apps' });
+        } catch (error) {
+          // The change is kept, and taken over as soon as that loop has time again.
+          log.warn('A changed app waits to be served', { why: String(error) });
+        }
+      },
+      now: Date.now,
+      log,
+    }),
+    live: {
+      apps: () => ask({ what: 'live-apps' }),
+      channels: (appId, prefix, most) => ask({ what: 'live-channels', appId, prefix, most }),
+    },
+    usage,
+    webhooks,
+    description: openApi(operations),
+  };
+}
+
+async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
+  try {
+    const body = metrics.print(await realtime.ask({ what: 'metrics' }));
+    return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    log.warn('Metrics cannot be shown', { why });
+    return { status: 503, contentType: TEXT, body: `${why}\n` };
+  }
+}
+
+function jsonAnswer(status: number, body: unknown): AdminAnswer {
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
+}

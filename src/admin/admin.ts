@@ -1,0 +1,39 @@
+import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
+import type { DayUsage } from '../channels/usage.ts';
+import type { AppAdmin } from './app-admin.ts';
+
+/** What one app does now. */
+interface LiveApp {
+  readonly appId: string;
+  readonly connections: number;
+  readonly channels: number;
+  /** Today, UTC. */
+  readonly messages: number;
+}
+
+interface LiveChannel {
+  readonly name: string;
+  readonly subscriptions: number;
+  readonly users: number;
+}
+
+/** What the operations work on. */
+export interface Admin {
+  readonly apps: AppAdmin;
+  /** Throws `Refusal` where the loop that knows does not answer. */
+  readonly live: {
+    apps(): Promise<readonly LiveApp[]>;
+    channels(appId: string, prefix: string, most: number): Promise<readonly LiveChannel[]>;
+  };
+  readonly usage: {
+    /** The newest day first. */
+    ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
+  };
+  readonly webhooks: {
+    list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
+    show(id: string): Promise<OutboxEntryDetails | undefined>;
+    replay(id: string): Promise<'replayed' | 'waiting' | 'unknown'>;
+  };
+  /** The description of the API itself. */
+  readonly description: { readonly openapi: string };
+}

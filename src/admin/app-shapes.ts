@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { App } from '../channels/app.ts';
+import { appSettings } from '../config/channels-settings.ts';
+
+type Parts<Shape> = z.ZodObject<
+  { -readonly [Name in keyof Shape]: z.ZodOptional<z.ZodType> },
+  z.core.$strict
+>;
+
+/** Settings without their defaults, each of which may be left out: what a change may name. */
+function partsOf<Shape extends z.core.$ZodShape>(settings: z.ZodObject<Shape>): Parts<Shape> {
+  const parts = Object.entries<z.core.$ZodType>(settings.shape).map(([name, field]) => {
+    const bare =
+      field instanceof z.ZodDefault || field instanceof z.ZodPrefault ? field.unwrap() : field;
+    const part = bare instanceof z.ZodObject ? partsOf(bare) : (bare as z.ZodType);
+    const { description } = field as z.ZodType;
+    return [name, (description === undefined ? part : part.describe(description)).optional()];
+  });
+  // The compiler does not see that the names are those of the settings.
+  return z.strictObject(Object.fromEntries(parts)) as unknown as Parts<Shape>;
+}
+
+const { id, keys, name, enabled, webhooks } = appSettings.shape;
+const named = { name: name.unwrap().optional(), enabled: enabled.unwrap().optional() };
+const settings = partsOf(appSettings.omit({ id: true, keys: true, name: true, enabled: true }));
+
+/** What a change may hold. */
+export const appChange = settings
+  .extend(named)
+  .describe(
+    'What to change. `limits` are merged with those the app has; `webhooks` replace those it has.',
+  );
+
+/** What a new app may be given. */
+export const newApp = settings
+  .extend({ ...named, id: id.optional(), keys: keys.optional() })
+  .describe('All of it may be left out: an id and a pair of key and secret are then made.');
+
+const source = z
+  .enum(['configuration', 'store'])
+  .describe('Where the app is kept. What stands in the configuration is changed there.');
+
+/** A pair as it is shown where its secret was asked for, and otherwise. */
+const shownKey = z.strictObject({ key: z.string(), secret: z.string().optional() });
+
+/** An app with every setting that applies to it. */
+export const shownApp = appSettings
+  .extend({
+    source,
+    keys: z.array(shownKey).describe('The oldest first: it signs webhooks.'),
+    webhooks: z.array(webhooks.unwrap().element.extend({ events: z.array(z.string()) })),
+  })
+  .describe('One app, with every setting that applies to it.');
+
+export const shownPair = z.strictObject({ key: z.string(), secret: z.string() });
+
+/** An app of this server, and where it is kept. */
+export interface KeptApp {
+  readonly app: App;
+  readonly source: z.output<typeof source>;
+}
+
+/** Shows an app, its secrets only where they were asked for. */
+export function showApp({ app, source: from }: KeptApp, withSecrets: boolean) {
+  const pairs = withSecrets ? app.keys : app.keys.map(({ key }) => ({ key }));
+  return { ...app, source: from, keys: pairs };
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { API_PATH, type Operation } from './operation.ts';
+import { type RefusalCode, statusOf } from './refusal.ts';
+
+/** What the listener of the admin API shows beside it, as plain text. */
+const textPages = [
+  { path: '/healthz', id: 'health', summary: 'Whether the process lives.', open: true },
+  { path: '/readyz', id: 'readiness', summary: 'Whether it can do its work.', open: true },
+  { path: '/metrics', id: 'metrics', summary: 'Metrics for Prometheus.', open: false },
+] as const;
+
+const refusalWords: Readonly<Record<RefusalCode, string>> = {
+  invalid: 'A parameter or the body is not valid; `field` names what is wrong.',
+  'not-found': 'There is nothing of this id.',
+  conflict: 'It cannot be done to what is there now.',
+  unavailable: 'The store cannot be used now, or the loop that knows does not answer.',
+};
+
+const errorReference = { $ref: '#/components/schemas/Error' };
+
+const denials = {
+  401: refused('The password is missing or wrong.'),
+  403: refused('No password is set, and the request may come from elsewhere.'),
+};
+
+/** Describes operations as OpenAPI has it. Source: OpenAPI 3.1. */
+export function openApi(operations: readonly Operation[]) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { path, id, summary, open } of textPages) {
+    paths[path] = { get: describeTextPage(id, summary, open) };
+  }
+  for (const operation of operations) {
+    const path = `${API_PATH}${operation.path}`;
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Fanfare admin API',
+      version: '1',
+      description:
+        'Served by the admin listener. Where `admin.password` is set, every request needs it; otherwise only a listener on a loopback address answers. What changes something must be sent as application/json, also without a body.',
+    },
+    security: [{ bearer: [] }, { basic: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        basic: { type: 'http', scheme: 'basic' },
+      },
+      schemas: {
+        Error: {
+          type: 'object',
+          properties: { error: { type: 'string' }, field: { type: 'string' } },
+          required: ['error'],
+          additionalProperties: false,
+        },
+      },
+    },
+  };
+}
+
+function describe({ id, method, path, summary, query, body, status, answer, refusals }: Operation) {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query.shape).map(([name, kind]) => {
+    const { description, ...schema } = schemaOf(kind as z.ZodType, 'output');
+    return { name, in: 'query', required: false, description, schema };
+  });
+  const parameters = [...inPath, ...inQuery];
+  const isEmpty = body.safeParse(undefined).success;
+  const all: RefusalCode[] = ['invalid', ...refusals, 'unavailable'];
+  return {
+    operationId: id,
+    summary,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(isEmpty ? {} : { requestBody: { required: true, content: json(schemaOf(body, 'input')) } }),
+    responses: {
+      [status]: { description: 'Done.', content: json(schemaOf(answer, 'output')) },
+      ...Object.fromEntries(all.map((code) => [statusOf(code), refused(refusalWords[code])])),
+      ...denials,
+      ...(method === 'GET'
+        ? {}
+        : {
+            413: refused('The body is too large.'),
+            415: refused('The request is not sent as application/json.'),
+          }),
+    },
+  };
+}
+
+function describeTextPage(operationId: string, summary: string, open: boolean) {
+  const content = { 'text/plain': { schema: { type: 'string' } } };
+  return {
+    operationId,
+    summary,
+    ...(open ? { security: [] } : {}),
+    responses: {
+      200: { description: 'Yes.', content },
+      ...(operationId === 'health' ? {} : { 503: { description: 'No, and why.', content } }),
+      ...(open ? {} : denials),
+    },
+  };
+}
+
+function refused(description: string) {
+  return { description, content: json(errorReference) };
+}
+
+function json(schema: object) {
+  return { 'application/json': { schema } };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}

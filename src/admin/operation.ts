@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { problemsOf, wording } from '../config/problems.ts';
+import type { DeepReadonly } from '../config/schema.ts';
+import type { Admin } from './admin.ts';
+import { Refusal, type RefusalCode } from './refusal.ts';
+
+/** What stands before the path of every operation. */
+export const API_PATH = '/api/v1';
+
+/** A request to an operation, nothing of it checked but that the path fits. */
+export interface Call {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** Read from JSON; `undefined` where there was no body. */
+  readonly body: unknown;
+}
+
+/** What one operation takes and gives; it is also how `docs/openapi.json` describes it. */
+interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> {
+  /** Its name for programs that are made from the description. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** After `API_PATH`; `{name}` stands for one step of it. */
+  readonly path: string;
+  readonly summary: string;
+  readonly query: Query;
+  readonly body: Body;
+  readonly status: 200 | 201 | 202;
+  readonly answer: Answer;
+  /** Beside those that any operation may be refused with. */
+  readonly refusals: readonly RefusalCode[];
+}
+
+/** One operation of the admin API. */
+export interface Operation extends Terms<z.ZodObject, z.ZodType, z.ZodType> {
+  run(admin: Admin, call: Call): Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+/** For operations that take no body: none, or an empty object. */
+export const NO_BODY = z.strictObject({}).optional();
+
+export const NO_QUERY = z.strictObject({});
+
+/** Makes an operation whose function gets checked values only. */
+export function operation<
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+>(
+  terms: Terms<Query, Body, Answer> & {
+    readonly act: (
+      admin: Admin,
+      given: {
+        readonly path: (name: string) => string;
+        readonly query: z.output<Query>;
+        readonly body: z.output<Body>;
+      },
+    ) => Promise<DeepReadonly<z.output<Answer>>>;
+  },
+): Operation {
+  const { act, ...rest } = terms;
+  return {
+    ...rest,
+    async run(admin, call) {
+      const query = read(terms.query, call.query, 'unknown parameter');
+      const given = { path: (name: string) => call.path[name] ?? '', query };
+      const body = read(terms.body, call.body, 'unknown setting');
+      return { status: terms.status, body: await act(admin, { ...given, body }) };
+    },
+  };
+}
+
+/** Reads a part of a request. Throws a `Refusal` that names the first thing that is wrong. */
+function read<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  unknownWords: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(input, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownWords : wording(issue)),
+  });
+  if (parsed.success) return parsed.data;
+  const [problem] = problemsOf(schema, parsed.error);
+  const field = problem?.path ?? '';
+  const rule = problem?.message ?? 'is not valid';
+  if (field !== '') throw new Refusal('invalid', `${field}: ${rule}`, field);
+  throw new Refusal('invalid', `the body: ${rule}`);
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { appOperations } from './app-operations.ts';
+import { liveOperations } from './live-operations.ts';
+import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
+import { webhookOperations } from './webhook-operations.ts';
+
+/** The whole admin API, in the order in which its description shows it. */
+export const operations: readonly Operation[] = [
+  ...appOperations,
+  ...liveOperations,
+  ...webhookOperations,
+  operation({
+    id: 'describe',
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This description.',
+    query: NO_QUERY,
+    body: NO_BODY,
+    status: 200,
+    answer: z.looseObject({ openapi: z.string() }),
+    refusals: [],
+    act: async ({ description }) => description,
+  }),
+];

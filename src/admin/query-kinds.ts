@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** Describes a whole number in a query. */
+export function numberIn(min: number, max: number, fallback: number, description: string) {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return z
+    .preprocess(
+      (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
+      z
+        .number({ error: rule })
+        .int({ error: rule })
+        .min(min, { error: rule })
+        .max(max, { error: rule }),
+    )
+    .default(fallback)
+    .describe(description);
+}
+
+/** Describes a switch in a query. */
+export function yesNo(description: string) {
+  return z.enum(['true', 'false']).default('false').describe(description);
+}

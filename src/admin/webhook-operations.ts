@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
+import { numberIn } from './query-kinds.ts';
+import { Refusal } from './refusal.ts';
+import {
+  shownWebhook,
+  shownWebhookDetails,
+  showWebhook,
+  showWebhookDetails,
+  webhookState,
+} from './webhook-shapes.ts';
+
+/** What shows webhooks, and sends them again. */
+export const webhookOperations: readonly Operation[] = [
+  operation({
+    id: 'listWebhooks',
+    method: 'GET',
+    path: '/webhooks',
+    summary: 'List webhook requests, the newest first: those that wait, and those of the log.',
+    query: z.strictObject({
+      app: z.string().optional().describe('Only those of this app.'),
+      state: webhookState.optional().describe('Only those in this state.'),
+      limit: numberIn(1, 1000, 50, 'The most to list.'),
+      before: z.string().optional().describe('Only those older than the one with this id.'),
+    }),
+    body: NO_BODY,
+    status: 200,
+    answer: z.strictObject({
+      webhooks: z.array(shownWebhook),
+      next: z.string().nullable().describe('For `before`, to go on; null where there are no more.'),
+    }),
+    refusals: [],
+    act: async ({ webhooks }, { query: { app, state, limit, before } }) => {
+      const found = await webhooks.list({ ownerId: app, state, before, limit: limit + 1 });
+      const listed = found.slice(0, limit).map(showWebhook);
+      return {
+        webhooks: listed,
+        next: found.length > limit ? (listed.at(-1)?.id ?? null) : null,
+      };
+    },
+  }),
+  operation({
+    id: 'getWebhook',
+    method: 'GET',
+    path: '/webhooks/{id}',
+    summary: 'Show one webhook request with its body and every attempt to deliver it.',
+    query: NO_QUERY,
+    body: NO_BODY,
+    status: 200,
+    answer: shownWebhookDetails,
+    refusals: ['not-found'],
+    act: async ({ webhooks }, { path }) => {
+      const found = await webhooks.show(path('id'));
+      if (found === undefined) throw noSuchWebhook(path('id'));
+      return showWebhookDetails(found);
+    },
+  }),
+  operation({
+    id: 'replayWebhook',
+    method: 'POST',
+    path: '/webhooks/{id}/replay',
+    summary: 'Send a finished webhook request again, with all its tries.',
+    query: NO_QUERY,
+    body: NO_BODY,
+    status: 202,
+    answer: z.strictObject({ id: z.string(), state: z.literal('waiting') }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ webhooks }, { path }) => {
+      const id = path('id');
+      const result = await webhooks.replay(id);
+      switch (result) {
+        case 'replayed':
+          return { id, state: 'waiting' as const };
+        case 'waiting':
+          throw new Refusal('conflict', `Webhook ${id} still waits to be delivered`);
+        case 'unknown':
+          throw noSuchWebhook(id);
+        default:
+          return result satisfies never;
+      }
+    },
+  }),
+];
+
+function noSuchWebhook(id: string): Refusal {
+  return new Refusal('not-found', `There is no webhook ${id}`);
+}

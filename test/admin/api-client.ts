@@ -1,0 +1,59 @@
+import type { Fanfare } from '../support/fanfare.ts';
+
+/** An answer of the admin listener. */
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** `undefined` where it is no JSON, or nothing. */
+  readonly json: unknown;
+}
+
+export interface AdminRequest {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Asks the admin listener for a path of its API, or with a leading `//` for any path. */
+export async function admin(
+  server: Pick<Fanfare, 'adminPort'>,
+  method: string,
+  path: string,
+  { body, raw, headers }: AdminRequest = {},
+): Promise<AdminAnswer> {
+  const target = path.startsWith('//') ? path.slice(1) : `/api/v1${path}`;
+  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(`http://127.0.0.1:${server.adminPort}${target}`, {
+    method,
+    headers: { ...(method === 'GET' ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json';
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
+
+export interface MadeApp {
+  readonly id: string;
+  readonly key: string;
+  readonly secret: string;
+}
+
+/** Makes an app in the store. */
+export async function makeApp(
+  server: Pick<Fanfare, 'adminPort'>,
+  settings: object = {},
+): Promise<MadeApp> {
+  const { status, json, text } = await admin(server, 'POST', '/apps', { body: settings });
+  if (status !== 201) throw new Error(`${status} ${text}`);
+  const { id, keys } = json as { id: string; keys: { key: string; secret: string }[] };
+  return { id, key: keys[0]?.key ?? '', secret: keys[0]?.secret ?? '' };
+}

@@ -1,0 +1,210 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { restart } from '../support/restart.ts';
+import { api } from '../support/sign.ts';
+import { admin, type MadeApp, makeApp } from './api-client.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const statusOf = async (app: MadeApp) =>
+  (await api(server, 'GET', `/apps/${app.id}/channels`, app)).status;
+
+describe('the apps of the admin API', () => {
+  it('are served as soon as they are made', async () => {
+    const app = await makeApp(server, { name: 'shop', clientEvents: true });
+    expect(app.id).toMatch(/^\d+$/);
+    expect(await statusOf(app)).toBe(200);
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    await client.subscribes('news');
+  });
+
+  it('may bring an id and keys of their own, so that an app can move here', async () => {
+    const keys = [{ key: 'moved-key', secret: 'moved-secret' }];
+    const made = await admin(server, 'POST', '/apps', { body: { id: 4711, keys } });
+    expect(made).toMatchObject({ status: 201, json: { id: '4711', keys } });
+    expect(await statusOf({ id: '4711', key: 'moved-key', secret: 'moved-secret' })).toBe(200);
+    expect(await admin(server, 'POST', '/apps', { body: { id: '4711' } })).toMatchObject({
+      status: 409,
+      json: { error: 'id: there is an app 4711 already', field: 'id' },
+    });
+    expect(await admin(server, 'POST', '/apps', { body: { keys } })).toMatchObject({
+      status: 409,
+      json: { field: 'keys' },
+    });
+    const configured = [{ key: APP.key, secret: 'x' }];
+    expect((await admin(server, 'POST', '/apps', { body: { keys: configured } })).status).toBe(409);
+  });
+
+  it('show their secrets only when they are made, or when that is asked for', async () => {
+    const app = await makeApp(server);
+    for (const path of ['/apps', `/apps/${app.id}`]) {
+      const { text } = await admin(server, 'GET', path);
+      expect(text).toContain(app.key);
+      expect(text).not.toContain(app.secret);
+      const { text: withSecrets } = await admin(server, 'GET', `${path}?secrets=true`);
+      expect(withSecrets).toContain(app.secret);
+    }
+    const { text } = await admin(server, 'PATCH', `/apps/${app.id}`, { body: { name: 'x' } });
+    expect(text).not.toContain(app.secret);
+  });
+
+  it('are changed in what is named only, at once', async () => {
+    const webhooks = [{ url: 'https://example.com/', events: ['client_event'] }];
+    const app = await makeApp(server, { name: 'before', limits: { connections: 7 }, webhooks });
+    const limits = { presenceMembers: 5 };
+    const changed = await admin(server, 'PATCH', `/apps/${app.id}`, {
+      body: { name: 'after', subscriptionCounts: true, limits },
+    });
+    expect(changed).toMatchObject({
+      status: 200,
+      json: {
+        name: 'after',
+        subscriptionCounts: true,
+        clientEvents: false,
+        limits: { connections: 7, presenceMembers: 5, channelsPerTrigger: 100 },
+        webhooks: [{ url: 'https://example.com/', events: ['client_event'], batching: true }],
+      },
+    });
+    const attribute = await api(server, 'GET', `/apps/${app.id}/channels/a`, {
+      ...app,
+      query: { info: 'subscription_count' },
+    });
+    expect(attribute.status).toBe(200);
+    const cleared = await admin(server, 'PATCH', `/apps/${app.id}`, { body: { webhooks: [] } });
+    expect(cleared.json).toMatchObject({ webhooks: [], name: 'after' });
+  });
+
+  it('have two valid keys while they are rotated, and never none', async () => {
+    const app = await makeApp(server);
+    const added = await admin(server, 'POST', `/apps/${app.id}/keys`);
+    expect(added.status).toBe(201);
+    const pair = added.json as { key: string; secret: string };
+    expect([await statusOf(app), await statusOf({ ...app, ...pair })]).toEqual([200, 200]);
+
+    const path = `/apps/${app.id}/keys`;
+    expect((await admin(server, 'DELETE', `${path}/${app.key}`)).status).toBe(200);
+    expect([await statusOf(app), await statusOf({ ...app, ...pair })]).toEqual([401, 200]);
+    expect(await admin(server, 'DELETE', `${path}/${pair.key}`)).toMatchObject({ status: 409 });
+    expect(await admin(server, 'DELETE', `${path}/${app.key}`)).toMatchObject({ status: 404 });
+    expect(await statusOf({ ...app, ...pair })).toBe(200);
+  });
+
+  it('have no more than 20 keys', async () => {
+    const app = await makeApp(server);
+    const keys = Array.from({ length: 21 }, (_, index) => ({ key: `k${index}`, secret: 's' }));
+    expect((await admin(server, 'POST', '/apps', { body: { keys } })).status).toBe(400);
+    const path = `/apps/${app.id}/keys`;
+    const added = await Promise.all(keys.map(() => admin(server, 'POST', path)));
+    expect(added.filter(({ status }) => status === 201)).toHaveLength(19);
+    expect(added.filter(({ status }) => status === 409)).toHaveLength(2);
+  });
+
+  it('are refused while they are disabled, and served again when they are enabled', async () => {
+    const app = await makeApp(server);
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    const disabled = await admin(server, 'POST', `/apps/${app.id}/disable`);
+    expect(disabled).toMatchObject({ status: 200, json: { enabled: false } });
+    expect(await client.closed).toMatchObject({ code: 4003 });
+    expect(await statusOf(app)).toBe(403);
+    const enabled = await admin(server, 'POST', `/apps/${app.id}/enable`, { body: {} });
+    expect(enabled).toMatchObject({ status: 200, json: { enabled: true } });
+    expect(await statusOf(app)).toBe(200);
+  });
+
+  it('end with their connections when they are deleted', async () => {
+    const app = await makeApp(server);
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    const deleted = await admin(server, 'DELETE', `/apps/${app.id}`);
+    expect(deleted).toMatchObject({ status: 200, json: { id: app.id, deleted: true } });
+    expect(await client.closed).toMatchObject({ code: 4003 });
+    expect(await statusOf(app)).toBe(401);
+    expect((await admin(server, 'DELETE', `/apps/${app.id}`)).status).toBe(404);
+  });
+
+  it('of the configuration are listed, and changed there only', async () => {
+    const { json } = await admin(server, 'GET', '/apps');
+    expect((json as { apps: object[] }).apps[0]).toMatchObject({
+      id: APP.id,
+      source: 'configuration',
+    });
+    const path = `/apps/${APP.id}`;
+    for (const [method, at, body] of [
+      ['PATCH', path, { name: 'x' }],
+      ['DELETE', path],
+      ['POST', `${path}/keys`],
+      ['DELETE', `${path}/keys/${APP.key}`],
+      ['POST', `${path}/disable`],
+      ['POST', `${path}/enable`],
+    ] as const) {
+      expect(await admin(server, method, at, { body })).toMatchObject({
+        status: 409,
+        json: { error: expect.stringContaining('change it there, at channels.apps') },
+      });
+    }
+  });
+
+  it('that are not there are named', async () => {
+    for (const [method, path, body] of [
+      ['GET', '/apps/42'],
+      ['PATCH', '/apps/42', {}],
+      ['DELETE', '/apps/42'],
+      ['POST', '/apps/42/keys'],
+      ['DELETE', '/apps/42/keys/x'],
+      ['POST', '/apps/42/disable'],
+      ['GET', '/apps/42/channels'],
+      ['GET', '/apps/42/usage'],
+    ] as const) {
+      expect(await admin(server, method, path, { body })).toMatchObject({
+        status: 404,
+        json: { error: 'There is no app 42' },
+      });
+    }
+  });
+
+  it('keep every one of many changes at the same time', async () => {
+    const app = await makeApp(server);
+    const names = ['connections', 'presenceMembers', 'channelsPerConnection', 'triggersPerSecond'];
+    await Promise.all(
+      names.map((name) =>
+        admin(server, 'PATCH', `/apps/${app.id}`, { body: { limits: { [name]: 77 } } }),
+      ),
+    );
+    const { json } = await admin(server, 'GET', `/apps/${app.id}`);
+    expect(json).toMatchObject({
+      limits: Object.fromEntries(names.map((name) => [name, 77])),
+    });
+  });
+
+  it('stay as they are while another process holds the store, and that is said', async () => {
+    const app = await makeApp(server, { name: 'before' });
+    const holder = new Database(join(server.directory, 'fanfare.db'));
+    holder.run('BEGIN IMMEDIATE');
+    expect(await admin(server, 'PATCH', `/apps/${app.id}`, { body: { name: 'x' } })).toMatchObject({
+      status: 503,
+      json: { error: expect.stringContaining('The store cannot be used now') },
+    });
+    holder.run('ROLLBACK');
+    holder.close();
+    const { json } = await admin(server, 'PATCH', `/apps/${app.id}`, { body: { enabled: true } });
+    expect(json).toMatchObject({ name: 'before' });
+  });
+
+  it('survive a restart as they were changed', async () => {
+    await using first = await startFanfare();
+    const app = await makeApp(first, { name: 'kept' });
+    await admin(first, 'PATCH', `/apps/${app.id}`, { body: { limits: { connections: 3 } } });
+    await using second = await restart(first, 'SIGKILL');
+    expect(await admin(second, 'GET', `/apps/${app.id}`)).toMatchObject({
+      status: 200,
+      json: { name: 'kept', limits: { connections: 3 } },
+    });
+    expect((await api(second, 'GET', `/apps/${app.id}/channels`, app)).status).toBe(200);
+  });
+});

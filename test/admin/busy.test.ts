@@ -1,0 +1,26 @@
+import { expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { APP, startFanfare } from '../support/fanfare.ts';
+import { admin, makeApp } from './api-client.ts';
+
+it('says of what it cannot know that the realtime loop does not answer, and goes on with the rest', async () => {
+  await using server = await startFanfare({
+    program: join(import.meta.dir, 'busy-server.fixture.ts'),
+  });
+  server.process.kill('SIGUSR2');
+  await server.logged(/busy from now on/);
+  const why = 'The realtime loop did not answer within 5000 ms';
+  const [metrics, live, channels, created] = await Promise.all([
+    admin(server, 'GET', '//metrics'),
+    admin(server, 'GET', '/live'),
+    admin(server, 'GET', `/apps/${APP.id}/channels`),
+    makeApp(server, { name: 'later' }),
+  ]);
+  expect(metrics).toMatchObject({ status: 503, text: `${why}\n` });
+  expect(metrics.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect(live).toMatchObject({ status: 503, json: { error: why } });
+  expect(channels).toMatchObject({ status: 503, json: { error: why } });
+  // The change is kept; the loop takes it over when it can.
+  expect((await admin(server, 'GET', `/apps/${created.id}`)).json).toMatchObject({ name: 'later' });
+  expect((await admin(server, 'GET', `/apps/${APP.id}/usage`)).status).toBe(200);
+});

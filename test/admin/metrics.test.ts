@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { connect } from 'node:net';
+import { metricRows } from '../../src/observability/metrics-table.ts';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { api, trigger } from '../support/sign.ts';
+import { admin } from './api-client.ts';
+
+type Metrics = ReadonlyMap<string, number>;
+
+/** Every series that `/metrics` shows now, by its name and label. */
+async function metricsOf(server: Fanfare): Promise<Metrics> {
+  const { status, text } = await admin(server, 'GET', '//metrics');
+  expect(status).toBe(200);
+  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    series.map((line) => {
+      const [, name = '', value] = /^(\S+) (\S+)$/.exec(line) ?? [];
+      return [name, Number(value)];
+    }),
+  );
+}
+
+/** What changed between two looks. */
+async function changed(server: Fanfare, act: () => Promise<void>): Promise<Record<string, number>> {
+  const before = await metricsOf(server);
+  await act();
+  const after = await metricsOf(server);
+  const restless = /loop_delay|resident_memory|oldest_age/;
+  return Object.fromEntries(
+    [...after]
+      .filter(([name, value]) => !restless.test(name) && value !== before.get(name))
+      .map(([name, value]) => [name, value - (before.get(name) ?? 0)]),
+  );
+}
+
+/** Asks until a metric is what it should be; the way to it goes through both loops. */
+async function until(server: Fanfare, name: string, value: number): Promise<void> {
+  for (let round = 0; (await metricsOf(server)).get(name) !== value; round++) {
+    if (round > 5_000) throw new Error(`${name} never became ${value}`);
+  }
+}
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({
+    app: { id: APP.id, limits: { connections: 2, messagesPerDay: 1000 } },
+    moreApps: [
+      {
+        id: '9',
+        enabled: false,
+        keys: [{ key: 'off', secret: 'x' }],
+      },
+      {
+        id: '10',
+        keys: [{ key: 'small', secret: 'small' }],
+        limits: { messagesPerDay: 100 },
+      },
+    ],
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('/metrics', () => {
+  it('is what Prometheus reads: each series once, under its help and type, and every metric there is', async () => {
+    const { headers, text } = await admin(server, 'GET', '//metrics');
+    expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const lines = text.split('\n');
+    expect(lines.pop()).toBe('');
+    let current = '';
+    const seen = new Set<string>();
+    for (const line of lines) {
+      const head = /^# (HELP|TYPE) ([a-z_]+) (.+)$/.exec(line);
+      if (head !== null) {
+        current = head[2] ?? '';
+        continue;
+      }
+      const series = /^([a-z_]+)(\{[a-z]+="[^"]+"\})? (\S+)$/.exec(line);
+      expect(series?.[1]).toBe(current);
+      expect(Number.isFinite(Number(series?.[3]))).toBe(true);
+      expect(seen.has(line.replace(/ \S+$/, ''))).toBe(false);
+      seen.add(line.replace(/ \S+$/, ''));
+    }
+    for (const { name } of Object.values(metricRows)) expect(text).toContain(`# TYPE ${name} `);
+  });
+
+  it('names metrics by the conventions of Prometheus, and bounds every label', () => {
+    for (const row of Object.values(metricRows)) {
+      expect(row.name).toMatch(/^fanfare_[a-z_]+$/);
+      expect(row.name.endsWith('_total')).toBe(row.kind === 'counter');
+      if ('label' in row) expect(row.label.values.length).toBeLessThan(20);
+    }
+    const names = Object.values(metricRows).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('counts connections, channels and messages in both directions', async () => {
+    const clients: RawClient[] = [];
+    const message = JSON.stringify({ event: 'pusher:subscribe', data: { channel: 'a' } });
+    const counted = await changed(server, async () => {
+      for (let count = 0; count < 2; count++) {
+        const client = await RawClient.connect(server);
+        clients.push(client);
+        client.says(message);
+        await client.hears();
+      }
+    });
+    expect(counted).toEqual({
+      fanfare_connections: 2,
+      fanfare_connections_opened_total: 2,
+      fanfare_channels: 1,
+      fanfare_messages_received_total: 2,
+      fanfare_received_bytes_total: 2 * message.length,
+    });
+    const delivered = await changed(server, async () => {
+      await trigger(server, { name: 'e', channels: ['a', 'nobody'], data: 'x' });
+      for (const client of clients) await client.hears();
+    });
+    const frame = '{"event":"e","data":"x","channel":"a"}';
+    expect(delivered).toEqual({
+      'fanfare_api_requests_total{status="200"}': 1,
+      fanfare_events_published_total: 2,
+      fanfare_messages_delivered_total: 2,
+      fanfare_delivered_bytes_total: 2 * frame.length,
+    });
+    for (const client of clients) await client[Symbol.asyncDispose]();
+    await until(server, 'fanfare_connections', 0);
+    await until(server, 'fanfare_channels', 0);
+  });
+
+  it('counts refused connections by their code', async () => {
+    const codeOf = async (path: string) => {
+      await using client = await RawClient.open(server, { path });
+      return (await client.closed).code;
+    };
+    const counted = await changed(server, async () => {
+      await using one = await RawClient.connect(server);
+      await using two = await RawClient.connect(server);
+      expect([one.socketId, two.socketId]).toHaveLength(2);
+      expect(await codeOf(pathOf())).toBe(4004);
+      expect(await codeOf(pathOf(7, 'unknown'))).toBe(4001);
+      expect(await codeOf(pathOf(7, 'off'))).toBe(4003);
+      expect(await codeOf('/app')).toBe(4005);
+      expect(await codeOf(pathOf('x'))).toBe(4006);
+      expect(await codeOf(pathOf(99))).toBe(4007);
+      expect(await codeOf(`/app/${APP.key}`)).toBe(4008);
+    });
+    const codes = ['4001', '4003', '4004', '4005', '4006', '4007', '4008'];
+    expect(counted).toMatchObject(
+      Object.fromEntries(
+        codes.map((code) => [`fanfare_connections_refused_total{code="${code}"}`, 1]),
+      ),
+    );
+    await until(server, 'fanfare_connections', 0);
+  });
+
+  it('counts handshakes that are not valid', async () => {
+    const counted = await changed(server, async () => {
+      const response = await fetch(`http://127.0.0.1:${server.port}${pathOf()}`, {
+        headers: { upgrade: 'websocket', connection: 'Upgrade' },
+      });
+      expect(response.status).toBe(400);
+    });
+    expect(counted).toEqual({ 'fanfare_connections_refused_total{code="handshake"}': 1 });
+  });
+
+  it('counts requests by their status', async () => {
+    const counted = await changed(server, async () => {
+      const path = `/apps/${APP.id}/channels`;
+      const target = `http://127.0.0.1:${server.port}`;
+      const events = `/apps/${APP.id}/events`;
+      const large = JSON.stringify({ name: 'e', channel: 'a', data: 'x'.repeat(20_000) });
+      for (const [status, answer] of [
+        [200, api(server, 'GET', path)],
+        [202, api(server, 'POST', `${path}/a/events`, { body: '{}', query: { name: 'e' } })],
+        [400, api(server, 'POST', events, { body: '{}' })],
+        [401, api(server, 'GET', path, { secret: 'wrong' })],
+        [403, api(server, 'GET', '/apps/9/channels', { key: 'off', secret: 'x' })],
+        [404, fetch(`${target}/nowhere`)],
+        [405, fetch(`${target}${path}`, { method: 'PUT' })],
+        [413, api(server, 'POST', events, { body: large })],
+        [426, fetch(`${target}/app/${APP.key}`)],
+      ] as const) {
+        expect((await answer).status).toBe(status);
+      }
+    });
+    const statuses = [200, 202, 400, 401, 403, 404, 405, 413, 426];
+    expect(counted).toMatchObject(
+      Object.fromEntries(
+        statuses.map((status) => [`fanfare_api_requests_total{status="${status}"}`, 1]),
+      ),
+    );
+  });
+
+  it('counts what clients were told they did wrong', async () => {
+    const counted = await changed(server, async () => {
+      await using client = await RawClient.connect(server);
+      client.says('not json');
+      await client.hears();
+      client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'no' } });
+      await client.hears();
+      client.says({ event: 'client-x', channel: 'private-x', data: {} });
+      await client.hears();
+    });
+    expect(counted).toMatchObject({
+      'fanfare_client_problems_total{problem="malformed-message"}': 1,
+      'fanfare_client_problems_total{problem="subscription-unauthorised"}': 1,
+    });
+    await until(server, 'fanfare_connections', 0);
+  });
+
+  it('counts warnings of a quota that is used up', async () => {
+    const counted = await changed(server, async () => {
+      const keys = { key: 'small', secret: 'small' };
+      for (let count = 0; count < 101; count++) await api(server, 'GET', '/apps/10/channels', keys);
+    });
+    expect(counted).toMatchObject({
+      'fanfare_quota_warnings_total{left="5%"}': 1,
+      'fanfare_quota_warnings_total{left="1%"}': 1,
+      'fanfare_quota_warnings_total{left="0%"}': 1,
+    });
+  });
+
+  it('shows the delay of both loops, the memory and the start', async () => {
+    const metrics = await metricsOf(server);
+    for (const loop of ['realtime', 'background']) {
+      const delay = metrics.get(`fanfare_event_loop_delay_seconds{loop="${loop}"}`);
+      expect(delay).toBeGreaterThanOrEqual(0);
+      expect(delay).toBeLessThan(30);
+      expect(metrics.get(`fanfare_log_lines_dropped_total{loop="${loop}"}`)).toBe(0);
+    }
+    expect(metrics.get('fanfare_resident_memory_bytes')).toBeGreaterThan(10_000_000);
+    const age = Date.now() / 1000 - (metrics.get('fanfare_start_time_seconds') ?? 0);
+    expect(age).toBeGreaterThan(0);
+    expect(age).toBeLessThan(600);
+  });
+});
+
+it('counts a client that reads too slowly', async () => {
+  await using small = await startFanfare({ channels: { sendBufferBytes: 65_536 } });
+  await using deaf = await RawClient.open(small, { deaf: true });
+  deaf.says({ event: 'pusher:subscribe', data: { channel: 'a' } });
+  await until(small, 'fanfare_channels', 1);
+  const data = 'x'.repeat(10_000);
+  for (let round = 0; round < 2_000; round++) {
+    await trigger(small, { name: 'e', channel: 'a', data });
+    if ((await metricsOf(small)).get('fanfare_connections') === 0) break;
+  }
+  expect((await metricsOf(small)).get('fanfare_slow_connections_closed_total')).toBe(1);
+});
+
+it('counts connections that were closed because too many did not finish their handshake', async () => {
+  if (process.platform !== 'linux') return;
+  await using guarded = await startFanfare({ channels: { unfinishedHandshakesPerAddress: 20 } });
+  const sockets = Array.from({ length: 60 }, () =>
+    connect(guarded.port, '127.0.0.1').on('error', (error) => error.message),
+  );
+  await guarded.logged(/too many unfinished handshakes/);
+  const closed = (await metricsOf(guarded)).get(
+    'fanfare_connections_refused_total{code="unfinished"}',
+  );
+  expect(closed).toBeGreaterThan(0);
+  for (const socket of sockets) socket.destroy();
+});
+
+it('counts webhook attempts by what became of them, and what waits', async () => {
+  const endpoint = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) =>
+      new Response(null, { status: new URL(url).pathname === '/good' ? 200 : 500 }),
+  });
+  const to = (path: string) => ({
+    url: `${endpoint.url.origin}${path}`,
+    events: ['channel_occupied'],
+  });
+  await using sending = await startFanfare({
+    app: { webhooks: [to('/good'), to('/bad')] },
+    config: { webhooks: { allowPrivateAddresses: true } },
+  });
+  await using client = await RawClient.connect(sending);
+  await client.subscribes('a');
+  await until(sending, 'fanfare_webhook_attempts_total{outcome="delivered"}', 1);
+  await until(sending, 'fanfare_outbox_requests', 1);
+  const metrics = await metricsOf(sending);
+  expect(metrics.get('fanfare_webhook_attempts_total{outcome="refused"}')).toBeGreaterThan(0);
+  expect(metrics.get('fanfare_outbox_bytes')).toBeGreaterThan(50);
+  expect(metrics.get('fanfare_outbox_oldest_age_seconds')).toBeGreaterThan(0);
+  await endpoint.stop(true);
+});

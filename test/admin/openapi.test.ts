@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { trigger } from '../support/sign.ts';
+import { type AdminAnswer, admin, type MadeApp, makeApp } from './api-client.ts';
+import { startWebhookEndpoint, type WebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
+
+interface Described {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, { content: Readonly<Record<string, object>> }>>;
+}
+
+interface Description {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: { readonly Error: z.core.JSONSchema.JSONSchema } };
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE'];
+
+const description: Description = await Bun.file(
+  join(import.meta.dir, '../../docs/openapi.json'),
+).json();
+
+const described = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    method: method.toUpperCase(),
+    path,
+    operation,
+  })),
+);
+
+let server: Fanfare;
+let endpoint: WebhookEndpoint;
+let app: MadeApp;
+let client: RawClient;
+let webhook: string;
+beforeAll(async () => {
+  server = await startFanfare({ config: { webhooks: { allowPrivateAddresses: true } } });
+  endpoint = startWebhookEndpoint();
+  app = await makeApp(server, { webhooks: [endpoint.webhook] });
+  client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+  await client.subscribes('a');
+  await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+  const [found] = await webhooksOf(server, `app=${app.id}&state=delivered`, 1);
+  webhook = found?.id ?? '';
+});
+afterAll(async () => {
+  await client[Symbol.asyncDispose]();
+  await endpoint[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** How each operation is asked so that it succeeds: what stands in its path, and its body. */
+const successes: Readonly<
+  Record<string, () => Promise<{ path?: Readonly<Record<string, string>>; body?: object }>>
+> = {
+  health: async () => ({}),
+  readiness: async () => ({}),
+  metrics: async () => ({}),
+  listApps: async () => ({}),
+  createApp: async () => ({
+    body: { name: 'x', clientEvents: true, limits: { connections: 1 }, webhooks: [] },
+  }),
+  getApp: async () => ({ path: { id: APP.id } }),
+  changeApp: async () => ({ path: { id: app.id }, body: { name: 'y' } }),
+  deleteApp: async () => ({ path: { id: (await makeApp(server)).id } }),
+  addKey: async () => ({ path: { id: app.id } }),
+  removeKey: async () => {
+    const { json } = await admin(server, 'POST', `/apps/${app.id}/keys`);
+    return { path: { id: app.id, key: (json as { key: string }).key } };
+  },
+  disableApp: async () => ({ path: { id: (await makeApp(server)).id } }),
+  enableApp: async () => ({ path: { id: app.id } }),
+  live: async () => ({}),
+  listChannels: async () => ({ path: { id: app.id } }),
+  listUsage: async () => ({ path: { id: APP.id } }),
+  listWebhooks: async () => ({}),
+  getWebhook: async () => ({ path: { id: webhook } }),
+  replayWebhook: async () => ({ path: { id: webhook } }),
+  describe: async () => ({}),
+};
+
+const filled = (path: string, steps: Readonly<Record<string, string>>) =>
+  path.replace(/\{(\w+)\}/g, (_, name) => steps[name] ?? 'missing');
+
+/** Checks an answer against what is described for its status. */
+function expectDescribed(operation: Described, answer: AdminAnswer): void {
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+  const content = operation.responses[answer.status]?.content[type];
+  if (content === undefined) {
+    throw new Error(`${operation.operationId} gave ${answer.status} ${type}: ${answer.text}`);
+  }
+  const { schema } = content as { schema: z.core.JSONSchema.JSONSchema };
+  const isError = schema.$ref === '#/components/schemas/Error';
+  const shape = z.fromJSONSchema(isError ? description.components.schemas.Error : schema);
+  const value = type === 'application/json' ? answer.json : answer.text;
+  expect(shape.safeParse(value)).toMatchObject({ success: true });
+}
+
+describe('the OpenAPI description', () => {
+  it('is what the server shows', async () => {
+    const { json, status } = await admin(server, 'GET', '/openapi.json');
+    expect(status).toBe(200);
+    expect(json).toEqual(description);
+  });
+
+  it('has names that are unique, and a parameter for each step of a path', () => {
+    const ids = described.map(({ operation }) => operation.operationId);
+    expect(ids.toSorted()).toEqual(Object.keys(successes).toSorted());
+    for (const { path, operation } of described) {
+      const steps = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+      expect(inPath.map(({ name }) => name as string | undefined)).toEqual(steps);
+    }
+  });
+
+  it('refers to nothing that is not there', () => {
+    const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)];
+    for (const [, target] of references) expect(target).toBe('#/components/schemas/Error');
+    expect(references.length).toBeGreaterThan(10);
+  });
+
+  it.each(described.map((one) => [`${one.method} ${one.path}`, one] as const))(
+    'is true of %s',
+    async (_, { method, path, operation }) => {
+      const { path: steps = {}, body } = (await successes[operation.operationId]?.()) ?? {};
+      const done = await admin(server, method, `/${filled(path, steps)}`, { body });
+      expect(done.status).toBeLessThan(300);
+      expectDescribed(operation, done);
+      expect(body !== undefined).toBe(operation.requestBody !== undefined);
+
+      // Refused in every way that it can be refused from outside.
+      if (path.includes('{')) {
+        const unknown = filled(path, { id: 'nowhere', key: 'nothing' });
+        const refused = await admin(server, method, `/${unknown}`, { body });
+        expect(refused.status).toBe(404);
+        expectDescribed(operation, refused);
+      }
+      if (path.startsWith('/api/')) {
+        const strange = await admin(server, method, `/${filled(path, steps)}?strange=1`, { body });
+        expect(strange.status).toBe(400);
+        expectDescribed(operation, strange);
+      }
+      if (method !== 'GET') {
+        for (const [request, status] of [
+          [{ raw: 'x', headers: { 'content-type': 'text/plain' } }, 415],
+          [{ raw: 'x'.repeat(70_000) }, 413],
+        ] as const) {
+          const refused = await admin(server, method, `/${filled(path, steps)}`, request);
+          expect(refused.status).toBe(status);
+          expectDescribed(operation, refused);
+        }
+      }
+    },
+  );
+
+  it('is true of apps of the configuration, which are not changed', async () => {
+    for (const { method, path, operation } of described) {
+      if (method === 'GET' || !path.startsWith('/api/v1/apps/{id}')) continue;
+      const { body } = (await successes[operation.operationId]?.()) ?? {};
+      const target = filled(path, { id: APP.id, key: APP.key });
+      const refused = await admin(server, method, `/${target}`, { body });
+      expect(refused.status).toBe(409);
+      expectDescribed(operation, refused);
+    }
+  });
+
+  it('has every method that a path takes, and no path takes another', async () => {
+    for (const [path, methods] of Object.entries(description.paths)) {
+      const taken = Object.keys(methods).map((method) => method.toUpperCase());
+      for (const method of METHODS.filter((one) => !taken.includes(one))) {
+        const answer = await admin(server, method, `/${filled(path, { id: 'x', key: 'y' })}`);
+        expect([path, method, answer.status]).toEqual([path, method, 405]);
+        expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(taken.toSorted());
+      }
+    }
+  });
+
+  it('is true of what a listener with a password refuses', async () => {
+    await using shut = await startFanfare({ config: { admin: { port: 0, password: 'x' } } });
+    for (const { method, path, operation } of described) {
+      const answer = await admin(shut, method, `/${filled(path, { id: 'x', key: 'y' })}`);
+      const isOpen = path === '/healthz' || path === '/readyz';
+      expect([path, answer.status]).toEqual([path, isOpen ? 200 : 401]);
+      expectDescribed(operation, answer);
+    }
+  });
+});

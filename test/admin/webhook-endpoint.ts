@@ -1,0 +1,57 @@
+import type { Fanfare } from '../support/fanfare.ts';
+import { admin } from './api-client.ts';
+
+/** An endpoint on 127.0.0.1 that remembers what it was sent. */
+export interface WebhookEndpoint extends AsyncDisposable {
+  /** What an app needs so that its webhooks come here. */
+  readonly webhook: object;
+  readonly url: string;
+  readonly bodies: readonly string[];
+  /** What it answers from now on; 200 until this is called. */
+  answerWith(status: number): void;
+}
+
+export function startWebhookEndpoint(): WebhookEndpoint {
+  const bodies: string[] = [];
+  let status = 200;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      bodies.push(await request.text());
+      return new Response('an answer', { status });
+    },
+  });
+  const url = `${server.url.origin}/hook`;
+  return {
+    webhook: { url, events: ['channel_occupied', 'channel_vacated'] },
+    url,
+    bodies,
+    answerWith(given) {
+      status = given;
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+}
+
+export interface ListedWebhook {
+  readonly id: string;
+  readonly app: string;
+  readonly state: string;
+  readonly attempts: number;
+}
+
+/** Asks until there are so many webhooks that fit the query: the outbox is written four times a second. */
+export async function webhooksOf(
+  server: Pick<Fanfare, 'adminPort'>,
+  query: string,
+  count: number,
+): Promise<readonly ListedWebhook[]> {
+  for (let round = 0; ; round++) {
+    const { status, json, text } = await admin(server, 'GET', `/webhooks?${query}`);
+    if (status !== 200) throw new Error(text);
+    const { webhooks } = json as { webhooks: ListedWebhook[] };
+    if (webhooks.length === count) return webhooks;
+    if (round > 5_000) throw new Error(`Never ${count} webhooks of ${query}: ${text}`);
+  }
+}

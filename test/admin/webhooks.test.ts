@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { admin, makeApp } from './api-client.ts';
+import { startWebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ config: { webhooks: { allowPrivateAddresses: true } } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('the webhook log of the admin API', () => {
+  it('shows what was sent, what was answered, and sends it again', async () => {
+    await using endpoint = startWebhookEndpoint();
+    const app = await makeApp(server, { webhooks: [endpoint.webhook] });
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    await client.subscribes('a');
+    const [webhook] = await webhooksOf(server, `app=${app.id}&state=delivered`, 1);
+    const id = webhook?.id ?? '';
+    const { status, json } = await admin(server, 'GET', `/webhooks/${id}`);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      id,
+      app: app.id,
+      state: 'delivered',
+      reason: 'HTTP 200',
+      url: endpoint.url,
+      body: endpoint.bodies[0],
+      nextAttemptAt: null,
+      finishedAt: expect.stringMatching(/^20.*Z$/),
+      attemptLog: [{ number: 1, outcome: 'delivered', status: 200, answer: 'an answer' }],
+    });
+    expect(JSON.parse(endpoint.bodies[0] ?? '').events).toEqual([
+      { name: 'channel_occupied', channel: 'a' },
+    ]);
+
+    expect(await admin(server, 'POST', `/webhooks/${id}/replay`)).toMatchObject({
+      status: 202,
+      json: { id, state: 'waiting' },
+    });
+    await webhooksOf(server, `app=${app.id}&state=waiting`, 0);
+    expect(endpoint.bodies).toEqual([endpoint.bodies[0] ?? '', endpoint.bodies[0] ?? '']);
+    expect((await admin(server, 'GET', `/webhooks/${id}`)).json).toMatchObject({
+      attempts: 2,
+      attemptLog: [{ number: 1 }, { number: 2 }],
+    });
+  });
+
+  it('does not replay what still waits, nor what it does not have', async () => {
+    await using endpoint = startWebhookEndpoint();
+    endpoint.answerWith(500);
+    const app = await makeApp(server, { webhooks: [endpoint.webhook] });
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    await client.subscribes('a');
+    const [webhook] = await webhooksOf(server, `app=${app.id}&state=waiting`, 1);
+    expect(await admin(server, 'POST', `/webhooks/${webhook?.id}/replay`)).toMatchObject({
+      status: 409,
+      json: { error: expect.stringContaining('still waits') },
+    });
+    expect((await admin(server, 'POST', '/webhooks/unknown/replay')).status).toBe(404);
+    expect((await admin(server, 'GET', '/webhooks/unknown')).status).toBe(404);
+  });
+
+  it('lists the newest first, page by page', async () => {
+    await using endpoint = startWebhookEndpoint();
+    const webhook = { ...endpoint.webhook, batching: false };
+    const app = await makeApp(server, { webhooks: [webhook] });
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await client.subscribes(name);
+    const all = await webhooksOf(server, `app=${app.id}&state=delivered`, 5);
+    const ids = all.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    const paged: string[] = [];
+    let next: string | null = '';
+    for (let page = 0; next !== null; page++) {
+      expect(page).toBeLessThan(4);
+      const before = next === '' ? '' : `&before=${next}`;
+      const answer = await admin(server, 'GET', `/webhooks?app=${app.id}&limit=2${before}`);
+      const listed = answer.json as { webhooks: { id: string }[]; next: string | null };
+      paged.push(...listed.webhooks.map(({ id }) => id));
+      next = listed.next;
+    }
+    expect(paged).toEqual(ids);
+    expect(await webhooksOf(server, 'app=nobody', 0)).toEqual([]);
+  });
+});
