@@ -36,21 +36,32 @@ export const floor: Contender = {
 /** Fanfare as it is in this working tree, as an operator would start it. */
 export const fanfare: Contender = {
   name: 'fanfare',
-  async start(pin) {
-    await using parts = new AsyncDisposableStack();
-    const folder = await mkdtemp(join(tmpdir(), 'fanfare-bench-'));
-    parts.defer(() => rm(folder, { recursive: true, force: true }));
-
-    const port = freePort();
-    const config = join(folder, 'fanfare.json');
-    await writeFile(config, JSON.stringify(fanfareConfig(port, folder)));
-    const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', config];
-    const { app, pid } = parts.use(await startProcess([...pin, ...command], port));
-
-    const started = parts.move();
-    return { app, pid, [Symbol.asyncDispose]: () => started.disposeAsync() };
-  },
+  start: (pin) => startFanfare(pin),
 };
+
+/** The same, with more settings of its app, and with the port for its operator. */
+export async function startFanfare(
+  pin: readonly string[],
+  app: Readonly<Record<string, unknown>> = {},
+): Promise<RunningServer & { readonly adminPort: number }> {
+  await using parts = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'fanfare-bench-'));
+  parts.defer(() => rm(folder, { recursive: true, force: true }));
+
+  const [port, adminPort] = [freePort(), freePort()];
+  const config = join(folder, 'fanfare.json');
+  await writeFile(config, JSON.stringify(fanfareConfig(port, adminPort, folder, app)));
+  const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', config];
+  const running = parts.use(await startProcess([...pin, ...command], port));
+
+  const started = parts.move();
+  return {
+    app: running.app,
+    pid: running.pid,
+    adminPort,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
 
 /** A server that is running already, wherever it is and whoever made it; it is left running. */
 export function runningAt(app: AppAddress): Contender {
@@ -60,12 +71,21 @@ export function runningAt(app: AppAddress): Contender {
   };
 }
 
-function fanfareConfig(port: number, folder: string): object {
+function fanfareConfig(
+  port: number,
+  adminPort: number,
+  folder: string,
+  app: Readonly<Record<string, unknown>>,
+): object {
   const { id, key, secret } = benchApp;
   return {
-    channels: { host: '127.0.0.1', port, apps: [{ id, name: 'bench', keys: [{ key, secret }] }] },
+    channels: {
+      host: '127.0.0.1',
+      port,
+      apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
+    },
     push: { port: 0 },
-    admin: { port: 0 },
+    admin: { port: adminPort },
     store: { url: `sqlite:${join(folder, 'fanfare.db')}` },
     log: { level: 'warn', format: 'json' },
     drainSeconds: 0,

@@ -2,21 +2,28 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { UsageStore } from './stores/usage-store.ts';
 
+/** The pause after usage could not be written. Milliseconds. */
+const PAUSE_MS = 1000;
+
 /**
  * Keeps what the realtime loop counts, one transaction after the other. While the store cannot be written,
- * what is to be kept is added up, so that it stays as small as the number of apps.
+ * what is to be kept is added up, so that it stays as small as the number of apps, and tried again each second.
  */
 export class UsageKeeper implements AsyncDisposable {
   private readonly store: UsageStore;
   private readonly log: Log;
+  private readonly storeState: (fault: string | undefined) => boolean;
   /** By day and app. */
   private waiting = new Map<string, DayUsage>();
   private writing: Promise<void> | undefined;
-  private failing = false;
+  private retry: NodeJS.Timeout | undefined;
+  private ended = false;
 
-  constructor(store: UsageStore, log: Log) {
+  /** `storeState` hears whether the store could be written, or why not, and gives whether that is news. */
+  constructor(store: UsageStore, log: Log, storeState: (fault: string | undefined) => boolean) {
     this.store = store;
     this.log = log;
+    this.storeState = storeState;
   }
 
   today(): Promise<readonly DayUsage[]> {
@@ -25,11 +32,13 @@ export class UsageKeeper implements AsyncDisposable {
 
   keep(usage: readonly DayUsage[]): void {
     for (const one of usage) this.add(one);
-    this.writing ??= this.write();
+    if (this.retry === undefined) this.writing ??= this.write();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.ended = true;
     await this.writing;
+    clearTimeout(this.retry);
     if (this.waiting.size > 0) await this.write();
   }
 
@@ -44,13 +53,19 @@ export class UsageKeeper implements AsyncDisposable {
     this.waiting = new Map();
     try {
       await this.store.add(taken);
-      this.failing = false;
+      this.storeState(undefined);
     } catch (error) {
       // Kept for the next time; told once, not with every attempt.
       for (const one of taken) this.add(one);
-      if (!this.failing) this.log.error('Usage cannot be kept', { why: String(error) });
-      this.failing = true;
+      const why = error instanceof Error ? error.message : String(error);
+      if (this.storeState(why)) this.log.error('Usage cannot be kept', { why });
+      if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), PAUSE_MS);
     }
     this.writing = undefined;
+  }
+
+  private writeAgain(): void {
+    this.retry = undefined;
+    this.writing = this.write();
   }
 }

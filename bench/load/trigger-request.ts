@@ -7,20 +7,35 @@ import { EVENT_NAME } from './bench-event.ts';
  * Source: Channels HTTP API, "Authentication".
  */
 export function triggerRequest(app: AppAddress, channel: string, data: string): Buffer {
-  const body = JSON.stringify({ name: EVENT_NAME, channels: [channel], data });
-  const path = `/apps/${app.appId}/events`;
+  const body = eventBody(channel, data);
+  return Buffer.from(
+    `POST ${signedTarget(app, 'POST', '/events', body)} HTTP/1.1\r\n` +
+      `Host: ${app.host}:${app.port}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** The body that triggers one event. */
+export function eventBody(channel: string, data: string): string {
+  return JSON.stringify({ name: EVENT_NAME, channels: [channel], data });
+}
+
+/** The signed path and query of one request; `path` is below that of the app. */
+export function signedTarget(
+  app: AppAddress,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: string,
+): string {
+  const whole = `/apps/${app.appId}${path}`;
   const query = [
     `auth_key=${app.key}`,
     `auth_timestamp=${Math.floor(Date.now() / 1000)}`,
     'auth_version=1.0',
-    `body_md5=${Bun.MD5.hash(body, 'hex')}`,
+    ...(body === undefined ? [] : [`body_md5=${Bun.MD5.hash(body, 'hex')}`]),
   ].join('&');
   const signature = new Bun.CryptoHasher('sha256', app.secret)
-    .update(`POST\n${path}\n${query}`)
+    .update(`${method}\n${whole}\n${query}`)
     .digest('hex');
-  return Buffer.from(
-    `POST ${path}?${query}&auth_signature=${signature} HTTP/1.1\r\n` +
-      `Host: ${app.host}:${app.port}\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  return `${whole}?${query}&auth_signature=${signature}`;
 }

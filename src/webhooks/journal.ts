@@ -13,13 +13,15 @@ export interface JournalOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly seldom: Seldom;
+  /** Hears whether the outbox could be written: `undefined` where it could, else why not. */
+  readonly storeState: (fault: string | undefined) => void;
   /** Gives the new requests; asked only when what it gave before has been written. */
   readonly take: () => readonly NewOutboxRequest[];
   readonly written: (entries: Entries) => void;
 }
 
 /**
- * Writes new requests and the ends of others to the outbox, one commit for all of 200 ms.
+ * Writes new requests and the ends of others to the outbox, one commit for all of 100 ms.
  * Where the store fails, nothing is lost: the same is written again after a second, and nothing new is
  * taken until then.
  */
@@ -40,7 +42,7 @@ export class Journal {
     return this.unwritten !== undefined;
   }
 
-  /** Has everything written at most 200 ms from now. */
+  /** Has everything written at most 100 ms from now. */
   soon(ms = FLUSH_MS): void {
     this.cancel ??= this.options.timers.after(ms, () => void this.flush());
   }
@@ -80,17 +82,19 @@ export class Journal {
   }
 
   private async writeEntries(entries: Entries): Promise<boolean> {
-    const { outbox, log, seldom, written } = this.options;
+    const { outbox, log, seldom, storeState, written } = this.options;
     try {
       await outbox.write(entries.requests, entries.settled);
     } catch (error) {
       this.unwritten = entries;
       const why = error instanceof Error ? error.message : String(error);
+      storeState(why);
       seldom.tell('write', (quiet) => log.error('Webhooks cannot be stored', { why, ...quiet }));
       this.soon(STORE_PAUSE_MS);
       return false;
     }
     this.unwritten = undefined;
+    storeState(undefined);
     written(entries);
     return true;
   }

@@ -4,10 +4,11 @@
  */
 
 /**
- * How long an accepted event may be in memory only. The store is written once for all events of this time;
- * the rest of the 250 ms that a `kill -9` may cost at most is for the commit itself.
+ * How long an accepted event may wait for the next commit. The store is written once for all events of this
+ * time; the rest of the 250 ms that a `kill -9` may cost at most is for the way here and for the commit itself,
+ * which takes its time where thousands of events a second come and the processors are busy.
  */
-export const FLUSH_MS = 200;
+export const FLUSH_MS = 100;
 
 /** Events of one batch. Source: Channels docs, "Webhooks", batching: 20 events or 250 ms. */
 export const BATCH_EVENTS_MAX = 20;

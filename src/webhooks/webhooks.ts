@@ -31,6 +31,8 @@ export interface WebhooksOptions {
   readonly log: Log;
   readonly timers: Timers;
   readonly random?: () => number;
+  /** Hears whether the store could be written: `undefined` where it could, else why not. */
+  readonly storeState?: (fault: string | undefined) => void;
 }
 
 export interface WebhookFigures {
@@ -103,6 +105,7 @@ class StoredWebhooks implements Webhooks {
       timers,
       log,
       seldom: this.seldom,
+      storeState: options.storeState ?? (() => undefined),
       take: () => this.take(),
       written: ({ requests, settled }) => {
         const nowMs = timers.now();

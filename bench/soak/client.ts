@@ -1,0 +1,131 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { AppAddress } from '../bench-app.ts';
+import { clientFrame, clientMessage, FrameScanner, opcodes } from '../load/frames.ts';
+
+/** What a client was told, parsed. */
+export interface Told {
+  readonly event: string;
+  readonly channel?: string;
+  readonly data?: unknown;
+}
+
+/** Who hears what clients hear. */
+export interface Ear {
+  told(client: SoakClient, message: Told): void;
+  /** The server ended the connection. */
+  lost(client: SoakClient, why: string): void;
+}
+
+/** One WebSocket connection that says what it is made to say, and reports what it hears. */
+export class SoakClient {
+  /** Who it is in presence channels. */
+  readonly userId: string;
+  private readonly app: AppAddress;
+  private readonly ear: Ear;
+  private readonly scanner = new FrameScanner();
+  private readonly established = Promise.withResolvers<void>();
+  private handshake: Buffer | undefined = Buffer.alloc(0);
+  private socket: Bun.Socket<undefined> | undefined;
+  private socketId = '';
+  private leaving = false;
+  private why = 'no close frame';
+
+  private constructor(app: AppAddress, userId: string, ear: Ear) {
+    this.app = app;
+    this.userId = userId;
+    this.ear = ear;
+  }
+
+  /** Settles when the server has welcomed it. */
+  static async connect(app: AppAddress, userId: string, ear: Ear): Promise<SoakClient> {
+    const client = new SoakClient(app, userId, ear);
+    client.socket = await Bun.connect({
+      hostname: app.host,
+      port: app.port,
+      socket: {
+        data: (_, bytes) => client.received(bytes),
+        close: () => client.ended(),
+        error: () => client.ended(),
+      },
+    });
+    client.socket.write(
+      `GET /app/${app.key}?protocol=7&client=fanfare-soak&version=1 HTTP/1.1\r\n` +
+        `Host: ${app.host}:${app.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await client.established.promise;
+    return client;
+  }
+
+  subscribe(channel: string): void {
+    if (!/^(private|presence)-/.test(channel)) {
+      return this.says({ event: 'pusher:subscribe', data: { channel } });
+    }
+    const data = channel.startsWith('presence-')
+      ? { channel_data: JSON.stringify({ user_id: this.userId }) }
+      : {};
+    const signed = [this.socketId, channel, ...Object.values(data)].join(':');
+    const signature = createHmac('sha256', this.app.secret).update(signed).digest('hex');
+    const auth = `${this.app.key}:${signature}`;
+    this.says({ event: 'pusher:subscribe', data: { channel, auth, ...data } });
+  }
+
+  unsubscribe(channel: string): void {
+    this.says({ event: 'pusher:unsubscribe', data: { channel } });
+  }
+
+  ping(): void {
+    this.says({ event: 'pusher:ping', data: {} });
+  }
+
+  whisper(channel: string, text: string): void {
+    this.says({ event: 'client-chat', channel, data: text });
+  }
+
+  /** Goes as a client does that says goodbye. */
+  close(): void {
+    this.leaving = true;
+    this.socket?.write(clientFrame(opcodes.close, Uint8Array.of(0x03, 0xe8)));
+    this.socket?.end();
+  }
+
+  /** Goes without a word. */
+  drop(): void {
+    this.leaving = true;
+    this.socket?.terminate();
+  }
+
+  private says(message: object): void {
+    this.socket?.write(clientMessage(message));
+  }
+
+  private received(bytes: Buffer): void {
+    if (this.handshake === undefined) return this.scanner.scan(bytes, bytes.length, this);
+    const head = Buffer.concat([this.handshake, bytes]);
+    const end = head.indexOf('\r\n\r\n');
+    this.handshake = end < 0 ? head : undefined;
+    if (end >= 0) this.scanner.scan(head.subarray(end + 4), head.length - end - 4, this);
+  }
+
+  /** What the scanner calls. */
+  frame(opcode: number, bytes: Buffer, start: number, end: number): void {
+    if (opcode === opcodes.close) this.why = bytes.toString('utf8', start + 2, end);
+    if (opcode !== opcodes.text || this.leaving) return;
+    const message: Told = JSON.parse(bytes.toString('utf8', start, end));
+    if (message.event === 'pusher:connection_established') {
+      this.socketId = JSON.parse(String(message.data)).socket_id;
+      this.established.resolve();
+    } else if (message.event === 'pusher:ping') {
+      this.says({ event: 'pusher:pong', data: {} });
+    } else {
+      this.ear.told(this, message);
+    }
+  }
+
+  private ended(): void {
+    if (this.leaving) return;
+    this.leaving = true;
+    this.established.reject(new Error(this.why));
+    this.ear.lost(this, this.why);
+  }
+}

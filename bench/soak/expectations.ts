@@ -1,0 +1,44 @@
+/** What is to be heard, each by exactly these, once. */
+export class Expectations<Hearer> {
+  /** What went wrong, in words; the first ones only. */
+  readonly faults: string[] = [];
+  /** How many times something was heard that was expected. */
+  heardCount = 0;
+  private readonly open = new Map<string, { left: Set<Hearer>; all: () => void }>();
+  private readonly waitMaxMs: number;
+
+  constructor(waitMaxMs: number) {
+    this.waitMaxMs = waitMaxMs;
+  }
+
+  /** Settles when all have heard it, or with a fault when they have not after a while. */
+  async expect(what: string, hearers: Iterable<Hearer>): Promise<void> {
+    const left = new Set(hearers);
+    if (left.size === 0) return;
+    const heard = Promise.withResolvers<void>();
+    this.open.set(what, { left, all: heard.resolve });
+    const timer = setTimeout(() => {
+      this.fault(`${left.size} never heard: ${what}`);
+      heard.resolve();
+    }, this.waitMaxMs);
+    await heard.promise;
+    clearTimeout(timer);
+    this.open.delete(what);
+  }
+
+  /** Somebody hears something. Twice, or not meant for them, is a fault. */
+  heard(what: string, hearer: Hearer): void {
+    const expected = this.open.get(what);
+    if (expected === undefined || !expected.left.delete(hearer)) {
+      return this.fault(`heard by somebody whom it was not for, or twice: ${what}`);
+    }
+    this.heardCount++;
+    if (expected.left.size === 0) expected.all();
+  }
+
+  fault(why: string): void {
+    if (this.faults.length < FAULTS_KEPT) this.faults.push(why);
+  }
+}
+
+const FAULTS_KEPT = 20;

@@ -1,0 +1,41 @@
+import { run } from '../../src/cli/run.ts';
+import { MemoryRoster } from '../../src/engines/memory/roster.ts';
+
+/**
+ * The server as `src/main.ts` runs it, with a fault inside that SIGUSR2 sets off. `FAULT` names it; nothing
+ * of the product knows of this.
+ */
+
+const realWorker = globalThis.Worker;
+let background: Worker | undefined;
+
+/** Hands out the real thing, remembers it, and puts the faults of the other loop beside it. */
+globalThis.Worker = class extends realWorker {
+  constructor(url: string | URL, options?: WorkerOptions) {
+    super(url, { ...options, preload: [`${import.meta.dir}/faulty-background.fixture.ts`] });
+    background = this;
+  }
+};
+
+const faults: Readonly<Record<string, () => void>> = {
+  'background ends': () => background?.terminate(),
+  'background throws': () => background?.postMessage({ fault: 'throws' }),
+  'background rejects': () => background?.postMessage({ fault: 'rejects' }),
+  'realtime throws': () => {
+    throw new Error('a fault of the test');
+  },
+  'realtime rejects': () => void Promise.reject(new Error('a fault of the test')),
+  'joining throws': () => {
+    MemoryRoster.prototype.join = () => {
+      throw new Error('a fault of the test');
+    };
+    process.stderr.write('joining throws\n');
+  },
+};
+
+process.on('SIGUSR2', () => {
+  // On its own turn of the loop, as if no signal had been.
+  setImmediate(() => faults[process.env['FAULT'] ?? '']?.());
+});
+
+process.exitCode = await run(process.argv.slice(2));

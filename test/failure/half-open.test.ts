@@ -1,0 +1,46 @@
+import { expect, it } from 'bun:test';
+import { APP, startFanfare } from '../support/fanfare.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { api, channelAuth } from '../support/sign.ts';
+
+const MEMBERS = 10;
+const CHANNEL = 'presence-room';
+
+it('finds out that clients have vanished without a word, and tells the members who stay', async () => {
+  await using server = await startFanfare({
+    channels: { activityTimeoutSeconds: 1, pongTimeoutSeconds: 1 },
+  });
+  const join = async (userId: string) => {
+    const client = await RawClient.connect(server);
+    const data = JSON.stringify({ user_id: userId });
+    await client.subscribes(CHANNEL, channelAuth(client.socketId, CHANNEL, data));
+    return client;
+  };
+  const vanishing: Awaited<ReturnType<typeof join>>[] = [];
+  await using watcher = await join('watcher');
+  for (let n = 0; n < MEMBERS; n++) vanishing.push(await join(`gone-${n}`));
+  for (let n = 0; n < MEMBERS; n++) {
+    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+  }
+  const beganMs = performance.now();
+
+  // No FIN, no RST, and nothing is read: their cable is cut.
+  for (const client of vanishing) client.listensNoMore();
+
+  const left = new Set<unknown>();
+  while (left.size < MEMBERS) {
+    const { event, data } = await watcher.hears();
+    if (event === 'pusher:ping') watcher.says({ event: 'pusher:pong', data: {} });
+    else if (event === 'pusher_internal:member_removed') left.add(JSON.parse(String(data)).user_id);
+  }
+
+  // 1 s of silence, 1 s for the answer, and each is looked for once a second.
+  expect(performance.now() - beganMs).toBeLessThan(5000);
+  expect(left).toEqual(new Set(vanishing.map((_, n) => `gone-${n}`)));
+  const users = await api(server, 'GET', `/apps/${APP.id}/channels/${CHANNEL}/users`);
+  expect(await users.json()).toEqual({ users: [{ id: 'watcher' }] });
+  for (const client of vanishing) {
+    client.listensAgain();
+    expect(await client.closed).toMatchObject({ code: 4201 });
+  }
+});

@@ -1,0 +1,166 @@
+import { Database } from 'bun:sqlite';
+import { expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { restart } from '../support/restart.ts';
+import { trigger } from '../support/sign.ts';
+
+const ROUNDS = 3;
+
+/** What an event may wait before it is in the store. Source: `FLUSH_MS` and its commit. */
+const WEBHOOK_LOSS_MS = 250;
+
+/** What usage may wait before it is in the store: `USAGE_INTERVAL_MS` and its commit. */
+const USAGE_LOSS_MS = 1000;
+
+/** The shortest and the longest life under load. Milliseconds. */
+const LIFE_MS = [1100, 2300] as const;
+
+interface Answered {
+  readonly what: string;
+  readonly atMs: number;
+}
+
+/** An endpoint of webhooks that takes nothing until `open` is called. */
+function endpoint() {
+  const heard = new Set<string>();
+  let isOpen = false;
+  let wake: (() => void) | undefined;
+  const http = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      if (!isOpen) return new Response('later', { status: 503 });
+      const { events } = (await request.json()) as { events: { channel: string }[] };
+      for (const { channel } of events) heard.add(channel);
+      wake?.();
+      return new Response();
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${http.port}/`,
+    open() {
+      isOpen = true;
+    },
+    async hearsAll(channels: readonly string[]) {
+      while (!channels.every((channel) => heard.has(channel))) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+    },
+    [Symbol.asyncDispose]: () => http.stop(true),
+  };
+}
+
+/** Makes an app in the store, as an operator would. */
+async function createApp(server: Fanfare): Promise<{ id: string; keys: { key: string }[] }> {
+  const config = join(server.directory, 'config.json');
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      `${import.meta.dir}/../../src/main.ts`,
+      'apps',
+      'create',
+      '--json',
+      '--config',
+      config,
+    ],
+    { cwd: server.directory, stdout: 'pipe', stderr: 'inherit' },
+  );
+  const text = await child.stdout.text();
+  expect(await child.exited).toBe(0);
+  return JSON.parse(text);
+}
+
+/**
+ * Occupies channel after channel, and triggers an event in each, until the server is killed. Gives what was
+ * answered: subscriptions by their channel, and triggers.
+ */
+async function load(server: Fanfare, round: number) {
+  const occupied: Answered[] = [];
+  const triggered: Answered[] = [];
+  const client = await RawClient.connect(server);
+  const run = async () => {
+    for (let n = 0; ; n++) {
+      const channel = `round-${round}-${n}`;
+      await client.subscribes(channel);
+      occupied.push({ what: channel, atMs: Date.now() });
+      await trigger(server, { name: 'e', channel, data: 'x' });
+      await client.hears();
+      triggered.push({ what: channel, atMs: Date.now() });
+    }
+  };
+  let over = false;
+  // It ends in the middle of whatever it does; that is what is tested.
+  const ended = run().catch((error: unknown) => {
+    if (!over) throw error;
+  });
+  return {
+    occupied,
+    triggered,
+    kill() {
+      over = true;
+      const atMs = Date.now();
+      server.process.kill('SIGKILL');
+      return atMs;
+    },
+    ended,
+  };
+}
+
+function usageIn(directory: string): number {
+  using database = new Database(join(directory, 'fanfare.db'), { readonly: true });
+  const row = database
+    .query<{ messages: number }, [string]>(
+      'SELECT SUM(messages) AS messages FROM usage_days WHERE app_id = ?',
+    )
+    .get(APP.id);
+  return row?.messages ?? 0;
+}
+
+it('loses to kill -9 no app, no webhook older than 250 ms, and no usage older than a second', async () => {
+  await using hook = endpoint();
+  let server = await startFanfare({
+    app: { webhooks: [{ url: hook.url, events: ['channel_occupied'], batching: true }] },
+    config: { webhooks: { allowPrivateAddresses: true } },
+  });
+  await using stop = new AsyncDisposableStack();
+  stop.use(server);
+  const apps: Awaited<ReturnType<typeof createApp>>[] = [];
+  const safeChannels: string[] = [];
+  let safeUsage = 0;
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const busy = await load(server, round);
+    apps.push(await createApp(server));
+    const [shortest, longest] = LIFE_MS;
+    const lifeMs = shortest + Math.random() * (longest - shortest);
+    await new Promise((resolve) => setTimeout(resolve, lifeMs));
+    const killedAtMs = busy.kill();
+    await busy.ended;
+    const before = ({ atMs }: Answered, lossMs: number) => atMs < killedAtMs - lossMs;
+    safeChannels.push(
+      ...busy.occupied.filter((one) => before(one, WEBHOOK_LOSS_MS)).map(({ what }) => what),
+    );
+    // One request and one delivery each, and the webhook event that came with the channel.
+    safeUsage += 3 * busy.triggered.filter((one) => before(one, USAGE_LOSS_MS)).length;
+
+    server = stop.use(await restart(server, 'SIGKILL'));
+
+    expect({ lifeMs, enough: usageIn(server.directory) >= safeUsage }).toEqual({
+      lifeMs,
+      enough: true,
+    });
+    for (const { keys } of apps) {
+      await using client = await RawClient.connect(server, { path: pathOf(7, keys[0]?.key) });
+      expect(client.socketId).toBeString();
+    }
+  }
+
+  expect(safeChannels.length).toBeGreaterThan(100);
+  expect(safeUsage).toBeGreaterThan(100);
+  hook.open();
+  await hook.hearsAll(safeChannels);
+}, 60_000);

@@ -1,0 +1,84 @@
+import { expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { trigger } from '../support/sign.ts';
+
+const LONG_MS = 60_000;
+const LIMIT_BYTES = 500_000;
+const DATA = 'x'.repeat(60_000);
+const SLOW = 5;
+
+/** Events that the system's own buffers cannot take up for one connection. */
+const EVENTS_MAX = 1000;
+
+async function subscriber(server: Fanfare, channels: readonly string[]) {
+  const client = await RawClient.connect(server);
+  for (const channel of channels) await client.subscribes(channel);
+  return client;
+}
+
+it(
+  'closes, logs and counts each of several slow readers, on hot and quiet channels, and nobody else misses anything',
+  async () => {
+    await using server = await startFanfare({
+      channels: { sendBufferBytes: LIMIT_BYTES },
+      app: { limits: { eventDataBytes: DATA.length + 100 } },
+    });
+    await using healthyHot = await subscriber(server, ['hot']);
+    await using healthyQuiet = await subscriber(server, ['quiet']);
+    await using healthyBoth = await subscriber(server, ['hot', 'quiet']);
+    // These read nothing either, but hear too little to be slow.
+    await using quietOnly = await subscriber(server, ['quiet']);
+    quietOnly.listensNoMore();
+    const slow: Awaited<ReturnType<typeof subscriber>>[] = [];
+    for (let n = 0; n < SLOW; n++) slow.push(await subscriber(server, ['hot', 'quiet']));
+    for (const client of slow) client.listensNoMore();
+    let allClosed = false;
+    const last = server.logged(new RegExp(`read too slowly.*"closedSoFar":${SLOW}\\b`)).then(() => {
+      allClosed = true;
+    });
+
+    let hot = 0;
+    let quiet = 0;
+    while (!allClosed && hot < EVENTS_MAX) {
+      await trigger(server, { name: 'e', channel: 'hot', data: `${hot++}:${DATA}` });
+      if (hot % 10 === 0)
+        await trigger(server, { name: 'e', channel: 'quiet', data: `${quiet++}` });
+      // Readers that read are in step; what they read is compared below, in the order in which it came.
+      const { data } = await healthyHot.hears();
+      expect(String(data)).toStartWith(`${hot - 1}:`);
+      if (hot % 10 === 0) {
+        expect(await healthyQuiet.hears()).toMatchObject({
+          channel: 'quiet',
+          data: `${quiet - 1}`,
+        });
+      }
+    }
+    await last;
+
+    const closed = server.output.stderr
+      .split('\n')
+      .filter((line) => line.includes('read too slowly'));
+    expect(closed.map((line) => JSON.parse(line).closedSoFar)).toEqual([1, 2, 3, 4, 5]);
+    expect(new Set(closed.map((line) => JSON.parse(line).connection))).toEqual(
+      new Set(slow.map(({ socketId }) => socketId)),
+    );
+    const heard = { hot: 0, quiet: 0 };
+    while (heard.hot < hot || heard.quiet < quiet) {
+      const { channel, data } = await healthyBoth.hears();
+      if (channel === 'hot') expect(String(data)).toStartWith(`${heard.hot++}:`);
+      else expect(String(data)).toBe(`${heard.quiet++}`);
+    }
+    quietOnly.listensAgain();
+    for (let n = 0; n < quiet; n++) expect(await quietOnly.hears()).toMatchObject({ data: `${n}` });
+    for (const client of [healthyHot, healthyQuiet, healthyBoth, quietOnly]) {
+      await client.hearsNothing();
+    }
+    for (const client of slow) {
+      client.listensAgain();
+      // No close frame: there was no room for one.
+      expect(await client.closed).toMatchObject({ code: undefined });
+    }
+  },
+  LONG_MS,
+);
