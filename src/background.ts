@@ -138,6 +138,8 @@ async function start({
     tell({ type: 'ask', number, question }),
   );
   const admin = parts.use(openAdmin(config, readiness, log));
+  // Before the webhooks: what waits in the outbox is given up where its app is not known.
+  const apps = await served.begin();
   const webhooks = parts.use(
     await openWebhooks({
       outbox: new StoredOutbox(sql),
@@ -154,7 +156,6 @@ async function start({
   const usage = parts.use(new UsageKeeper(usageStore, log, storeState('usage')));
   const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
   const usedToday = await usage.today();
-  const apps = await served.begin();
   await waitBriefly(sql);
   admin.serve(adminRoutes({ store, served, usage: usageStore, webhooks, realtime, metrics, log }));
   const running = parts.move();
@@ -166,6 +167,7 @@ async function start({
     createdApp,
     usage: usedToday,
   });
+  served.watch();
   return {
     readiness,
     guardHandshakes(listener) {

@@ -47,8 +47,12 @@ export class ServedApps implements AsyncDisposable {
   async begin(): Promise<readonly App[]> {
     const apps = await this.read();
     this.directory.replace(apps);
-    this.lookLater();
     return apps;
+  }
+
+  /** Looks for changes from now on: once those who are told of them are there. */
+  watch(): void {
+    this.lookLater();
   }
 
   /** Looks now; settles when the change is handed on. */

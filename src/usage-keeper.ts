@@ -2,6 +2,9 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { UsageStore } from './stores/usage-store.ts';
 
+/** What it needs of the store. */
+type KeptUsage = Pick<UsageStore, 'add' | 'ofDay'>;
+
 /** The pause after usage could not be written. Milliseconds. */
 const PAUSE_MS = 1000;
 
@@ -10,7 +13,7 @@ const PAUSE_MS = 1000;
  * what is to be kept is added up, so that it stays as small as the number of apps, and tried again each second.
  */
 export class UsageKeeper implements AsyncDisposable {
-  private readonly store: UsageStore;
+  private readonly store: KeptUsage;
   private readonly log: Log;
   private readonly storeState: (fault: string | undefined) => boolean;
   /** By day and app. */
@@ -20,7 +23,7 @@ export class UsageKeeper implements AsyncDisposable {
   private ended = false;
 
   /** `storeState` hears whether the store could be written, or why not, and gives whether that is news. */
-  constructor(store: UsageStore, log: Log, storeState: (fault: string | undefined) => boolean) {
+  constructor(store: KeptUsage, log: Log, storeState: (fault: string | undefined) => boolean) {
     this.store = store;
     this.log = log;
     this.storeState = storeState;
@@ -61,7 +64,9 @@ export class UsageKeeper implements AsyncDisposable {
       if (this.storeState(why)) this.log.error('Usage cannot be kept', { why });
       if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), PAUSE_MS);
     }
-    this.writing = undefined;
+    // What came meanwhile must not wait for the next that comes: there may be none for hours.
+    const more = this.waiting.size > 0 && this.retry === undefined && !this.ended;
+    this.writing = more ? this.write() : undefined;
   }
 
   private writeAgain(): void {

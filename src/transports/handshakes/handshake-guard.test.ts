@@ -165,6 +165,20 @@ const heard = (from: WebSocket, event: 'open' | 'message') =>
 
 const isOpen = (connection: RawConnection) => connection.isOpen;
 
+if (process.platform !== 'linux') {
+  it('is not there elsewhere than on Linux, and says so', () => {
+    const guard = startHandshakeGuard({
+      listeners: [],
+      limitPerAddress: 1,
+      finishedCount: () => 0,
+      finishedPorts: async () => [],
+      refused: () => undefined,
+      failed: () => undefined,
+    });
+    assert.equal(guard, undefined);
+  });
+}
+
 describe.if(process.platform === 'linux')('the guard of unfinished handshakes', () => {
   it('closes the newest over the limit, and lets the first ones finish', async () => {
     await using server = serve();
