@@ -156,6 +156,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list) {
       for (const app of apps.replace(list).gone) transport.endAll(app, 'app-disabled');
+      // Said here, where it holds: whoever reads it may rely on it.
+      log.info('Apps changed', { apps: list.length });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),

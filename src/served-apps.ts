@@ -89,7 +89,6 @@ export class ServedApps implements AsyncDisposable {
         const apps = await this.read();
         this.directory.replace(apps);
         changed(apps);
-        log.info('Apps changed', { apps: apps.length });
       }
       storeState(undefined);
     } catch (error) {
