@@ -1,11 +1,14 @@
 #!/bin/sh
-# Installs the programs that the tests start, if they are not there: a real browser, and openssl for
-# certificates. Debian's packages are used where this may be done; elsewhere it says what to run.
+# Installs the programs that the tests start, if they are not there: two real browsers, PostgreSQL, and
+# openssl for certificates. Debian's packages are used where this may be done; elsewhere it says what to run.
 set -eu
 
 missing=''
 has() { command -v "$1" >/dev/null 2>&1; }
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+has firefox-esr || has firefox || missing="$missing firefox-esr"
+# Debian keeps PostgreSQL's own programs off the PATH.
+has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 has openssl || missing="$missing openssl"
 [ -n "$missing" ] || exit 0
 

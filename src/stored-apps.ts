@@ -19,8 +19,8 @@ export interface StoredAppsAdmin extends AsyncDisposable {
 
 /** Opens the store at `url`. Throws `StoreUnavailable`. */
 export async function openStoredApps(url: string): Promise<StoredAppsAdmin> {
-  const sql = await openDatabase(url);
-  const store = new AppStore(sql);
+  const database = await openDatabase(url);
+  const store = new AppStore(database);
   return {
     list: () => store.list(),
     get: (id) => store.get(id),
@@ -37,6 +37,6 @@ export async function openStoredApps(url: string): Promise<StoredAppsAdmin> {
     removeKey: (id, key) => store.removeKey(id, key),
     setEnabled: (id, enabled) => store.setEnabled(id, enabled),
     delete: (id) => store.delete(id),
-    [Symbol.asyncDispose]: () => sql.close(),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }

@@ -28,8 +28,8 @@ export interface WebhookFilter {
  * sent by the next server that runs, or within half a minute by one that runs now. Throws `StoreUnavailable`.
  */
 export async function openStoredWebhooks(url: string): Promise<WebhookLog> {
-  const sql = await openDatabase(url);
-  const log = new StoredOutboxLog(sql);
+  const database = await openDatabase(url);
+  const log = new StoredOutboxLog(database);
   return {
     async list({ app, state, limit }) {
       return (await log.list({ ownerId: app, state, limit })).map(showWebhook);
@@ -42,6 +42,6 @@ export async function openStoredWebhooks(url: string): Promise<WebhookLog> {
       const replayed = await log.replay(id, Date.now());
       return typeof replayed === 'string' ? replayed : 'replayed';
     },
-    [Symbol.asyncDispose]: () => sql.close(),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }

@@ -15,15 +15,15 @@ const PAUSE_MS = 1000;
 export class UsageKeeper implements AsyncDisposable {
   private readonly store: KeptUsage;
   private readonly log: Log;
-  private readonly storeState: (fault: string | undefined) => boolean;
+  private readonly storeState: (error: unknown) => boolean;
   /** By day and app. */
   private waiting = new Map<string, DayUsage>();
   private writing: Promise<void> | undefined;
   private retry: NodeJS.Timeout | undefined;
   private ended = false;
 
-  /** `storeState` hears whether the store could be written, or why not, and gives whether that is news. */
-  constructor(store: KeptUsage, log: Log, storeState: (fault: string | undefined) => boolean) {
+  /** `storeState` hears why the store could not be written, or `undefined`, and gives whether that is news. */
+  constructor(store: KeptUsage, log: Log, storeState: (error: unknown) => boolean) {
     this.store = store;
     this.log = log;
     this.storeState = storeState;
@@ -61,7 +61,7 @@ export class UsageKeeper implements AsyncDisposable {
       // Kept for the next time; told once, not with every attempt.
       for (const one of taken) this.add(one);
       const why = error instanceof Error ? error.message : String(error);
-      if (this.storeState(why)) this.log.error('Usage cannot be kept', { why });
+      if (this.storeState(error)) this.log.error('Usage cannot be kept', { why });
       if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), PAUSE_MS);
     }
     // What came meanwhile must not wait for the next that comes: there may be none for hours.

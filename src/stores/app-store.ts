@@ -1,5 +1,7 @@
-import type { SQL, TransactionSQL } from 'bun';
+import type { TransactionSQL } from 'bun';
 import type { AppKey } from '../channels/app.ts';
+import type { Database } from './database.ts';
+import { revisionOf } from './revisions.ts';
 
 /** An app as the store keeps it. `settings` holds what differs from the defaults, as in the configuration. */
 export interface StoredApp {
@@ -18,34 +20,35 @@ interface AppRow {
   readonly settings: string;
 }
 
-interface KeyRow {
-  readonly app_key: string;
-  readonly app_id: string;
-  readonly secret: string;
+/** One row for each key of an app; one without a key where it has none. */
+interface AppKeyRow extends AppRow {
+  readonly app_key: string | null;
+  readonly secret: string | null;
 }
 
 /** The apps that are kept in the store. Several processes may use one store; see `revision`. */
 export class AppStore {
-  private readonly sql: SQL;
+  private readonly database: Database;
 
-  constructor(sql: SQL) {
-    this.sql = sql;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /** In the order in which they were created. */
   async list(): Promise<readonly StoredApp[]> {
-    const apps: AppRow[] = await this.sql`
-      SELECT id, name, enabled, settings FROM apps ORDER BY created_at, id`;
-    const keys: KeyRow[] = await this.sql`
-      SELECT app_key, app_id, secret FROM app_keys ORDER BY app_id, position`;
-    const keysOf = Map.groupBy(keys, ({ app_id }) => app_id);
-    return apps.map(({ id, name, enabled, settings }) => ({
-      id,
-      name,
-      enabled: enabled !== 0,
-      keys: (keysOf.get(id) ?? []).map(({ app_key, secret }) => ({ key: app_key, secret })),
-      settings: JSON.parse(settings),
-    }));
+    const rows: AppKeyRow[] = await this.database.read`
+      SELECT id, name, enabled, settings, app_key, secret
+      FROM apps LEFT JOIN app_keys ON app_id = id ORDER BY created_at, id, position`;
+    const apps = new Map<string, StoredApp & { readonly keys: AppKey[] }>();
+    for (const { id, name, enabled, settings, app_key, secret } of rows) {
+      let app = apps.get(id);
+      if (app === undefined) {
+        app = { id, name, enabled: enabled !== 0, keys: [], settings: JSON.parse(settings) };
+        apps.set(id, app);
+      }
+      if (app_key !== null && secret !== null) app.keys.push({ key: app_key, secret });
+    }
+    return [...apps.values()];
   }
 
   async get(id: string): Promise<StoredApp | undefined> {
@@ -54,13 +57,16 @@ export class AppStore {
 
   /** Throws when the id or the key is taken. */
   async create(app: StoredApp, nowMs: number): Promise<void> {
-    await this.change(async (sql) => {
-      await sql`INSERT INTO apps (id, name, enabled, settings, created_at)
-        VALUES (${app.id}, ${app.name}, ${app.enabled ? 1 : 0}, ${JSON.stringify(app.settings)}, ${nowMs})`;
-      for (const [position, { key, secret }] of app.keys.entries()) {
-        await sql`INSERT INTO app_keys (app_key, app_id, secret, position)
-          VALUES (${key}, ${app.id}, ${secret}, ${position})`;
-      }
+    await this.change((sql) => insert(sql, app, nowMs));
+  }
+
+  /** Makes the first app; `false` where there is one, which another server may have made just now. */
+  async createFirst(app: StoredApp, nowMs: number): Promise<boolean> {
+    return await this.change(async (sql) => {
+      const others: unknown[] = await sql`SELECT 1 FROM apps LIMIT 1`;
+      if (others.length > 0) return false;
+      await insert(sql, app, nowMs);
+      return true;
     });
   }
 
@@ -113,10 +119,8 @@ export class AppStore {
   }
 
   /** Grows with each change by whomever, so that a running server sees when to look again. */
-  async revision(): Promise<number> {
-    const rows: { revision: number }[] = await this.sql`
-      SELECT revision FROM revisions WHERE what = 'apps'`;
-    return Number(rows[0]?.revision ?? 0);
+  revision(): Promise<number> {
+    return revisionOf(this.database.read, 'apps');
   }
 
   private async changedAny(
@@ -126,10 +130,19 @@ export class AppStore {
   }
 
   private async change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
-    return await this.sql.begin(async (sql) => {
+    return await this.database.write(async (sql) => {
       // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
       return await statements(sql);
     });
+  }
+}
+
+async function insert(sql: TransactionSQL, app: StoredApp, nowMs: number): Promise<void> {
+  await sql`INSERT INTO apps (id, name, enabled, settings, created_at)
+    VALUES (${app.id}, ${app.name}, ${app.enabled ? 1 : 0}, ${JSON.stringify(app.settings)}, ${nowMs})`;
+  for (const [position, { key, secret }] of app.keys.entries()) {
+    await sql`INSERT INTO app_keys (app_key, app_id, secret, position)
+      VALUES (${key}, ${app.id}, ${secret}, ${position})`;
   }
 }

@@ -1,61 +1,91 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { SQL } from 'bun';
+import type { SQL } from 'bun';
+import type { Backend } from './backend.ts';
+import type { Dialect } from './dialect.ts';
+import { StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
+import { openPostgres } from './postgres.ts';
+import { openSqlite } from './sqlite.ts';
+import { type Change, WriteQueue } from './write-queue.ts';
 
-/** Milliseconds that a statement waits for another process, such as the command line, to finish writing. */
-const BUSY_TIMEOUT_MS = 5000;
+/** The store's database. Whoever reads uses `read`; all that changes something goes through `write`. */
+export class Database implements AsyncDisposable {
+  readonly dialect: Dialect;
+  private readonly backend: Backend;
+  private readonly queue: WriteQueue;
+
+  constructor(backend: Backend) {
+    this.backend = backend;
+    this.dialect = backend.dialect;
+    this.queue = new WriteQueue(backend.begin, backend.commitsAtOnce);
+  }
+
+  /** Sees what is committed. Not to be kept: after a fault it may be another one. */
+  get read(): SQL {
+    return this.backend.read;
+  }
+
+  /**
+   * Makes a change, all of it or nothing, and settles when it is durable. Changes that wait at the same time
+   * share one commit, so it must not wait for anything but its own statements.
+   */
+  write<T>(change: Change<T>): Promise<T> {
+    return this.queue.run(change);
+  }
+
+  /** Throws `StoreUnavailable` where what is in the store is damaged, as far as that can be found out. */
+  check(): Promise<void> {
+    return this.backend.check();
+  }
+
+  /** From now on, nobody is waited for longer than a running server can stand still. */
+  waitBriefly(): Promise<void> {
+    return this.backend.waitBriefly();
+  }
+
+  /** Why this is not the store that was opened any more; `undefined` where it is. Throws where it cannot tell. */
+  lost(): Promise<string | undefined> {
+    return this.backend.lost();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.queue.drained();
+    await this.backend.close();
+  }
+}
 
 /**
- * The same for a server that runs: statements wait where everything else of its loop waits too, and what
- * cannot be written now is written later.
+ * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), makes it if it is not there, and brings its
+ * tables up to date. Throws `StoreUnavailable`.
  */
-const BUSY_TIMEOUT_RUNNING_MS = 250;
-
-/** What this version cannot open a store with; told to the operator as it is. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
-}
-
-/** Opens the store at `url`, makes it if it is not there, and brings its tables up to date. */
-export async function openDatabase(url: string): Promise<SQL> {
-  const filename = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
-  if (filename === undefined) {
-    throw new StoreUnavailable(
-      'store.url: this version keeps its store in SQLite only, for example sqlite:data/fanfare.db',
-    );
-  }
+export async function openDatabase(url: string): Promise<Database> {
+  const filename = sqliteFileOf(url);
   try {
-    if (filename !== ':memory:') mkdirSync(dirname(filename), { recursive: true, mode: 0o700 });
-    const sql = new SQL({ adapter: 'sqlite', filename, create: true });
-    await sql.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    await sql.unsafe('PRAGMA journal_mode = WAL');
-    // What was accepted must survive a power cut, not only a crash.
-    await sql.unsafe('PRAGMA synchronous = FULL');
-    await sql.unsafe('PRAGMA foreign_keys = ON');
-    await migrate(sql);
-    return sql;
+    const backend =
+      filename === undefined ? await openPostgres(url) : await openSqlite(url, filename);
+    try {
+      await migrate(backend);
+      return new Database(backend);
+    } catch (error) {
+      await backend.close();
+      throw error;
+    }
   } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`The store ${url} cannot be opened: ${why}`, { cause: error });
+    throw new StoreUnavailable(`The store ${withoutPassword(url)} cannot be opened: ${why}`, {
+      cause: error,
+    });
   }
 }
 
-/** Reads all of the store, and throws where it is damaged: a server must not find out one day later. */
-export async function checkDatabase(sql: SQL, url: string): Promise<void> {
-  let found: string | undefined;
-  try {
-    const rows: { quick_check: string }[] = await sql.unsafe('PRAGMA quick_check(1)');
-    found = rows[0]?.quick_check;
-  } catch (error) {
-    found = error instanceof Error ? error.message : String(error);
-  }
-  if (found === 'ok') return;
-  const [why = ''] = (found ?? '').split('\n').slice(-1);
-  throw new StoreUnavailable(`The store ${url} is damaged, restore it from a backup: ${why}`);
+/** The file of a store in SQLite; `undefined` where a store is kept elsewhere. */
+export function sqliteFileOf(url: string): string | undefined {
+  return /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
 }
 
-/** From now on, statements give up soon where another process is writing. */
-export async function waitBriefly(sql: SQL): Promise<void> {
-  await sql.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_RUNNING_MS}`);
+/** A store's address as it may be shown. */
+export function withoutPassword(url: string): string {
+  return url
+    .replace(/^([a-z]+:\/\/[^/?#:@]*):.*@/i, '$1:…@')
+    .replace(/([?&][^=&]*password=)[^&]*/gi, '$1…');
 }

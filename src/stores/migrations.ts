@@ -1,4 +1,7 @@
-import type { SQL, TransactionSQL } from 'bun';
+import type { TransactionSQL } from 'bun';
+import type { Backend } from './backend.ts';
+import { exclusively, inDialect } from './dialect.ts';
+import { revised } from './revisions.ts';
 
 /**
  * The changes that make the tables, in order; the number of one is its place, from 1. One that was released
@@ -7,32 +10,32 @@ import type { SQL, TransactionSQL } from 'bun';
 const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE apps (
-      id TEXT PRIMARY KEY,
+      id {text} PRIMARY KEY,
       name TEXT NOT NULL,
       enabled INTEGER NOT NULL,
       settings TEXT NOT NULL,
       created_at BIGINT NOT NULL
     )`,
     `CREATE TABLE app_keys (
-      app_key TEXT PRIMARY KEY,
-      app_id TEXT NOT NULL REFERENCES apps (id) ON DELETE CASCADE,
+      app_key {text} PRIMARY KEY,
+      app_id {text} NOT NULL REFERENCES apps (id) ON DELETE CASCADE,
       secret TEXT NOT NULL,
       position INTEGER NOT NULL
     )`,
     'CREATE INDEX app_keys_by_app ON app_keys (app_id, position)',
     // One row per kind of thing that is kept in memory elsewhere; its number grows with each change.
-    'CREATE TABLE revisions (what TEXT PRIMARY KEY, revision BIGINT NOT NULL)',
+    'CREATE TABLE revisions (what {text} PRIMARY KEY, revision BIGINT NOT NULL)',
     "INSERT INTO revisions (what, revision) VALUES ('apps', 0)",
   ],
   [
     // Requests that leave the server. What waits has no time at which it was finished, which both indexes
     // go by; small columns stand before the body, so that reading them does not read it.
     `CREATE TABLE outbox_requests (
-      id TEXT PRIMARY KEY,
+      id {text} PRIMARY KEY,
       kind TEXT NOT NULL,
-      owner_id TEXT NOT NULL,
+      owner_id {text} NOT NULL,
       url TEXT NOT NULL,
-      endpoint TEXT NOT NULL,
+      endpoint {text} NOT NULL,
       state TEXT NOT NULL,
       reason TEXT NOT NULL,
       attempts INTEGER NOT NULL,
@@ -53,7 +56,7 @@ const migrations: readonly (readonly string[])[] = [
       ON outbox_requests (finished_at, body_bytes) WHERE finished_at IS NOT NULL`,
     'CREATE INDEX outbox_requests_by_owner ON outbox_requests (owner_id, id)',
     `CREATE TABLE outbox_attempts (
-      request_id TEXT NOT NULL REFERENCES outbox_requests (id) ON DELETE CASCADE,
+      request_id {text} NOT NULL REFERENCES outbox_requests (id) ON DELETE CASCADE,
       number INTEGER NOT NULL,
       at BIGINT NOT NULL,
       duration_ms BIGINT NOT NULL,
@@ -65,18 +68,128 @@ const migrations: readonly (readonly string[])[] = [
   ],
   [
     `CREATE TABLE usage_days (
-      app_id TEXT NOT NULL,
-      day TEXT NOT NULL,
+      app_id {text} NOT NULL,
+      day {text} NOT NULL,
       messages BIGINT NOT NULL,
       PRIMARY KEY (app_id, day)
     )`,
   ],
+  [
+    // An instance's rows go by its number. Without an id, the instance is deleted and its rows are on their way out.
+    'CREATE TABLE instance_numbers (number {number}, id {text} UNIQUE, devices BIGINT NOT NULL)',
+    `CREATE TABLE instances (
+      id {text} PRIMARY KEY,
+      name TEXT NOT NULL,
+      settings TEXT NOT NULL,
+      created_at BIGINT NOT NULL
+    )`,
+    `CREATE TABLE instance_keys (
+      instance_id {text} NOT NULL REFERENCES instances (id) ON DELETE CASCADE,
+      secret {text} NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (instance_id, secret)
+    )`,
+    "INSERT INTO revisions (what, revision) VALUES ('instances', 0)",
+    `CREATE TABLE devices (
+      number {number},
+      instance BIGINT NOT NULL,
+      id {text} NOT NULL,
+      platform {text} NOT NULL,
+      token_identity {text} NOT NULL,
+      user_id {text},
+      registered_at BIGINT NOT NULL,
+      seen_at BIGINT NOT NULL,
+      bundle_id TEXT,
+      token TEXT NOT NULL,
+      metadata TEXT NOT NULL,
+      sdk TEXT NOT NULL
+    )`,
+    'CREATE UNIQUE INDEX devices_by_id ON devices (id)',
+    'CREATE UNIQUE INDEX devices_by_token ON devices (instance, token_identity)',
+    `CREATE INDEX devices_by_user ON devices (instance, user_id, number) WHERE user_id IS NOT NULL`,
+    // The audience of an interest stands together, in device order.
+    `CREATE TABLE device_interests (
+      instance BIGINT NOT NULL,
+      interest {text} NOT NULL,
+      device BIGINT NOT NULL,
+      PRIMARY KEY (instance, interest, device)
+    ) {without rowid}`,
+    // Without the interest: PostgreSQL then keeps the rows of one device in one entry, an eighth of the size.
+    'CREATE INDEX device_interests_by_device ON device_interests (device)',
+    // Devices that are gone, and whose interests are still to be taken away.
+    'CREATE TABLE removed_devices (number BIGINT PRIMARY KEY) {without rowid}',
+    // Small columns stand before the body, so that reading them does not read it.
+    `CREATE TABLE publishes (
+      number {number},
+      id {text} NOT NULL,
+      instance BIGINT NOT NULL,
+      state {text} NOT NULL,
+      target {text} NOT NULL,
+      created_at BIGINT NOT NULL,
+      send_at BIGINT,
+      due_at BIGINT NOT NULL,
+      finished_at BIGINT,
+      body TEXT NOT NULL
+    )`,
+    // By the instance first: what a deleted one leaves behind is found in it.
+    'CREATE UNIQUE INDEX publishes_by_id ON publishes (instance, id)',
+    'CREATE INDEX publishes_due ON publishes (due_at, number) WHERE finished_at IS NULL',
+    'CREATE INDEX publishes_finished ON publishes (finished_at) WHERE finished_at IS NOT NULL',
+    `CREATE TABLE publish_keys (
+      instance BIGINT NOT NULL,
+      idempotency_key {text} NOT NULL,
+      fingerprint TEXT NOT NULL,
+      publish_id TEXT NOT NULL,
+      expires_at BIGINT NOT NULL,
+      PRIMARY KEY (instance, idempotency_key)
+    ) {without rowid}`,
+    'CREATE INDEX publish_keys_expiring ON publish_keys (expires_at)',
+    `CREATE TABLE publish_outcomes (
+      publish BIGINT NOT NULL,
+      platform {text} NOT NULL,
+      planned BIGINT NOT NULL,
+      accepted BIGINT NOT NULL,
+      retrying BIGINT NOT NULL,
+      failed BIGINT NOT NULL,
+      pruned BIGINT NOT NULL,
+      expired BIGINT NOT NULL,
+      cancelled BIGINT NOT NULL,
+      PRIMARY KEY (publish, platform)
+    ) {without rowid}`,
+    `CREATE TABLE publish_reasons (
+      publish BIGINT NOT NULL,
+      platform {text} NOT NULL,
+      reason {text} NOT NULL,
+      devices BIGINT NOT NULL,
+      PRIMARY KEY (publish, platform, reason)
+    ) {without rowid}`,
+    `CREATE TABLE publish_reports (
+      publish BIGINT NOT NULL,
+      device BIGINT NOT NULL,
+      event {text} NOT NULL,
+      reported_at BIGINT NOT NULL,
+      device_time BIGINT NOT NULL,
+      app_in_background INTEGER,
+      has_displayable_content INTEGER,
+      has_data INTEGER,
+      PRIMARY KEY (publish, device, event)
+    ) {without rowid}`,
+    `CREATE TABLE publish_feedback (
+      publish BIGINT PRIMARY KEY,
+      delivered BIGINT NOT NULL,
+      opened BIGINT NOT NULL
+    )`,
+  ],
 ];
 
-/** Applies what is missing, all of it or nothing. */
-export async function migrate(sql: SQL): Promise<void> {
-  await sql.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
-  await sql.begin(async (transaction) => {
+/** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */
+export async function migrate({
+  dialect,
+  begin,
+}: Pick<Backend, 'dialect' | 'begin'>): Promise<void> {
+  await begin(async (transaction) => {
+    await exclusively(dialect, transaction, 'fanfare migrations');
+    await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
     const done = await lastMigration(transaction);
     if (done > migrations.length) {
       throw new Error(
@@ -86,8 +199,13 @@ export async function migrate(sql: SQL): Promise<void> {
     for (const [index, statements] of migrations.entries()) {
       const number = index + 1;
       if (number <= done) continue;
-      for (const statement of statements) await transaction.unsafe(statement);
+      for (const statement of statements) await transaction.unsafe(inDialect(dialect, statement));
       await transaction`INSERT INTO migrations (number) VALUES (${number})`;
+    }
+    // Where somebody has emptied the tables, changes would never be seen.
+    for (const what of revised) {
+      await transaction`INSERT INTO revisions (what, revision) VALUES (${what}, 0)
+        ON CONFLICT (what) DO NOTHING`;
     }
   });
 }

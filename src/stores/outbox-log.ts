@@ -1,4 +1,3 @@
-import type { SQL } from 'bun';
 import type {
   Attempt,
   AttemptOutcome,
@@ -9,6 +8,7 @@ import type {
   OutboxRequest,
   OutboxState,
 } from '../channels/outbox.ts';
+import type { Database } from './database.ts';
 import { type RequestRow, requestOf } from './outbox.ts';
 
 interface EntryRow extends RequestRow {
@@ -30,10 +30,10 @@ interface AttemptRow {
 
 /** The log of the outbox, in the same tables as what waits. */
 export class StoredOutboxLog implements OutboxLog {
-  private readonly sql: SQL;
+  private readonly database: Database;
 
-  constructor(sql: SQL) {
-    this.sql = sql;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   async list({
@@ -43,7 +43,8 @@ export class StoredOutboxLog implements OutboxLog {
     limit,
     before,
   }: OutboxFilter): Promise<readonly OutboxEntry[]> {
-    const { sql } = this;
+    if (!mayBeStored(ownerId) || !mayBeStored(before)) return [];
+    const { read: sql } = this.database;
     const rows: EntryRow[] = await sql`
       SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
         next_attempt_at, finished_at
@@ -58,19 +59,21 @@ export class StoredOutboxLog implements OutboxLog {
   }
 
   async show(id: string): Promise<OutboxEntryDetails | undefined> {
-    const [row]: (EntryRow & { readonly body: string })[] = await this.sql`
+    if (!mayBeStored(id)) return undefined;
+    const [row]: (EntryRow & { readonly body: string })[] = await this.database.read`
       SELECT id, kind, owner_id, url, endpoint, created_at, body_bytes, state, reason, attempts,
         next_attempt_at, finished_at, body
       FROM outbox_requests WHERE id = ${id}`;
     if (row === undefined) return undefined;
-    const attempts: AttemptRow[] = await this.sql`
+    const attempts: AttemptRow[] = await this.database.read`
       SELECT number, at, duration_ms, outcome, status, answer
       FROM outbox_attempts WHERE request_id = ${id} ORDER BY number`;
     return { ...entryOf(row), body: row.body, attemptLog: attempts.map(attemptOf) };
   }
 
   async replay(id: string, nowMs: number): Promise<OutboxRequest | 'waiting' | 'unknown'> {
-    return await this.sql.begin(async (sql) => {
+    if (!mayBeStored(id)) return 'unknown';
+    return await this.database.write(async (sql) => {
       const replayed: RequestRow[] = await sql`
         UPDATE outbox_requests SET state = 'waiting', reason = '', tries = 0, first_try_at = NULL,
           next_attempt_at = ${nowMs}, claimed_until = 0, finished_at = NULL
@@ -83,14 +86,14 @@ export class StoredOutboxLog implements OutboxLog {
   }
 
   async finished(): Promise<{ readonly rows: number; readonly bytes: number }> {
-    const rows: Record<'finished' | 'bytes', number | string | null>[] = await this.sql`
+    const rows: Record<'finished' | 'bytes', number | string | null>[] = await this.database.read`
       SELECT COUNT(*) AS finished, SUM(body_bytes) AS bytes
       FROM outbox_requests WHERE finished_at IS NOT NULL`;
     return { rows: Number(rows[0]?.finished ?? 0), bytes: Number(rows[0]?.bytes ?? 0) };
   }
 
   async forget(finishedBeforeMs: number, limit: number): Promise<{ rows: number; bytes: number }> {
-    return await this.sql.begin(async (sql) => {
+    return await this.database.write(async (sql) => {
       // Their attempts go with them, by the foreign key.
       const rows: { body_bytes: number | string }[] = await sql`
         DELETE FROM outbox_requests WHERE id IN (
@@ -104,6 +107,11 @@ export class StoredOutboxLog implements OutboxLog {
       };
     });
   }
+}
+
+/** PostgreSQL takes no text with a zero character in it, not even to compare with. */
+function mayBeStored(text: string | undefined): boolean {
+  return text?.includes('\0') !== true;
 }
 
 function entryOf(row: EntryRow): OutboxEntry {

@@ -1,4 +1,4 @@
-import type { SQL, TransactionSQL } from 'bun';
+import type { TransactionSQL } from 'bun';
 import type {
   ClaimedRequest,
   EndpointBacklog,
@@ -8,6 +8,8 @@ import type {
   OutboxKind,
   Settlement,
 } from '../channels/outbox.ts';
+import type { Database } from './database.ts';
+import type { Dialect } from './dialect.ts';
 
 /** Rows in one INSERT: a statement takes only so many parameters. */
 const ROWS_PER_INSERT = 500;
@@ -52,20 +54,21 @@ export function requestOf(row: RequestRow) {
 
 /** The outbox in the store's tables. Several processes may use one: claims keep them apart. */
 export class StoredOutbox implements Outbox {
-  private readonly sql: SQL;
+  private readonly database: Database;
 
-  constructor(sql: SQL) {
-    this.sql = sql;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   async write(
     requests: readonly NewOutboxRequest[],
     settled: readonly Settlement[],
   ): Promise<void> {
-    await this.sql.begin(async (sql) => {
+    await this.database.write(async (sql) => {
       for (let from = 0; from < requests.length; from += ROWS_PER_INSERT) {
         const rows = requests.slice(from, from + ROWS_PER_INSERT).map(newRow);
-        await sql`INSERT INTO outbox_requests ${sql(rows)}`;
+        // Some may be here already, where the answer to an earlier commit was lost.
+        await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
       }
       for (const settlement of settled) await settle(sql, settlement);
     });
@@ -76,10 +79,11 @@ export class StoredOutbox implements Outbox {
     nowMs: number,
     untilMs: number,
   ): Promise<readonly EndpointClaim[]> {
-    return await this.sql.begin(async (sql) => {
+    const { dialect } = this.database;
+    return await this.database.write(async (sql) => {
       const claims: EndpointClaim[] = [];
       for (const { endpoint, limit } of wanted) {
-        const requests = await claimSome(sql, endpoint, limit, nowMs, untilMs);
+        const requests = await claimSome(dialect, sql, endpoint, limit, nowMs, untilMs);
         // A full claim may have left some that are due now; else the next one is due later.
         const dueAtMs = requests.length < limit ? await nextDue(sql, endpoint, untilMs) : nowMs;
         claims.push({ endpoint, requests, dueAtMs });
@@ -89,18 +93,20 @@ export class StoredOutbox implements Outbox {
   }
 
   async releaseClaims(): Promise<void> {
-    await this.sql`UPDATE outbox_requests SET claimed_until = 0
-      WHERE finished_at IS NULL AND claimed_until > 0`;
+    await this.database.write(
+      (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
+        WHERE finished_at IS NULL AND claimed_until > 0`,
+    );
   }
 
   async body(id: string): Promise<string | undefined> {
-    const rows: { body: string }[] = await this.sql`
+    const rows: { body: string }[] = await this.database.read`
       SELECT body FROM outbox_requests WHERE id = ${id}`;
     return rows[0]?.body;
   }
 
   async backlog(): Promise<readonly EndpointBacklog[]> {
-    const rows: BacklogRow[] = await this.sql`
+    const rows: BacklogRow[] = await this.database.read`
       SELECT endpoint, COUNT(*) AS waiting, SUM(body_bytes) AS bytes, MIN(created_at) AS oldest,
         MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END) AS due
       FROM outbox_requests WHERE finished_at IS NULL GROUP BY endpoint`;
@@ -159,19 +165,23 @@ async function settle(sql: TransactionSQL, { request, attempt, next }: Settlemen
 
 /** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
 async function claimSome(
+  dialect: Dialect,
   sql: TransactionSQL,
   endpoint: string,
   limit: number,
   nowMs: number,
   untilMs: number,
 ): Promise<readonly ClaimedRequest[]> {
+  // Read once and for all: PostgreSQL could else look again, and each time lock others.
   const rows: ClaimedRow[] = await sql`
-    UPDATE outbox_requests SET claimed_until = ${untilMs}
-    WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (
+    WITH due AS MATERIALIZED (
       SELECT id FROM outbox_requests
       WHERE finished_at IS NULL AND endpoint = ${endpoint}
         AND next_attempt_at <= ${nowMs} AND claimed_until <= ${nowMs}
-      ORDER BY next_attempt_at, id LIMIT ${limit})
+      ORDER BY next_attempt_at, id LIMIT ${limit}
+      ${dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``})
+    UPDATE outbox_requests SET claimed_until = ${untilMs}
+    WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (SELECT id FROM due)
     RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;
   return rows
     .map((row) => ({

@@ -1,24 +1,24 @@
-import type { SQL } from 'bun';
 import type { DayUsage } from '../channels/usage.ts';
+import type { Database } from './database.ts';
 
 interface UsageRow {
   readonly app_id: string;
   readonly day: string;
-  readonly messages: number;
+  readonly messages: number | string;
 }
 
 /** What each app used on each day. Days are `YYYY-MM-DD`, UTC. */
 export class UsageStore {
-  private readonly sql: SQL;
+  private readonly database: Database;
 
-  constructor(sql: SQL) {
-    this.sql = sql;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /** Adds to what is kept. */
   async add(usage: readonly DayUsage[]): Promise<void> {
     if (usage.length === 0) return;
-    await this.sql.begin(async (sql) => {
+    await this.database.write(async (sql) => {
       for (const { appId, day, messages } of usage) {
         await sql`INSERT INTO usage_days (app_id, day, messages) VALUES (${appId}, ${day}, ${messages})
           ON CONFLICT (app_id, day) DO UPDATE SET messages = usage_days.messages + ${messages}`;
@@ -27,14 +27,14 @@ export class UsageStore {
   }
 
   async ofDay(day: string): Promise<readonly DayUsage[]> {
-    const rows: UsageRow[] = await this.sql`
+    const rows: UsageRow[] = await this.database.read`
       SELECT app_id, day, messages FROM usage_days WHERE day = ${day}`;
     return rows.map(usageOf);
   }
 
   /** The newest day first. */
   async ofApp(appId: string, days: number): Promise<readonly DayUsage[]> {
-    const rows: UsageRow[] = await this.sql`
+    const rows: UsageRow[] = await this.database.read`
       SELECT app_id, day, messages FROM usage_days WHERE app_id = ${appId}
       ORDER BY day DESC LIMIT ${days}`;
     return rows.map(usageOf);

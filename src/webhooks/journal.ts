@@ -13,8 +13,8 @@ export interface JournalOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly seldom: Seldom;
-  /** Hears whether the outbox could be written: `undefined` where it could, else why not. */
-  readonly storeState: (fault: string | undefined) => void;
+  /** Hears whether the outbox could be written: `undefined` where it could, else the error. */
+  readonly storeState: (error: unknown) => void;
   /** Gives the new requests; asked only when what it gave before has been written. */
   readonly take: () => readonly NewOutboxRequest[];
   readonly written: (entries: Entries) => void;
@@ -88,7 +88,7 @@ export class Journal {
     } catch (error) {
       this.unwritten = entries;
       const why = error instanceof Error ? error.message : String(error);
-      storeState(why);
+      storeState(error);
       seldom.tell('write', (quiet) => log.error('Webhooks cannot be stored', { why, ...quiet }));
       this.soon(STORE_PAUSE_MS);
       return false;

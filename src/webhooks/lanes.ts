@@ -132,6 +132,13 @@ export class Lanes {
     return undefined;
   }
 
+  /** Takes back what was claimed and is not under way. */
+  takeClaimed(): readonly ClaimedRequest[] {
+    const taken: ClaimedRequest[] = [];
+    for (const lane of this.lanes.values()) taken.push(...lane.claimed.splice(0));
+    return taken;
+  }
+
   done(endpoint: string, failed: boolean): void {
     const lane = this.lane(endpoint);
     lane.inFlight--;

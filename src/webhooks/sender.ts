@@ -29,6 +29,7 @@ export class Sender {
   private readonly underWay = new Set<Promise<void>>();
   private ended = false;
   private pumping = false;
+  private pumped: Promise<void> = Promise.resolve();
   private again = false;
   private cancel: (() => void) | undefined;
 
@@ -41,7 +42,7 @@ export class Sender {
     this.again = true;
     if (this.pumping || this.ended) return;
     this.pumping = true;
-    this.run()
+    this.pumped = this.run()
       .catch((error: unknown) => {
         const { log, seldom } = this.options;
         const why = error instanceof Error ? error.message : String(error);
@@ -57,11 +58,17 @@ export class Sender {
       });
   }
 
-  /** Settles when nothing is under way any more: after the answers, or two seconds later without them. */
+  /**
+   * Settles when nothing is under way any more: after the answers, or two seconds later without them. What it
+   * has claimed and not sent it gives back, so that nobody has to wait for the end of the claim.
+   */
   async end(): Promise<void> {
     this.ended = true;
     this.cancel?.();
     const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
+    // What is being claimed now is given back as well.
+    await this.pumped;
+    this.giveBackClaimed();
     await Promise.all(this.underWay);
     cancel();
   }
@@ -110,6 +117,8 @@ export class Sender {
       if (settlement !== undefined) {
         this.count(settlement);
         journal.settle(settlement);
+      } else if (this.ended) {
+        this.giveBack(request);
       }
     } catch (error) {
       // It stays claimed, and is tried again when the claim ends.
@@ -129,6 +138,19 @@ export class Sender {
     const body = await outbox.body(request.id);
     if (body === undefined) return undefined;
     return await attemptOnce(request, body, { ...this.options, signal: this.ending.signal });
+  }
+
+  private giveBackClaimed(): void {
+    for (const request of this.options.lanes.takeClaimed()) this.giveBack(request);
+  }
+
+  private giveBack(request: ClaimedRequest): void {
+    const { journal, timers } = this.options;
+    journal.settle({
+      request,
+      attempt: undefined,
+      next: { state: 'waiting', atMs: timers.now() },
+    });
   }
 
   private count({ request, attempt, next }: Settlement): void {

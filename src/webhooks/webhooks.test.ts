@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { App } from '../channels/app.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
-import { openDatabase } from '../stores/database.ts';
+import { type Database, openDatabase } from '../stores/database.ts';
 import { StoredOutbox } from '../stores/outbox.ts';
 import { StoredOutboxLog } from '../stores/outbox-log.ts';
 import { FakeTimers } from './fake-timers.fixture.ts';
@@ -15,7 +15,7 @@ const answered = (status: number, body = ''): OutgoingAnswer => ({
   body: Buffer.from(body),
 });
 
-let sql: Awaited<ReturnType<typeof openDatabase>>;
+let database: Database;
 let timers: FakeTimers;
 let apps: Map<string, App>;
 let sent: (OutgoingRequest & { readonly atMs: number })[];
@@ -25,7 +25,7 @@ let webhooks: Webhooks;
 let beganMs: number;
 
 beforeEach(async () => {
-  sql = await openDatabase('sqlite::memory:');
+  database = await openDatabase('sqlite::memory:');
   timers = new FakeTimers();
   beganMs = timers.now();
   apps = new Map([['app', appOf('app', [webhookTo('https://a.test/hook')])]]);
@@ -38,15 +38,16 @@ afterEach(async () => {
   const ended = webhooks[Symbol.asyncDispose]();
   await timers.advance(5_000);
   await ended;
-  await sql.close();
+  await database[Symbol.asyncDispose]();
 });
 
-function open(logDays = 7, outbox = new StoredOutbox(sql)): Promise<Webhooks> {
+function open(logDays = 7, outbox = new StoredOutbox(database), shared = false): Promise<Webhooks> {
   return openWebhooks({
     outbox,
-    outboxLog: new StoredOutboxLog(sql),
+    outboxLog: new StoredOutboxLog(database),
     app: (id) => apps.get(id),
     settings: { timeoutSeconds: 10, logDays },
+    shared,
     send: async (request) => {
       sent.push({ ...request, atMs: timers.now() - beganMs });
       return answer(request);
@@ -268,6 +269,62 @@ describe('what waits', () => {
     expect(first?.attempts).toBe(1);
   });
 
+  it('and what was under way is given back at the end, so that another server sends it at once', async () => {
+    answer = hang;
+    for (let index = 0; index < 10; index++) accept(`${index}`);
+    await timers.advance(300);
+    expect(sent).toHaveLength(4);
+    const ended = webhooks[Symbol.asyncDispose]();
+    await timers.advance(2_000);
+    await ended;
+
+    answer = () => answered(200);
+    sent = [];
+    webhooks = await open(7, undefined, true);
+    await timers.advance(500);
+    expect(sent.map(channelOf).toSorted()).toEqual([...'0123456789']);
+  });
+
+  it('is given back also where it was being claimed at the end', async () => {
+    const gate = Promise.withResolvers<void>();
+    class SlowOutbox extends StoredOutbox {
+      override async claim(...wanted: Parameters<StoredOutbox['claim']>) {
+        const claims = await super.claim(...wanted);
+        await gate.promise;
+        return claims;
+      }
+    }
+    await webhooks[Symbol.asyncDispose]();
+    webhooks = await open(7, new SlowOutbox(database));
+    accept('one');
+    await timers.advance(300);
+    const ended = webhooks[Symbol.asyncDispose]();
+    await timers.advance(10);
+    gate.resolve();
+    await timers.advance(2_000);
+    await ended;
+    expect(sent).toEqual([]);
+
+    webhooks = await open(7, undefined, true);
+    await timers.advance(500);
+    expect(sent.map(channelOf)).toEqual(['one']);
+  });
+
+  it('is left to the server that sends it, where several use the store', async () => {
+    answer = hang;
+    accept('theirs');
+    await timers.advance(300);
+    const theirs = webhooks;
+
+    webhooks = await open(7, undefined, true);
+    accept('ours');
+    await timers.advance(2_000);
+    expect(sent.map(channelOf)).toEqual(['theirs', 'ours']);
+    const ended = theirs[Symbol.asyncDispose]();
+    await timers.advance(2_000);
+    await ended;
+  });
+
   it('is kept in memory while the store fails, without a word too many', async () => {
     class FailingOutbox extends StoredOutbox {
       failing = true;
@@ -277,7 +334,7 @@ describe('what waits', () => {
       }
     }
     await webhooks[Symbol.asyncDispose]();
-    const outbox = new FailingOutbox(sql);
+    const outbox = new FailingOutbox(database);
     webhooks = await open(7, outbox);
     accept('one');
     await timers.advance(10_000);

@@ -31,8 +31,10 @@ export interface WebhooksOptions {
   readonly log: Log;
   readonly timers: Timers;
   readonly random?: () => number;
-  /** Hears whether the store could be written: `undefined` where it could, else why not. */
-  readonly storeState?: (fault: string | undefined) => void;
+  /** Whether other servers use the outbox as well: what they have claimed is then left to them. */
+  readonly shared?: boolean;
+  /** Hears whether the store could be written: `undefined` where it could, else the error. */
+  readonly storeState?: (error: unknown) => void;
 }
 
 export interface WebhookFigures {
@@ -129,9 +131,9 @@ class StoredWebhooks implements Webhooks {
   }
 
   async begin(): Promise<void> {
-    const { outbox, log } = this.options;
+    const { outbox, log, shared = false } = this.options;
     // This process has the store to itself: whoever claimed these is gone.
-    await outbox.releaseClaims();
+    if (!shared) await outbox.releaseClaims();
     this.lanes.refresh(await outbox.backlog());
     if (this.lanes.rows > 0) log.info('Webhooks wait to be sent', { requests: this.lanes.rows });
     this.sender.pump();

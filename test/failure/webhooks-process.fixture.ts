@@ -14,10 +14,10 @@ import { openWebhooks } from '../../src/webhooks/webhooks.ts';
  */
 const [, , store = '', url = '', first] = process.argv;
 const app = appOf('app', [webhookTo(`${url}/single`), webhookTo(`${url}/batched`, true)]);
-const sql = await openDatabase(`sqlite:${store}`);
+const database = await openDatabase(`sqlite:${store}`);
 const webhooks = await openWebhooks({
-  outbox: new StoredOutbox(sql),
-  outboxLog: new StoredOutboxLog(sql),
+  outbox: new StoredOutbox(database),
+  outboxLog: new StoredOutboxLog(database),
   app: () => app,
   settings: { timeoutSeconds: 5, logDays: 7 },
   timers: systemTimers,

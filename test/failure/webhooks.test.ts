@@ -66,13 +66,12 @@ async function rawEndpoint(answer: (socket: Socket) => void): Promise<string> {
 async function open(urls: readonly string[], allowPrivateAddresses = true): Promise<Webhooks> {
   const folder = await mkdtemp(join(tmpdir(), 'fanfare-webhooks-'));
   stops.defer(() => rm(folder, { recursive: true }));
-  const sql = await openDatabase(`sqlite:${folder}/store.db`);
-  stops.defer(() => sql.close());
+  const database = stops.use(await openDatabase(`sqlite:${folder}/store.db`));
   const apps = new Map(urls.map((url, index) => [`${index}`, appOf(`${index}`, [webhookTo(url)])]));
   return stops.use(
     await openWebhooks({
-      outbox: new StoredOutbox(sql),
-      outboxLog: new StoredOutboxLog(sql),
+      outbox: new StoredOutbox(database),
+      outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.get(id),
       settings: { timeoutSeconds: 1, logDays: 7 },
       timers: systemTimers,

@@ -1,5 +1,5 @@
-/** Who uses the store, and notices when it does not work. */
-export type StoreUser = 'apps' | 'usage' | 'webhooks';
+/** Who uses the store, and notices when it does not work; `store` is who only looks after it. */
+export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'webhooks';
 
 /** Whether this server can do its work now, and if not, why. */
 export class Readiness {
@@ -18,6 +18,11 @@ export class Readiness {
     return isNews;
   }
 
+  /** What one user of the store found last, where it does not work. */
+  storeFault(user: StoreUser): string | undefined {
+    return this.storeFaults.get(user);
+  }
+
   /** Whether the store works for all who use it. */
   get storeWorks(): boolean {
     return this.storeFaults.size === 0;
@@ -27,7 +32,11 @@ export class Readiness {
   reasons(): readonly string[] {
     const reasons: string[] = [];
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
-    for (const [user, fault] of this.storeFaults) reasons.push(`store: ${fault} (${user})`);
+    // Most often they all found the same.
+    const usersOf = Map.groupBy(this.storeFaults, ([, fault]) => fault);
+    for (const [fault, users] of usersOf) {
+      reasons.push(`store: ${fault} (${users.map(([user]) => user).join(', ')})`);
+    }
     return reasons;
   }
 }

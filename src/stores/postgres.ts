@@ -1,0 +1,105 @@
+import { SQL } from 'bun';
+import type { Backend } from './backend.ts';
+import { StoreSilent, StoreUnavailable } from './faults.ts';
+
+/** Connections of one server: those that commit at the same time, and some that read. */
+const CONNECTIONS = 10;
+const COMMITS_AT_ONCE = 4;
+
+/** Seconds to wait for a connection. */
+const CONNECT_SECONDS = 5;
+
+/** Milliseconds after which the database gives up a statement, and waiting for a lock. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+/** Milliseconds after which this side gives up, where not even that answer comes. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+/** Opens a database. */
+export async function openPostgres(
+  url: string,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<Backend> {
+  if (!/^postgres(?:ql)?:\/\//.test(url)) {
+    throw new StoreUnavailable(
+      'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',
+    );
+  }
+  if (!URL.canParse(url)) {
+    throw new StoreUnavailable(
+      'store.url: it is no address; in a user or a password, characters such as / ? # @ : must be percent-encoded',
+    );
+  }
+  let sql = connect(url);
+  const ask = async <T>(question: (asked: SQL) => Promise<T>): Promise<T> => {
+    const asked = sql;
+    try {
+      return await inTime(question(asked), answerTimeoutMs);
+    } catch (error) {
+      if (error instanceof StoreSilent && sql === asked) {
+        // Where the machine is gone, the old connections would wait for it for ever, and whoever reads with them.
+        sql = connect(url);
+        await asked.close({ timeout: 0 });
+      }
+      throw error;
+    }
+  };
+  try {
+    await ask(requireUnicode);
+  } catch (error) {
+    await sql.close({ timeout: 0 });
+    throw error;
+  }
+  return {
+    dialect: 'postgres',
+    get read() {
+      return sql;
+    },
+    begin: (work) => ask((asked) => asked.begin(work)),
+    commitsAtOnce: COMMITS_AT_ONCE,
+    async check() {
+      // PostgreSQL looks after its own files.
+      await ask((asked) => asked`SELECT number FROM migrations LIMIT 1`);
+    },
+    async waitBriefly() {
+      // Nothing else waits while PostgreSQL is asked.
+    },
+    async lost() {
+      const rows: { found: string | null }[] = await ask(
+        (asked) => asked`SELECT to_regclass('migrations')::text AS found`,
+      );
+      return rows[0]?.found ? undefined : 'the tables are gone from the database';
+    },
+    close: () => sql.close({ timeout: CONNECT_SECONDS }),
+  };
+}
+
+/** Any other encoding lacks characters that apps, users and devices have in their texts. */
+async function requireUnicode(sql: SQL): Promise<void> {
+  const rows: { server_encoding: string }[] = await sql`SHOW server_encoding`;
+  const encoding = rows[0]?.server_encoding;
+  if (encoding === 'UTF8') return;
+  throw new Error(`its encoding is ${encoding}, and must be UTF8`);
+}
+
+function connect(url: string): SQL {
+  return new SQL(url, {
+    max: CONNECTIONS,
+    connectionTimeout: CONNECT_SECONDS,
+    connection: { statement_timeout: STATEMENT_TIMEOUT_MS, application_name: 'fanfare' },
+  });
+}
+
+/** The promise, or `StoreSilent` where it takes too long: a database that is cut off may never answer. */
+async function inTime<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new StoreSilent(`The database has not answered in ${timeoutMs} ms`)),
+    timeoutMs,
+  );
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import { admin, makeApp } from '../admin/api-client.ts';
+import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
+import { throwAwayPostgres } from '../support/postgres.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { api } from '../support/sign.ts';
+import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
+
+interface Pair {
+  readonly id: string;
+  readonly key: string;
+  readonly secret: string;
+}
+
+/** The app that a first start has printed. */
+function printedApp({ output: { stdout } }: Fanfare): Pair {
+  const field = (pattern: RegExp) => pattern.exec(stdout)?.[1] ?? '';
+  return {
+    id: field(/app id +(\d+)$/m),
+    key: field(/^ +key +([0-9a-f]{20})$/m),
+    secret: field(/^ +secret +([0-9a-f]{40})$/m),
+  };
+}
+
+/** Whether a client of an app hears an event that a backend triggers. */
+async function talks(server: Fanfare, app: Pair, channel = 'news'): Promise<void> {
+  await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+  await client.subscribes(channel);
+  const body = JSON.stringify({ name: 'e', channel, data: 'x' });
+  const answer = await api(server, 'POST', `/apps/${app.id}/events`, { ...app, body });
+  expect(answer.status).toBe(200);
+  expect(await client.hears()).toMatchObject({ event: 'e', data: 'x' });
+}
+
+/** Asks a server until it serves an app: it looks for changes twice a second. */
+async function serves(server: Fanfare, app: Pair): Promise<void> {
+  for (;;) {
+    const answer = await api(server, 'GET', `/apps/${app.id}/channels`, app);
+    if (answer.status === 200) return;
+    expect(answer.status).toBe(401);
+  }
+}
+
+describe('a server with its store in PostgreSQL', () => {
+  it('makes its first app, and keeps it over a restart', async () => {
+    await using store = await throwAwayPostgres();
+    using directory = temporaryDirectory();
+    const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
+    await using first = await spawnFanfare(['serve'], directory.path, environment);
+    const app = printedApp(first);
+    expect(app.id).toMatch(/^\d+$/);
+    await talks(first, app);
+    const ready = await admin(first, 'GET', '//readyz');
+    expect(ready.text).toBe('ready\n');
+    expect(await first.stop()).toBe(0);
+
+    await using second = await spawnFanfare(['serve'], directory.path, environment);
+    expect(second.output.stdout).toContain(`App ${app.id}`);
+    expect(second.output.stdout).not.toContain(app.secret);
+    await talks(second, app);
+    expect(await second.stop()).toBe(0);
+    expect(first.output.stderr + second.output.stderr).not.toMatch(/error/i);
+  });
+
+  it('makes one first app where two servers start at the same time, and both serve it', async () => {
+    await using store = await throwAwayPostgres();
+    using directory = temporaryDirectory();
+    const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
+    await using parts = new AsyncDisposableStack();
+    const servers = await Promise.all(
+      [1, 2].map(() => spawnFanfare(['serve'], directory.path, environment)),
+    );
+    for (const server of servers) parts.use(server);
+    const printed = servers.map(printedApp).filter(({ id }) => id !== '');
+    expect(printed).toHaveLength(1);
+    for (const server of servers) for (const app of printed) await talks(server, app);
+
+    // What one of them, or the command line, changes is seen by both.
+    const { stdout } = await fanfare(directory.path, ['apps', 'create', '--json'], environment);
+    const created = JSON.parse(stdout) as { id: string; keys: { key: string; secret: string }[] };
+    const app = { id: created.id, key: '', secret: '', ...created.keys[0] };
+    for (const server of servers) {
+      await serves(server, app);
+      await talks(server, app);
+    }
+    for (const [asked, other] of [servers, servers.toReversed()]) {
+      if (asked === undefined || other === undefined) continue;
+      const made = await makeApp(asked);
+      await talks(asked, made);
+      await serves(other, made);
+      await talks(other, made);
+    }
+  });
+
+  it('delivers webhooks and keeps what was used, over a restart as well', async () => {
+    await using store = await throwAwayPostgres();
+    await using endpoint = startWebhookEndpoint();
+    const config = { webhooks: { allowPrivateAddresses: true }, store: { url: store.url } };
+    let app: Pair;
+    {
+      await using server = await startFanfare({ config });
+      app = await makeApp(server, {
+        webhooks: [{ url: endpoint.url, events: ['channel_occupied'] }],
+      });
+      await talks(server, app);
+      await webhooksOf(server, `app=${app.id}&state=delivered`, 1);
+      expect(endpoint.bodies.join()).toContain('channel_occupied');
+      endpoint.answerWith(503);
+      await talks(server, app, 'other');
+      await webhooksOf(server, `app=${app.id}&state=waiting`, 1);
+      expect(await server.stop()).toBe(0);
+    }
+    endpoint.answerWith(200);
+    await using server = await startFanfare({ config });
+    await webhooksOf(server, `app=${app.id}&state=delivered`, 2);
+    const [listed] = await webhooksOf(server, `app=${app.id}&limit=1`, 1);
+    const log = await fanfare(server.directory, ['webhooks', 'show', listed?.id ?? '', '--json'], {
+      FANFARE_STORE_URL: store.url,
+    });
+    expect(JSON.parse(log.stdout)).toMatchObject({ app: app.id, state: 'delivered' });
+    await using sql = new SQL(store.url, { max: 1 });
+    const rows: { messages: string }[] = await sql`
+      SELECT messages FROM usage_days WHERE app_id = ${app.id}`;
+    // Twice a request and a delivery, at least.
+    expect(Number(rows[0]?.messages)).toBeGreaterThanOrEqual(4);
+  });
+
+  it('says in one line why it cannot start, and never with the password', async () => {
+    using directory = temporaryDirectory();
+    for (const [url, words] of [
+      ['postgres://user:geheim@127.0.0.1:1/db', 'cannot be opened: Failed to connect'],
+      ['postgres://user:ge heim@:/db', 'store.url'],
+    ] as const) {
+      for (const args of [['serve'], ['apps', 'list'], ['webhooks', 'list']]) {
+        const ended = await fanfare(directory.path, args, {
+          ...FREE_PORTS,
+          FANFARE_STORE_URL: url,
+        });
+        expect(ended.exitCode).toBe(1);
+        expect(ended.stderr).toContain(words);
+        expect(ended.stderr).not.toContain('heim');
+        expect(ended.stderr.trim().split('\n')).toHaveLength(1);
+      }
+    }
+    expect(await Bun.file(join(directory.path, 'data')).exists()).toBe(false);
+  });
+});

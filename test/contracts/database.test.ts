@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { SQL } from 'bun';
+import fc from 'fast-check';
+import { type Database, openDatabase, withoutPassword } from '../../src/stores/database.ts';
+import { StoreUnavailable } from '../../src/stores/faults.ts';
+import type { Batch } from '../../src/stores/write-queue.ts';
+import { databases, type EmptyStore, sqliteFile } from '../support/databases.ts';
+import { throwAwayPostgres } from '../support/postgres.ts';
+
+/** The revision of a row that only this file has. */
+const make = (database: Database, what: string, revision = 0) =>
+  database.write(
+    (sql) => sql`INSERT INTO revisions (what, revision) VALUES (${what}, ${revision})`,
+  );
+
+async function names(database: Database): Promise<readonly string[]> {
+  const rows: { what: string }[] = await database.read`
+    SELECT what FROM revisions WHERE what LIKE 'test %' ORDER BY what`;
+  return rows.map(({ what }) => what.slice('test '.length));
+}
+
+for (const kind of databases) {
+  describe(`the database on ${kind.name}`, () => {
+    let store: EmptyStore;
+    let database: Database;
+    beforeEach(async () => {
+      store = await kind.make();
+      database = await openDatabase(store.url);
+    });
+    afterEach(async () => {
+      await database[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    });
+
+    /** Closes it, and opens it again. */
+    async function again(): Promise<void> {
+      await database[Symbol.asyncDispose]();
+      database = await openDatabase(store.url);
+    }
+
+    it('keeps what was written, and gives what the change gave', async () => {
+      expect(await database.write(async () => 'an answer')).toBe('an answer');
+      await make(database, 'test a');
+      await again();
+      expect(await names(database)).toEqual(['a']);
+    });
+
+    it('makes all of a change or nothing', async () => {
+      const failing = database.write(async (sql) => {
+        await sql`INSERT INTO revisions (what, revision) VALUES ('test a', 0)`;
+        await sql`INSERT INTO revisions (what, revision) VALUES ('apps', 0)`;
+      });
+      await expect(failing).rejects.toThrow();
+      const thrown = database.write(async (sql) => {
+        await sql`INSERT INTO revisions (what, revision) VALUES ('test b', 0)`;
+        throw new Error('changed my mind');
+      });
+      await expect(thrown).rejects.toThrow('changed my mind');
+      expect(await names(database)).toEqual([]);
+    });
+
+    it('makes the changes that go, whichever of those beside them do not', async () => {
+      const wanted = Array.from({ length: 40 }, (_, index) => `test ${index % 30}`);
+      const settled = await Promise.allSettled(wanted.map((what) => make(database, what)));
+      expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(30);
+      expect(await names(database)).toHaveLength(30);
+    });
+
+    it('loses no change that counts up from what it has read, however many come at once', async () => {
+      await make(database, 'test count');
+      const counted = await Promise.all(
+        Array.from({ length: 100 }, () =>
+          database.write(async (sql) => {
+            const rows: { revision: number | string }[] = await sql`
+              UPDATE revisions SET revision = revision + 1 WHERE what = 'test count' RETURNING revision`;
+            return Number(rows[0]?.revision);
+          }),
+        ),
+      );
+      expect(counted.toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: 100 }, (_, index) => index + 1),
+      );
+    });
+
+    it('lets nobody read what is not committed', async () => {
+      const written = Promise.withResolvers<void>();
+      const read = Promise.withResolvers<void>();
+      const change = database.write(async (sql) => {
+        await sql`INSERT INTO revisions (what, revision) VALUES ('test a', 0)`;
+        written.resolve();
+        await read.promise;
+      });
+      await written.promise;
+      expect(await names(database)).toEqual([]);
+      read.resolve();
+      await change;
+      expect(await names(database)).toEqual(['a']);
+    });
+
+    it('does what changes leave to the end once for each commit, and in the same one', async () => {
+      const ran: number[] = [];
+      const batch: Batch<string> = {
+        async run(sql, items) {
+          ran.push(items.length);
+          const rows = items.map((what) => ({ what, revision: 0 }));
+          await sql`INSERT INTO revisions ${sql(rows)}`;
+        },
+      };
+      await Promise.all(
+        ['a', 'b', 'c'].map((name) =>
+          database.write(async (_, later) => later(batch, `test ${name}`)),
+        ),
+      );
+      expect(ran).toEqual([3]);
+      expect(await names(database)).toEqual(['a', 'b', 'c']);
+      const spoilt = database.write(async (_, later) => later(batch, 'test a'));
+      await expect(spoilt).rejects.toThrow();
+      expect(await names(database)).toEqual(['a', 'b', 'c']);
+    });
+
+    it('ends what was begun before it closes', async () => {
+      const begun = ['test a', 'test b'].map((what) => make(database, what));
+      await again();
+      await Promise.all(begun);
+      expect(await names(database)).toEqual(['a', 'b']);
+    });
+
+    it('compares texts by their bytes', async () => {
+      const ordered = ['A', 'B', 'Z', 'a', 'b', 'z', 'Ä', 'ä', '€', '\u{1D11E}'];
+      for (const name of ordered.toReversed()) await make(database, `test ${name}`);
+      expect(await names(database)).toEqual(ordered);
+    });
+
+    it('keeps whole numbers of 53 bits', async () => {
+      await make(database, 'test n', Number.MAX_SAFE_INTEGER);
+      const rows: { revision: number | string }[] = await database.read`
+        SELECT revision FROM revisions WHERE revision = ${Number.MAX_SAFE_INTEGER}`;
+      expect(Number(rows[0]?.revision)).toBe(Number.MAX_SAFE_INTEGER);
+    });
+
+    it('is found in order', async () => {
+      await database.check();
+      await database.waitBriefly();
+      expect(await database.lost()).toBeUndefined();
+    });
+
+    it('is not opened where a newer version made it, and stays as it is', async () => {
+      await database.write((sql) => sql`INSERT INTO migrations (number) VALUES (999)`);
+      await expect(openDatabase(store.url)).rejects.toThrow(
+        /cannot be opened: it was made by a newer version \(migration 999, this one knows \d+\)$/,
+      );
+      expect(await database.read`SELECT number FROM migrations WHERE number > 900`).toHaveLength(1);
+    });
+  });
+}
+
+describe('the database in an SQLite file', () => {
+  it('knows when its file is gone, or another one, and when it is back', async () => {
+    await using store = sqliteFile();
+    await using database = await openDatabase(store.url);
+    const { file } = store;
+    renameSync(file, `${file}.away`);
+    expect(await database.lost()).toContain('was removed or replaced');
+    writeFileSync(file, 'another one');
+    expect(await database.lost()).toContain('was removed or replaced');
+    renameSync(`${file}.away`, file);
+    expect(await database.lost()).toBeUndefined();
+  });
+
+  it('makes its folder for its owner only', async () => {
+    await using store = sqliteFile();
+    const url = store.url.replace('store.db', 'deep/er/store.db');
+    await using _ = await openDatabase(url);
+    expect(statSync(store.file.replace('store.db', 'deep')).mode & 0o777).toBe(0o700);
+    rmSync(store.file.replace('store.db', 'deep'), { recursive: true });
+  });
+});
+
+describe('the database on PostgreSQL', () => {
+  it('gets its tables once, however many servers start at the same time', async () => {
+    await using store = await throwAwayPostgres();
+    await using parts = new AsyncDisposableStack();
+    const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase(store.url)));
+    for (const one of opened) parts.use(one);
+    await using database = await openDatabase(store.url);
+    const made: { number: number }[] = await database.read`
+      SELECT number FROM migrations ORDER BY number`;
+    expect(made.length).toBeGreaterThan(3);
+    expect(made.map(({ number }) => number)).toEqual(made.map((_, index) => index + 1));
+    expect(await database.read`SELECT 1 FROM revisions WHERE what = 'apps'`).toHaveLength(1);
+  });
+
+  it('is shared by servers that change the same at the same time', async () => {
+    await using store = await throwAwayPostgres();
+    await using one = await openDatabase(store.url);
+    await using other = await openDatabase(store.url);
+    await make(one, 'test count');
+    const up = (database: Database) =>
+      database.write((sql) => sql`UPDATE revisions SET revision = revision + 1`);
+    await Promise.all(Array.from({ length: 60 }, (_, index) => up(index % 2 === 0 ? one : other)));
+    const rows: { revision: string }[] = await one.read`
+      SELECT revision FROM revisions WHERE what = 'test count'`;
+    expect(Number(rows[0]?.revision)).toBe(60);
+  });
+
+  it('knows when its tables are gone', async () => {
+    await using store = await throwAwayPostgres();
+    await using database = await openDatabase(store.url);
+    await database.write((sql) => sql`ALTER TABLE migrations RENAME TO taken_away`);
+    expect(await database.lost()).toBe('the tables are gone from the database');
+  });
+
+  it('must have an encoding that holds every text', async () => {
+    await using store = await throwAwayPostgres();
+    {
+      await using sql = new SQL(store.url, { max: 1 });
+      await sql.unsafe("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    }
+    const url = store.url.replace(/[^/]+$/, 'narrow');
+    await expect(openDatabase(url)).rejects.toThrow(
+      /cannot be opened: its encoding is LATIN1, and must be UTF8$/,
+    );
+    await using sql = new SQL(store.url, { max: 1 });
+    await sql.unsafe('DROP DATABASE narrow');
+  });
+});
+
+describe('the address of a store', () => {
+  const why = async (url: string): Promise<Error> => {
+    try {
+      await using _ = await openDatabase(url);
+    } catch (error) {
+      if (error instanceof Error) return error;
+    }
+    throw new Error(`${url} was opened`);
+  };
+
+  it.each([
+    'postgres://user:geheim@127.0.0.1:1/db',
+    'postgresql://user:geheim@127.0.0.1:1/db',
+    'postgres://user:gehe@geheim@127.0.0.1:1/db',
+    'postgres://user:ge/geheim@127.0.0.1:1/db',
+    'postgres://user:ge?geheim@127.0.0.1:1/db',
+    'postgres://user:ge#geheim@127.0.0.1:1/db',
+    'postgres://user:geheim@[::1/db',
+    'postgres://:geheim@127.0.0.1:1/db',
+    'postgres://127.0.0.1:1/db?user=x&password=geheim',
+    'postgres://user:geheim@127.0.0.1:1/db?sslmode=nonsense',
+  ])('never shows its password where it cannot be opened: %s', async (url) => {
+    const error = await why(url);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error.message).not.toContain('geheim');
+    expect(error.message.length).toBeGreaterThan(20);
+  });
+
+  it('is shown without any password', () => {
+    const word = fc.stringMatching(/^[a-z]{1,8}$/);
+    const password = fc.stringMatching(/^[A-Z@:/?#]{0,5}[A-Z]{6}[A-Z@:/?#]{0,5}$/);
+    fc.assert(
+      fc.property(word, password, word, word, (user, secret, host, name) => {
+        const shown = withoutPassword(`postgres://${user}:${secret}@${host}:5432/${name}`);
+        expect(shown).toBe(`postgres://${user}:…@${host}:5432/${name}`);
+      }),
+    );
+    expect(withoutPassword('sqlite:data/fanfare.db')).toBe('sqlite:data/fanfare.db');
+    expect(withoutPassword('postgres://host/db')).toBe('postgres://host/db');
+  });
+
+  it('must be of a database that is known', async () => {
+    for (const url of ['mysql://host/db', 'sqlite:', 'data/fanfare.db', '']) {
+      expect((await why(url)).message).toBe(
+        'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',
+      );
+    }
+  });
+});

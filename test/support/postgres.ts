@@ -1,0 +1,187 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+
+/** A database of its own on a throw-away PostgreSQL cluster. */
+export interface ThrowAwayDatabase extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** The cluster of this test process, started when the first test asks for it. */
+let cluster: Promise<Cluster> | undefined;
+let databases = 0;
+
+interface Cluster {
+  readonly port: number;
+}
+
+/** Makes an empty database. */
+export async function throwAwayPostgres(): Promise<ThrowAwayDatabase> {
+  cluster ??= startCluster();
+  const { port } = await cluster;
+  databases += 1;
+  const name = `test_${databases}`;
+  await administer(port, `CREATE DATABASE ${name}`);
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/${name}`,
+    async [Symbol.asyncDispose]() {
+      await administer(port, `DROP DATABASE ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+/** A cluster that one test has for itself, to stop and start it. */
+export interface OwnCluster extends AsyncDisposable {
+  readonly url: string;
+  /** As when the machine lost its power. */
+  kill(): void;
+  start(): Promise<void>;
+}
+
+export async function ownPostgres(): Promise<OwnCluster> {
+  const folder = makeCluster();
+  const port = await freePort();
+  startServer(folder, port);
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    kill: () => stopServer(folder, 'immediate'),
+    start: async () => startServer(folder, port),
+    async [Symbol.asyncDispose]() {
+      removeCluster(folder);
+    },
+  };
+}
+
+async function startCluster(): Promise<Cluster> {
+  const folder = makeCluster();
+  const port = await freePort();
+  startServer(folder, port);
+  removeAfterwards(folder);
+  return { port };
+}
+
+/** Outlives this process, however it ends: the test runner tells nobody when it does. */
+function removeAfterwards(folder: string): void {
+  const [command, args] = asPostgres('pg_ctl', [
+    '-D',
+    join(folder, 'data'),
+    '-m',
+    'immediate',
+    'stop',
+  ]);
+  const stop = [command, ...args].map((word) => `'${word}'`).join(' ');
+  const script = `while kill -0 ${process.pid} 2>/dev/null; do sleep 1; done; ${stop}; rm -rf '${folder}'`;
+  spawn('sh', ['-c', script], { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+}
+
+function makeCluster(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-postgres-'));
+  chmodSync(folder, 0o700);
+  const owner = postgresUser();
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  run('initdb', [
+    '-D',
+    join(folder, 'data'),
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--no-sync',
+    '--locale=C.UTF-8',
+  ]);
+  return folder;
+}
+
+function startServer(folder: string, port: number): void {
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c max_connections=200 -c fsync=off`;
+  run('pg_ctl', [
+    '-D',
+    join(folder, 'data'),
+    '-o',
+    options,
+    '-l',
+    join(folder, 'log'),
+    '-w',
+    'start',
+  ]);
+}
+
+function stopServer(folder: string, mode: 'immediate' | 'fast'): void {
+  run('pg_ctl', ['-D', join(folder, 'data'), '-m', mode, '-w', 'stop']);
+}
+
+function removeCluster(folder: string): void {
+  try {
+    stopServer(folder, 'immediate');
+  } catch {
+    // A test may have stopped it already.
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function administer(port: number, statement: string): Promise<void> {
+  await using sql = new SQL(`postgres://postgres@127.0.0.1:${port}/postgres`, { max: 1 });
+  await sql.unsafe(statement);
+}
+
+/** PostgreSQL refuses to run as root: Debian's package brings a user for it. */
+function postgresUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith('postgres:'));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  if (uid === undefined) throw new Error('There is no user postgres: apt-get install postgresql');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function run(program: string, args: readonly string[]): void {
+  const [command, given] = asPostgres(program, args);
+  const { status, stderr, error } = spawnSync(command, given, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  if (status === 0) return;
+  throw new Error(`${program} failed: ${error?.message ?? stderr}`, { cause: error });
+}
+
+function asPostgres(program: string, args: readonly string[]): [string, readonly string[]] {
+  const owner = postgresUser();
+  const found = join(programs(), program);
+  if (owner === undefined) return [found, args];
+  const { uid, gid } = owner;
+  return ['setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', found, ...args]];
+}
+
+/** Where initdb is; Debian keeps it out of the PATH. */
+function programs(): string {
+  const onPath = Bun.which('initdb');
+  if (onPath !== null) return join(onPath, '..');
+  const root = '/usr/lib/postgresql';
+  try {
+    const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a));
+    if (newest !== undefined) return join(root, newest, 'bin');
+  } catch (error) {
+    throw new Error('PostgreSQL is not installed: apt-get install postgresql', { cause: error });
+  }
+  throw new Error('PostgreSQL is not installed: apt-get install postgresql');
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        resolve(typeof address === 'object' && address !== null ? address.port : 0),
+      );
+    });
+  });
+}
