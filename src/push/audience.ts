@@ -1,0 +1,151 @@
+import type { Recipient } from './device.ts';
+import type { AudienceSource } from './ports.ts';
+import type { PublishTarget } from './publish.ts';
+
+/** A part of an audience, in device order. */
+export interface AudiencePage {
+  readonly recipients: readonly Recipient[];
+  /** The last number that was looked at: reading goes on after it. */
+  readonly last: number;
+}
+
+export interface AudienceQuery {
+  readonly instance: number;
+  readonly target: PublishTarget;
+  /** Begins after this number; 0: from the beginning. */
+  readonly after: number;
+  /** Devices in one page, at most. */
+  readonly pageDevices: number;
+}
+
+/** Numbers to read at once, of all names together; and of one name at least. */
+const NUMBERS_AT_ONCE = 20_000;
+const NUMBERS_OF_NAME_MIN = 100;
+
+/** Names that are read at the same time. */
+const NAMES_AT_ONCE = 16;
+
+/**
+ * Reads an audience page by page, each device once however many of the names match. It is never held whole:
+ * of each name, some numbers are read ahead, and they are merged as far as all names have been read.
+ */
+export async function* audiencePages(
+  source: AudienceSource,
+  query: AudienceQuery,
+): AsyncGenerator<AudiencePage> {
+  const { instance, pageDevices } = query;
+  let page: number[] = [];
+  for await (const numbers of mergedNumbers(source, query)) {
+    page = page.length === 0 ? numbers : page.concat(numbers);
+    let from = 0;
+    for (; page.length - from >= pageDevices; from += pageDevices) {
+      yield await pageOf(source, instance, page.slice(from, from + pageDevices));
+    }
+    page = page.slice(from);
+  }
+  if (page.length > 0) yield await pageOf(source, instance, page);
+}
+
+async function pageOf(
+  source: AudienceSource,
+  instance: number,
+  numbers: readonly number[],
+): Promise<AudiencePage> {
+  return {
+    recipients: await source.recipients(instance, numbers),
+    last: numbers.at(-1) ?? 0,
+  };
+}
+
+/** The devices of one interest or user, as far as they have been read ahead. */
+interface Stream {
+  readonly name: string;
+  /** In device order. */
+  ahead: readonly number[];
+  /** How many of them have been handed on. */
+  taken: number;
+  ended: boolean;
+}
+
+/** The numbers of all names in device order, without doubles, some at a time. */
+async function* mergedNumbers(
+  source: AudienceSource,
+  { instance, target, after, pageDevices }: AudienceQuery,
+): AsyncGenerator<number[]> {
+  const { kind, names } = target;
+  const most = Math.max(
+    NUMBERS_OF_NAME_MIN,
+    Math.min(pageDevices, Math.ceil(NUMBERS_AT_ONCE / names.length)),
+  );
+  let streams = names.map((name): Stream => ({ name, ahead: [], taken: 0, ended: false }));
+  const readAhead = async (stream: Stream): Promise<void> => {
+    const from = stream.ahead.at(-1) ?? after;
+    stream.ahead = await source.numbers(instance, kind, stream.name, from, most);
+    stream.taken = 0;
+    stream.ended = stream.ahead.length < most;
+  };
+  while (streams.length > 0) {
+    const empty = streams.filter(({ ahead, taken, ended }) => taken === ahead.length && !ended);
+    for (let at = 0; at < empty.length; at += NAMES_AT_ONCE) {
+      await Promise.all(empty.slice(at, at + NAMES_AT_ONCE).map(readAhead));
+    }
+    const numbers = takeKnown(streams);
+    if (numbers.length > 0) yield numbers;
+    streams = streams.filter(({ ahead, taken, ended }) => !ended || taken < ahead.length);
+  }
+}
+
+/** Takes what lies below the end of each stream's reading: nothing unread can come before it. */
+function takeKnown(streams: readonly Stream[]): number[] {
+  let end = Number.POSITIVE_INFINITY;
+  for (const { ahead, ended } of streams) {
+    if (!ended) end = Math.min(end, ahead.at(-1) ?? 0);
+  }
+  const [first] = streams;
+  if (streams.length === 1 && first !== undefined) {
+    const numbers = first.ahead.slice(first.taken);
+    first.taken = first.ahead.length;
+    return numbers;
+  }
+  const parts: (readonly number[])[] = [];
+  let count = 0;
+  for (const stream of streams) {
+    const { ahead, taken } = stream;
+    const until = placeAfter(ahead, end, taken);
+    if (until === taken) continue;
+    parts.push(ahead.slice(taken, until));
+    count += until - taken;
+    stream.taken = until;
+  }
+  return inOrderOnce(parts, count);
+}
+
+/** Where the first number greater than `end` is. */
+function placeAfter(numbers: readonly number[], end: number, from: number): number {
+  let low = from;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] ?? 0) <= end) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function inOrderOnce(parts: readonly (readonly number[])[], count: number): number[] {
+  // An array of plain numbers sorts several times as fast as one of values.
+  const all = new Float64Array(count);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  all.sort();
+  const once: number[] = [];
+  let last = -1;
+  for (const number of all) {
+    if (number !== last) once.push(number);
+    last = number;
+  }
+  return once;
+}

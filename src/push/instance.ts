@@ -1,0 +1,39 @@
+/** How many devices one user may have on each platform. Source: push protocol, §2.3 and §3.5. */
+export const DEVICES_PER_USER = 100;
+
+/** How many interests one device may have. Source: push protocol, §2.3. */
+export const INTERESTS_PER_DEVICE = 5000;
+
+/** Which push services a browser's subscription may name. Source: push protocol, §8.3.6. */
+export interface PushServiceRules {
+  /** `host` is port 443 (any port where private addresses are allowed), `*.host` every host below it, `host:port` exact. */
+  readonly allowedHosts: readonly string[];
+  /** Also allows http, as a push service on a developer's machine has. */
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** A tenant of the push side, as it is served now. */
+export interface PushInstance {
+  /** A UUID in lower case. */
+  readonly id: string;
+  /** The number that its rows in the store go by. */
+  readonly number: number;
+  readonly name: string;
+  /** Each of them is valid; there is one at least. */
+  readonly secretKeys: readonly string[];
+  readonly limits: {
+    /** 0: no limit. Over it, publishing is refused; registering is not. */
+    readonly devices: number;
+    /** 0: no limit. */
+    readonly publishesPerSecond: number;
+  };
+  /** What happens when a user who has as many devices as allowed signs in on another one. */
+  readonly whenUserIsFull: 'refuse' | 'replace-oldest';
+  readonly web: ({ readonly vapidPublicKey: string } & PushServiceRules) | undefined;
+}
+
+/** The instances that this server serves. */
+export interface InstanceDirectory {
+  /** `id` in any case. */
+  byId(id: string): PushInstance | undefined;
+}

@@ -1,0 +1,48 @@
+/** A JSON object, of which nothing else is known. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A JSON object, and the text that it was read from. */
+export interface JsonObjectText {
+  readonly object: Record<string, unknown>;
+  /** Without the byte order mark that may stand in front. */
+  readonly text: string;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Reads a body that must be a JSON object. */
+export function readJsonObject(body: Uint8Array): Record<string, unknown> | undefined {
+  return readJsonObjectText(body)?.object;
+}
+
+/** Reads a body that must be a JSON object, and keeps its text. */
+export function readJsonObjectText(body: Uint8Array): JsonObjectText | undefined {
+  try {
+    const text = utf8.decode(body);
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? { object: value, text } : undefined;
+  } catch (error) {
+    // Not UTF-8, not JSON, or nested deeper than the stack: each of them is no JSON object.
+    if (error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** Whether a value that was read from JSON is an object, not an array. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a field is there. Libraries send `null` for what they were not given. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** The same object without the fields that are `null`. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  return Object.values(object).includes(null)
+    ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+    : object;
+}

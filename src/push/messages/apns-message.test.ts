@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'bun:test';
+import { readApnsPayload } from '../payloads/apns.ts';
+import { apnsMessage } from './apns-message.ts';
+import { right, tracking, trackingText } from './messages.fixture.ts';
+
+const message = (payload: Record<string, unknown>) =>
+  apnsMessage(right(readApnsPayload(payload)), tracking);
+
+const ignored = `"pusher":{${trackingText},"userShouldIgnore":true}`;
+const processed = `"pusher":{${trackingText}}`;
+const untracked = { pusher: { disable_delivery_tracking: true } };
+
+describe('the body for an iOS device', () => {
+  it('wakes the app up for the report alone', () => {
+    expect(message({ aps: { alert: 'Hi!' }, custom: 1 }).body).toBe(
+      `{"aps":{"alert":"Hi!","content-available":1},"data":{${ignored}}}`,
+    );
+    expect(message({ aps: { alert: 'Hi!' }, data: { a: [1] } }).body).toBe(
+      `{"aps":{"alert":"Hi!","content-available":1},"data":{"a":[1],${ignored}}}`,
+    );
+    expect(message({ aps: { 'content-available': 0 } }).body).toBe(
+      `{"aps":{"content-available":1},"data":{${ignored}}}`,
+    );
+  });
+
+  it('wakes the app up for the customer, who asked for it', () => {
+    for (const value of [1, '1', true]) {
+      expect(message({ aps: { 'content-available': value, badge: 1 } }).body).toBe(
+        `{"aps":{"badge":1,"content-available":1},"data":{${processed}}}`,
+      );
+    }
+  });
+
+  it('is the customer’s own without tracking', () => {
+    expect(message({ aps: { alert: 'a' }, ...untracked }).body).toBe('{"aps":{"alert":"a"}}');
+    expect(message({ aps: { alert: 'a' }, data: { b: 1 }, ...untracked }).body).toBe(
+      '{"aps":{"alert":"a"},"data":{"b":1}}',
+    );
+    expect(message({ aps: { alert: 'a', 'content-available': '1' }, ...untracked }).body).toBe(
+      '{"aps":{"alert":"a","content-available":1}}',
+    );
+    expect(message({ aps: { alert: 'a', 'content-available': 0 }, ...untracked }).body).toBe(
+      '{"aps":{"alert":"a"}}',
+    );
+  });
+});
+
+describe('the headers for an iOS device', () => {
+  it.each([{ alert: 'a' }, { alert: {} }, { badge: 0 }, { sound: 'default' }])(
+    'say alert for %j',
+    (aps) => {
+      expect(message({ aps }).headers).toEqual({ pushType: 'alert' });
+      expect(message({ aps, priority: 10 }).headers).toEqual({ pushType: 'alert', priority: 10 });
+      expect(message({ aps, priority: 5 }).headers).toEqual({ pushType: 'alert', priority: 5 });
+    },
+  );
+
+  it.each([{}, { 'content-available': 1 }, { category: 'x' }, { alert: null }])(
+    'say background for %j, and the one priority that Apple takes for it',
+    (aps) => {
+      expect(message({ aps }).headers).toEqual({ pushType: 'background', priority: 5 });
+      expect(message({ aps, priority: 10 }).headers).toEqual({
+        pushType: 'background',
+        priority: 5,
+      });
+    },
+  );
+
+  it('have what the customer gave', () => {
+    const payload = { aps: { alert: 'a' }, expiration: 0, collapse_id: 'news' };
+    expect(message(payload).headers).toEqual({
+      pushType: 'alert',
+      expiration: 0,
+      collapseId: 'news',
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'bun:test';
+import { readFcmPayload } from '../payloads/fcm.ts';
+import { fcmMessage, fcmMessageBytes } from './fcm-message.ts';
+import { right, tracking, trackingText } from './messages.fixture.ts';
+
+const message = (payload: Record<string, unknown>) =>
+  fcmMessage(right(readFcmPayload(payload)), tracking);
+
+const OPEN = 'com.pusher.pushnotifications.OPEN_TRACKING';
+
+describe('the message for an Android device', () => {
+  it('is the shape of v1, with the block that the Android SDK reads', () => {
+    const payload = {
+      time_to_live: 60,
+      priority: 'high',
+      notification: {
+        title: 'a',
+        icon: 'b',
+        click_action: 'com.example.SHOW',
+        body_loc_args: '["c"]',
+      },
+      data: { d: 'e' },
+      dry_run: true,
+    };
+    expect(message(payload)).toEqual({
+      message: {
+        notification: { title: 'a' },
+        data: {
+          d: 'e',
+          pusher: `{${trackingText},"clickAction":"com.example.SHOW","hasDisplayableContent":true,"hasData":true}`,
+        },
+        android: {
+          priority: 'HIGH',
+          ttl: '60s',
+          notification: { icon: 'b', body_loc_args: ['c'], click_action: OPEN },
+        },
+      },
+      validateOnly: true,
+    });
+  });
+
+  it('has a notification only where something is to be shown', () => {
+    expect(message({})).toEqual({
+      message: {
+        data: { pusher: `{${trackingText},"hasDisplayableContent":false,"hasData":false}` },
+      },
+      validateOnly: false,
+    });
+    expect(message({ notification: {} }).message).toEqual({
+      data: { pusher: `{${trackingText},"hasDisplayableContent":true,"hasData":false}` },
+      android: { notification: { click_action: OPEN } },
+    });
+    expect(message({ data: { a: 'b' }, time_to_live: 0 }).message).toEqual({
+      data: { a: 'b', pusher: `{${trackingText},"hasDisplayableContent":false,"hasData":true}` },
+      android: { ttl: '0s' },
+    });
+  });
+
+  it('has data of nothing but texts', () => {
+    const data = {
+      text: 'a"b',
+      number: 1.5,
+      flag: false,
+      object: { a: [1, null] },
+      list: [],
+      nothing: null,
+    };
+    expect(message({ data }).message.data).toEqual({
+      text: 'a"b',
+      number: '1.5',
+      flag: 'false',
+      object: '{"a":[1,null]}',
+      list: '[]',
+      pusher: `{${trackingText},"hasDisplayableContent":false,"hasData":true}`,
+    });
+    // What is dropped is no data.
+    expect(message({ data: { nothing: null } }).message.data['pusher']).toContain(
+      '"hasData":false',
+    );
+  });
+
+  it('has the block also in data that is for Android alone, since that takes the place of the other', () => {
+    const pusher = `{${trackingText},"hasDisplayableContent":false,"hasData":true}`;
+    expect(message({ data: {}, android: { data: { a: 1 } } }).message).toEqual({
+      data: { pusher },
+      android: { data: { a: '1', pusher } },
+    });
+    const none = `{${trackingText},"hasDisplayableContent":false,"hasData":false}`;
+    expect(message({ data: { a: 1 }, android: { data: {} } }).message).toEqual({
+      data: { a: '1', pusher: none },
+      android: { data: { pusher: none } },
+    });
+  });
+
+  it('passes on what v1 has besides', () => {
+    const others = { apns: { a: 1 }, webpush: { b: 2 }, fcm_options: { c: 3 } };
+    expect(message({ ...others, android: { direct_boot_ok: true } }).message).toMatchObject({
+      ...others,
+      android: { direct_boot_ok: true },
+    });
+    expect(
+      message({ android: { ttl: '9s', notification: { clickAction: 'x', tag: 'y' } } }).message,
+    ).toEqual({
+      data: {
+        pusher: `{${trackingText},"clickAction":"x","hasDisplayableContent":true,"hasData":false}`,
+      },
+      android: { ttl: '9s', notification: { tag: 'y', click_action: OPEN } },
+    });
+  });
+
+  it('keeps a key that every object has by another meaning', () => {
+    const payload: Record<string, unknown> = JSON.parse(
+      '{"data":{"__proto__":"x","toString":"y"}}',
+    );
+    expect(Object.entries(message(payload).message.data).slice(0, 2)).toEqual([
+      ['__proto__', 'x'],
+      ['toString', 'y'],
+    ]);
+  });
+});
+
+it('counts keys and values that reach the device, in bytes of UTF-8', () => {
+  expect(fcmMessageBytes({ data: {} })).toBe(0);
+  expect(fcmMessageBytes({ data: { ab: 'é' } })).toBe(4);
+  expect(
+    fcmMessageBytes({
+      notification: { title: 'abc' },
+      data: { x: 'not on Android' },
+      android: { data: { x: 'y' }, notification: { body_loc_args: ['a'] } },
+      apns: { nobody: 'counts this' },
+    }),
+  ).toBe(8 + 2 + 13 + 5);
+});

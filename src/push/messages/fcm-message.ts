@@ -1,0 +1,99 @@
+import type { JsonObject } from '../json-object.ts';
+import type { FcmPayload } from '../payloads/fcm.ts';
+import type { Tracking } from './tracking.ts';
+
+/** Source: push protocol, §8.2. */
+export const FCM_MESSAGE_BYTES_MAX = 4096;
+
+/** The activity of the Android SDK that reports an open, then does what the customer wants. Source: §5.3. */
+const OPEN_TRACKING = 'com.pusher.pushnotifications.OPEN_TRACKING';
+
+/** A request to FCM, but for the device. */
+export interface FcmMessage {
+  /** `message` of v1. */
+  readonly message: FcmMessageFields;
+  readonly validateOnly: boolean;
+}
+
+export interface FcmMessageFields {
+  readonly notification?: JsonObject;
+  readonly data: FcmData;
+  readonly android?: FcmAndroid;
+  readonly apns?: unknown;
+  readonly webpush?: unknown;
+  readonly fcm_options?: unknown;
+}
+
+/** What the server knows of it; the rest is as it came. */
+type FcmAndroid = JsonObject & { readonly notification?: JsonObject; readonly data?: FcmData };
+
+/** FCM takes only strings. */
+type FcmData = Readonly<Record<string, string>>;
+
+/** Builds what FCM hands to the Android SDK. Source: push protocol, §5.3. */
+export function fcmMessage(payload: FcmPayload, tracking: Tracking): FcmMessage {
+  const own = payload.data && textsOf(payload.data);
+  const ownAndroid = payload.androidData && textsOf(payload.androidData);
+  const pusher = pusherOf(payload, ownAndroid ?? own ?? {}, tracking);
+  const android = androidOf(payload, ownAndroid && { ...ownAndroid, pusher });
+  const { notification } = payload;
+  return {
+    message: {
+      ...(isEmpty(notification) ? {} : { notification }),
+      data: { ...own, pusher },
+      ...(isEmpty(android) ? {} : { android }),
+      ...payload.others,
+    },
+    validateOnly: payload.validateOnly,
+  };
+}
+
+/** The SDK reads JSON text here, since data holds nothing but strings. */
+function pusherOf(payload: FcmPayload, own: FcmData, { instanceId, publishId }: Tracking): string {
+  return JSON.stringify({
+    instanceId,
+    publishId,
+    clickAction: payload.clickAction,
+    hasDisplayableContent: payload.isShown,
+    hasData: !isEmpty(own),
+  });
+}
+
+function androidOf(payload: FcmPayload, data: FcmData | undefined): FcmAndroid {
+  const { android, androidNotification, isShown, timeToLiveSeconds } = payload;
+  return {
+    ...android,
+    ...(timeToLiveSeconds === undefined ? {} : { ttl: `${timeToLiveSeconds}s` }),
+    // Without one, a message must not get a notification: the app itself is to handle it.
+    ...(isShown ? { notification: { ...androidNotification, click_action: OPEN_TRACKING } } : {}),
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+function textsOf(data: JsonObject): FcmData {
+  return Object.fromEntries(
+    Object.entries(data)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, textOf(value)]),
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function isEmpty(object: object): boolean {
+  return Object.keys(object).length === 0;
+}
+
+/** What of a message counts against FCM's limit: keys and values that reach the device, in bytes of UTF-8. */
+export function fcmMessageBytes({ notification, data, android }: FcmMessageFields): number {
+  return bytesOf(notification) + bytesOf(android?.notification) + bytesOf(android?.data ?? data);
+}
+
+function bytesOf(fields: JsonObject | undefined): number {
+  return Object.entries(fields ?? {}).reduce(
+    (bytes, [key, value]) => bytes + Buffer.byteLength(key) + Buffer.byteLength(textOf(value)),
+    0,
+  );
+}

@@ -1,0 +1,75 @@
+import type { Platform } from '../device.ts';
+import { FieldFault } from '../field-fault.ts';
+import { nestsDeeperThan } from '../nesting.ts';
+import type { ApnsPayload } from '../payloads/apns.ts';
+import type { FcmPayload } from '../payloads/fcm.ts';
+import type { Payloads } from '../payloads/payloads.ts';
+import type { WebPayload } from '../payloads/web.ts';
+import { NIL_PUBLISH_ID } from '../publish-id.ts';
+import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from './apns-message.ts';
+import { FCM_MESSAGE_BYTES_MAX, fcmMessage, fcmMessageBytes } from './fcm-message.ts';
+import type { Tracking } from './tracking.ts';
+import { WEB_MESSAGE_BYTES_MAX, webMessage } from './web-message.ts';
+
+/** More than what the server adds to any message. */
+const ADDED_BYTES = 500;
+
+/** More than the times that JSON can grow when it is read and written again: `1e20,` becomes 22 characters. */
+const GROWTH = 5;
+
+/** Below it, no message that is built from a body can be too large. */
+const SMALL_BODY_BYTES =
+  (Math.min(WEB_MESSAGE_BYTES_MAX, APNS_MESSAGE_BYTES_MAX, FCM_MESSAGE_BYTES_MAX) - ADDED_BYTES) /
+  GROWTH;
+
+/** The most levels that a message of its largest size can have: each takes two brackets. */
+const LEVELS_MAX = APNS_MESSAGE_BYTES_MAX / 2;
+
+/**
+ * Finds a message that its gateway would refuse for its size, with all that the server adds to it. Messages are
+ * built and measured only where the body is not small.
+ */
+export function findOversize(
+  { apns, fcm, web }: Payloads,
+  instanceId: string,
+  bodyBytes: number,
+): FieldFault | undefined {
+  if (bodyBytes <= SMALL_BODY_BYTES) return undefined;
+  const tracking = { instanceId, publishId: NIL_PUBLISH_ID };
+  return (
+    (apns && refuseSize('apns', apns, APNS_MESSAGE_BYTES_MAX, () => apnsBytes(apns, tracking))) ??
+    (fcm && refuseSize('fcm', fcm, FCM_MESSAGE_BYTES_MAX, () => fcmBytes(fcm, tracking))) ??
+    (web && refuseSize('web', web, WEB_MESSAGE_BYTES_MAX, () => webBytes(web, tracking)))
+  );
+}
+
+function apnsBytes(payload: ApnsPayload, tracking: Tracking): number {
+  return Buffer.byteLength(apnsMessage(payload, tracking).body);
+}
+
+function fcmBytes(payload: FcmPayload, tracking: Tracking): number {
+  return fcmMessageBytes(fcmMessage(payload, tracking).message);
+}
+
+function webBytes(payload: WebPayload, tracking: Tracking): number {
+  return Buffer.byteLength(webMessage(payload, tracking));
+}
+
+function refuseSize(
+  platform: Platform,
+  payload: ApnsPayload | FcmPayload | WebPayload,
+  bytesMax: number,
+  measure: () => number,
+): FieldFault | undefined {
+  // Writing JSON takes half a second to find out that the stack is too small for it.
+  if (nestsDeeperThan(payload, LEVELS_MAX)) {
+    return new FieldFault(platform, `nests deeper than any message of ${bytesMax} bytes`);
+  }
+  const bytes = measure();
+  return bytes <= bytesMax
+    ? undefined
+    : new FieldFault(
+        platform,
+        `the message has ${bytes} bytes with what the server adds, the most is ${bytesMax}`,
+      );
+}

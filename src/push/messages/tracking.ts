@@ -1,0 +1,7 @@
+import type { PublishId } from '../publish.ts';
+
+/** What a device needs to report on a notification. */
+export interface Tracking {
+  readonly instanceId: string;
+  readonly publishId: PublishId;
+}

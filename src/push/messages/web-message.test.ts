@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'bun:test';
+import { readWebPayload } from '../payloads/web.ts';
+import { right, tracking, trackingText } from './messages.fixture.ts';
+import { webMessage } from './web-message.ts';
+
+const message = (payload: Record<string, unknown>) =>
+  webMessage(right(readWebPayload(payload)), tracking);
+
+describe('the message for a browser', () => {
+  it('has what was published, and the block that the service worker reads', () => {
+    const notification = { title: 'Hi', body: 'there', deep_link: 'https://x.example/' };
+    const data = { some: 'metadata', n: 1.5 };
+    expect(message({ time_to_live: 60, notification, data, other: 1 })).toBe(
+      '{"notification":{"title":"Hi","body":"there","deep_link":"https://x.example/"},' +
+        `"data":{"some":"metadata","n":1.5,"pusher":{${trackingText},"hasDisplayableContent":true,"hasData":true}}}`,
+    );
+  });
+
+  it('says what there is to show', () => {
+    const block = (shown: boolean, data: boolean) =>
+      `"data":{"pusher":{${trackingText},"hasDisplayableContent":${shown},"hasData":${data}}}}`;
+    expect(message({})).toBe(`{${block(false, false)}`);
+    expect(message({ data: {} })).toBe(`{${block(false, false)}`);
+    expect(message({ notification: {} })).toBe(`{"notification":{},${block(true, false)}`);
+    expect(message({ data: { a: 0 } })).toBe(
+      `{"data":{"a":0,"pusher":{${trackingText},"hasDisplayableContent":false,"hasData":true}}}`,
+    );
+  });
+
+  it('keeps a key that every object has by another meaning', () => {
+    const payload: Record<string, unknown> = JSON.parse(
+      '{"data":{"__proto__":{"a":1},"toJSON":2}}',
+    );
+    expect(message(payload)).toStartWith('{"data":{"__proto__":{"a":1},"toJSON":2,"pusher":{');
+  });
+});

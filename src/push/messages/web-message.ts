@@ -1,0 +1,17 @@
+import type { WebPayload } from '../payloads/web.ts';
+import type { Tracking } from './tracking.ts';
+
+/** A message's plaintext: encrypted it has 4096 bytes, the most that a push service must take. Source: §8.3.2. */
+export const WEB_MESSAGE_BYTES_MAX = 3993;
+
+/** Builds the JSON text that a service worker of the web SDK reads. Source: push protocol, §5.1. */
+export function webMessage(payload: WebPayload, { instanceId, publishId }: Tracking): string {
+  const { notification, data } = payload;
+  const pusher = {
+    instanceId,
+    publishId,
+    hasDisplayableContent: notification !== undefined,
+    hasData: data !== undefined && Object.keys(data).length > 0,
+  };
+  return JSON.stringify({ notification, data: { ...data, pusher } });
+}

@@ -1,0 +1,16 @@
+/** Whether a value that was read from JSON has more than so many levels of objects and arrays in it. Takes no stack. */
+export function nestsDeeperThan(value: unknown, levelsMax: number): boolean {
+  let level = childrenOf(value);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= levelsMax) return true;
+    level = level.flatMap(childrenOf);
+  }
+  return false;
+}
+
+/** The objects and arrays directly inside one. */
+function childrenOf(value: unknown): readonly object[] {
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).filter((child) => typeof child === 'object' && child !== null)
+    : [];
+}

@@ -1,0 +1,118 @@
+import { FieldFault } from '../field-fault.ts';
+import { isGiven, isJsonObject, type JsonObject, withoutNulls } from '../json-object.ts';
+import {
+  dataWithout,
+  type FieldRules,
+  findFault,
+  flag,
+  isPusherKey,
+  numberIn,
+  object,
+  objectIn,
+  oneOf,
+  type Rule,
+  text,
+  textIn,
+  textOrObject,
+  texts,
+  wholeNumber,
+} from './field-rules.ts';
+
+/** What a publish says to Apple's devices, checked. Source: push protocol, §5.2. */
+export interface ApnsPayload {
+  /** As published, but for `content-available`. */
+  readonly aps: JsonObject;
+  /** Whether the customer wants the app to be woken up. */
+  readonly contentAvailable: boolean;
+  readonly data: JsonObject | undefined;
+  /** Whether devices are to report that they got it. */
+  readonly tracked: boolean;
+  readonly collapseId: string | undefined;
+  /** Unix time; 0: deliver at once or never. */
+  readonly expirationSeconds: number | undefined;
+  readonly priority: 5 | 10 | undefined;
+}
+
+/** It is sent as a header, which holds no more than this. Source: push protocol, §5.2. */
+const COLLAPSE_ID = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
+
+const collapseId: Rule = (value) =>
+  typeof value === 'string' && COLLAPSE_ID.test(value)
+    ? undefined
+    : 'must be a string of 1 to 64 printable ASCII characters, with no space at its ends';
+
+const payloadRules: FieldRules = [
+  ['aps', object],
+  ['data', dataWithout(isPusherKey)],
+  ['collapse_id', collapseId],
+  ['expiration', wholeNumber(0, Number.MAX_SAFE_INTEGER)],
+  ['priority', oneOf(5, 10)],
+  ['pusher', object],
+];
+
+const pusherRules: FieldRules = [['disable_delivery_tracking', flag]];
+
+const apsRules: FieldRules = [
+  ['alert', textOrObject],
+  ['badge', wholeNumber(0, Number.MAX_SAFE_INTEGER)],
+  // An object is a critical alert's sound.
+  ['sound', textOrObject],
+  // Libraries disagree on its type; what is sent is the number that Apple wants.
+  ['content-available', oneOf(1, 0, '1', '0', true, false)],
+  ['category', text],
+  ['thread-id', text],
+];
+
+const alertRules: FieldRules = [
+  ['title', text],
+  ['body', text],
+  ['title-loc-key', text],
+  ['title-loc-args', texts],
+  ['action-loc-key', text],
+  ['loc-key', text],
+  ['loc-args', texts],
+  ['launch-image', text],
+];
+
+/** Reads the `apns` of a publish. */
+export function readApnsPayload(payload: JsonObject): ApnsPayload | FieldFault {
+  const given = findApsFields(payload);
+  if (given === undefined) return new FieldFault('apns.aps', 'aps is required');
+  const pusher = objectIn(payload, 'pusher');
+  const fault =
+    findFault(payload, payloadRules, 'apns') ??
+    (pusher && findFault(pusher, pusherRules, 'apns.pusher')) ??
+    findApsFault(given.fields, given.at);
+  if (fault !== undefined) return fault;
+  const { 'content-available': contentAvailable, ...aps } = withoutNulls(given.fields);
+  const priority = numberIn(payload, 'priority');
+  return {
+    aps,
+    contentAvailable: Number(contentAvailable) === 1,
+    data: objectIn(payload, 'data'),
+    tracked: pusher?.['disable_delivery_tracking'] !== true,
+    collapseId: textIn(payload, 'collapse_id'),
+    expirationSeconds: numberIn(payload, 'expiration'),
+    priority: priority === 5 || priority === 10 ? priority : undefined,
+  };
+}
+
+interface ApsFields {
+  readonly at: string;
+  readonly fields: JsonObject;
+}
+
+/** The fields of `aps`, or those that stand in its place: examples of the documentation leave `aps` out. */
+function findApsFields(payload: JsonObject): ApsFields | undefined {
+  const { aps } = payload;
+  // What is no object is refused by its rule.
+  if (isGiven(aps)) return { at: 'apns.aps', fields: isJsonObject(aps) ? aps : {} };
+  if (!isGiven(payload['alert'])) return undefined;
+  const names = apsRules.map(([name]) => name).filter((name) => Object.hasOwn(payload, name));
+  return { at: 'apns', fields: Object.fromEntries(names.map((name) => [name, payload[name]])) };
+}
+
+function findApsFault(aps: JsonObject, at: string): FieldFault | undefined {
+  const alert = objectIn(aps, 'alert');
+  return findFault(aps, apsRules, at) ?? (alert && findFault(alert, alertRules, `${at}.alert`));
+}

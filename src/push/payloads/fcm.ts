@@ -1,0 +1,258 @@
+import type { FieldFault } from '../field-fault.ts';
+import { isGiven, type JsonObject, withoutNulls } from '../json-object.ts';
+import {
+  dataWithout,
+  type FieldRules,
+  findFault,
+  flag,
+  isPusherKey,
+  isTexts,
+  numberIn,
+  object,
+  objectIn,
+  oneOf,
+  type Rule,
+  TIME_TO_LIVE_SECONDS_MAX,
+  text,
+  textIn,
+  timeToLive,
+} from './field-rules.ts';
+
+/**
+ * What a publish says to FCM, checked, and translated from the shape of FCM's old HTTP API to that of v1, which
+ * is the only one left. Backends may use v1's own fields as well. Source: push protocol, §5.3.
+ */
+export interface FcmPayload {
+  readonly timeToLiveSeconds: number | undefined;
+  /** For all platforms of FCM: title, body, image, as far as they are given. */
+  readonly notification: JsonObject;
+  /** `message.android`, but for what stands in the fields below. */
+  readonly android: JsonObject;
+  /** `message.android.notification`, but for the click action. */
+  readonly androidNotification: JsonObject;
+  /** What the customer's app does when somebody taps on the notification. */
+  readonly clickAction: string | undefined;
+  /** Whether the device shows something by itself. */
+  readonly isShown: boolean;
+  /** The customer's own, of which FCM takes only strings. */
+  readonly data: JsonObject | undefined;
+  /** Takes the place of `data` on Android. */
+  readonly androidData: JsonObject | undefined;
+  /** Fields of v1 that go out as they came. */
+  readonly others: JsonObject;
+  /** FCM checks the message, and sends it to nobody. */
+  readonly validateOnly: boolean;
+}
+
+/** Keys of which FCM refuses the whole message. */
+function isReservedKey(key: string): boolean {
+  return (
+    isPusherKey(key) ||
+    ['from', 'message_type', 'gcm'].includes(key) ||
+    key.startsWith('google') ||
+    key.startsWith('gcm.')
+  );
+}
+
+const data = dataWithout(isReservedKey);
+
+const notAllowed: Rule = () => 'is not allowed: the publish says which devices it is for';
+
+const notForAndroid: Rule = () => 'is not allowed: it is for devices of apns';
+
+const color: Rule = (value) =>
+  typeof value === 'string' && /^#[0-9a-f]{6}$/i.test(value)
+    ? undefined
+    : 'must be a color, as #rrggbb';
+
+const argumentTexts: Rule = (value) =>
+  readTexts(value) === undefined ? 'must be an array of strings, or JSON text of one' : undefined;
+
+const duration: Rule = (value) =>
+  readDuration(value) === undefined
+    ? `must be seconds from "0s" to "${TIME_TO_LIVE_SECONDS_MAX}s"`
+    : undefined;
+
+/** What both shapes call by the same name, and what only v1 knows. */
+const v1Rules: FieldRules = [
+  ['notification', object],
+  ['data', data],
+  ['android', object],
+  ['apns', object],
+  ['webpush', object],
+  ['fcm_options', object],
+];
+
+const payloadRules: FieldRules = [
+  ['time_to_live', timeToLive],
+  ['collapse_key', text],
+  ['priority', oneOf('normal', 'high')],
+  ['restricted_package_name', text],
+  ['dry_run', flag],
+  ...v1Rules,
+  ['message', object],
+  ['to', notAllowed],
+  ['registration_ids', notAllowed],
+  ['condition', notAllowed],
+  ['content_available', notForAndroid],
+  ['mutable_content', notForAndroid],
+];
+
+const messageRules: FieldRules = [
+  ...v1Rules,
+  ['token', notAllowed],
+  ['fid', notAllowed],
+  ['topic', notAllowed],
+  ['condition', notAllowed],
+];
+
+/** Names in the old shape, and in v1. */
+type Renames = readonly (readonly [name: string, newName: string])[];
+
+/** In the payload, and in `android`. */
+const optionNames: Renames = [
+  ['collapse_key', 'collapse_key'],
+  ['restricted_package_name', 'restricted_package_name'],
+];
+
+/** In both of them; they go out as they came. */
+const otherNames: Renames = [
+  ['apns', 'apns'],
+  ['webpush', 'webpush'],
+  ['fcm_options', 'fcm_options'],
+];
+
+/** In `notification` of both. */
+const sharedNotificationNames: Renames = [
+  ['title', 'title'],
+  ['body', 'body'],
+  ['image', 'image'],
+];
+
+/** In `notification`, and in `android.notification`. */
+const androidNotificationNames: Renames = [
+  ['android_channel_id', 'channel_id'],
+  ['icon', 'icon'],
+  ['sound', 'sound'],
+  ['tag', 'tag'],
+  ['color', 'color'],
+  ['body_loc_key', 'body_loc_key'],
+  ['title_loc_key', 'title_loc_key'],
+];
+
+/** In the same places; in the old shape they may be the JSON text of an array. */
+const argumentNames = ['body_loc_args', 'title_loc_args'] as const;
+
+const notificationRules: FieldRules = [
+  ...[...sharedNotificationNames, ...androidNotificationNames].map(
+    ([name]) => [name, name === 'color' ? color : text] as const,
+  ),
+  ...argumentNames.map((name) => [name, argumentTexts] as const),
+  ['click_action', text],
+];
+
+const androidRules: FieldRules = [
+  ['ttl', duration],
+  ['notification', object],
+  ['data', data],
+];
+
+/** FCM takes both spellings of a name. */
+const androidNotificationRules: FieldRules = [
+  ['click_action', text],
+  ['clickAction', text],
+];
+
+/** Reads the `fcm` of a publish. */
+export function readFcmPayload(payload: JsonObject): FcmPayload | FieldFault {
+  const message = objectIn(payload, 'message');
+  const fault =
+    findFault(payload, payloadRules, 'fcm') ??
+    findInnerFault(payload, 'fcm') ??
+    (message && findFault(message, messageRules, 'fcm.message')) ??
+    (message && findInnerFault(message, 'fcm.message'));
+  return fault ?? translate(payload, message ?? {});
+}
+
+function findInnerFault(fields: JsonObject, at: string): FieldFault | undefined {
+  const notification = objectIn(fields, 'notification');
+  const android = objectIn(fields, 'android');
+  const androidNotification = android && objectIn(android, 'notification');
+  return (
+    (notification && findFault(notification, notificationRules, `${at}.notification`)) ??
+    (android && findFault(android, androidRules, `${at}.android`)) ??
+    (androidNotification &&
+      findFault(androidNotification, androidNotificationRules, `${at}.android.notification`))
+  );
+}
+
+/** A field of v1 stands in the place of what the old shape says of the same thing. */
+function translate(payload: JsonObject, message: JsonObject): FcmPayload {
+  const objectOf = (name: string) => objectIn(message, name) ?? objectIn(payload, name);
+  const notification = objectOf('notification') ?? {};
+  const android = objectOf('android') ?? {};
+  const { ttl, notification: _notification, data: _data, ...androidRest } = android;
+  const v1Notification = objectIn(android, 'notification') ?? {};
+  const { click_action: _snake, clickAction: _camel, ...v1NotificationRest } = v1Notification;
+  return {
+    timeToLiveSeconds: readDuration(ttl) ?? numberIn(payload, 'time_to_live'),
+    notification: pick(notification, sharedNotificationNames),
+    android: { ...translateOptions(payload), ...androidRest },
+    androidNotification: { ...translateNotification(notification), ...v1NotificationRest },
+    clickAction:
+      textIn(v1Notification, 'click_action') ??
+      textIn(v1Notification, 'clickAction') ??
+      textIn(notification, 'click_action'),
+    isShown: isGiven(objectOf('notification') ?? objectIn(android, 'notification')),
+    data: objectOf('data'),
+    androidData: objectIn(android, 'data'),
+    others: pick({ ...payload, ...withoutNulls(message) }, otherNames),
+    validateOnly: payload['dry_run'] === true,
+  };
+}
+
+function translateOptions(payload: JsonObject): JsonObject {
+  const { priority } = payload;
+  const options = pick(payload, optionNames);
+  return typeof priority === 'string' ? { ...options, priority: priority.toUpperCase() } : options;
+}
+
+function translateNotification(notification: JsonObject): JsonObject {
+  const translated = pick(notification, androidNotificationNames);
+  for (const name of argumentNames) {
+    const args = readTexts(notification[name]);
+    if (args !== undefined) translated[name] = args;
+  }
+  return translated;
+}
+
+/** The fields that are there, by their new names. */
+function pick(fields: JsonObject, names: Renames): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const [name, newName] of names) {
+    if (isGiven(fields[name])) picked[newName] = fields[name];
+  }
+  return picked;
+}
+
+/** Reads an array of strings, or the JSON text of one, which the old shape took as well. */
+function readTexts(value: unknown): readonly string[] | undefined {
+  if (isTexts(value)) return value;
+  if (typeof value !== 'string' || !value.startsWith('[')) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return isTexts(parsed) ? parsed : undefined;
+  } catch (error) {
+    // Text that is no JSON, or nested deeper than the stack, is no array of strings.
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads a duration of v1, for example `3600s`, down to whole seconds. */
+function readDuration(value: unknown): number | undefined {
+  const digits =
+    typeof value === 'string' ? /^(\d{1,7})(?:\.\d{1,9})?s$/.exec(value)?.[1] : undefined;
+  const seconds = Number(digits);
+  return seconds <= TIME_TO_LIVE_SECONDS_MAX ? seconds : undefined;
+}

@@ -1,0 +1,88 @@
+import { FieldFault } from '../field-fault.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../json-object.ts';
+
+/** Says which rule a value breaks, or `undefined` where it breaks none. */
+export type Rule = (value: unknown) => string | undefined;
+
+/** The documented fields of an object. Others are ignored: a library may be newer than this server. */
+export type FieldRules = readonly (readonly [name: string, rule: Rule])[];
+
+/** The most that the gateways take: 4 weeks. Source: push protocol, §5.1 and §5.3. */
+export const TIME_TO_LIVE_SECONDS_MAX = 2_419_200;
+
+export const text: Rule = (value) => (typeof value === 'string' ? undefined : 'must be a string');
+
+export const flag: Rule = (value) =>
+  typeof value === 'boolean' ? undefined : 'must be true or false';
+
+export const object: Rule = (value) => (isJsonObject(value) ? undefined : 'must be an object');
+
+export const textOrObject: Rule = (value) =>
+  typeof value === 'string' || isJsonObject(value) ? undefined : 'must be a string or an object';
+
+export const texts: Rule = (value) => (isTexts(value) ? undefined : 'must be an array of strings');
+
+export const timeToLive = wholeNumber(0, TIME_TO_LIVE_SECONDS_MAX);
+
+/** A rule for whole numbers, both ends included. */
+export function wholeNumber(min: number, max: number): Rule {
+  const why = `must be a whole number from ${min} to ${max}`;
+  return (value) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max ? undefined : why;
+}
+
+/** A rule for a choice. */
+export function oneOf(...choices: readonly (string | number | boolean)[]): Rule {
+  const why = `must be ${choices.map((choice) => JSON.stringify(choice)).join(' or ')}`;
+  return (value) => (choices.some((choice) => choice === value) ? undefined : why);
+}
+
+/** A rule for the customer's own data; `isReserved` says which keys are not the customer's. */
+export function dataWithout(isReserved: (key: string) => boolean): Rule {
+  return (value) => {
+    if (!isJsonObject(value)) return 'must be an object';
+    const reserved = Object.keys(value).find(isReserved);
+    return reserved === undefined
+      ? undefined
+      : `the key ${JSON.stringify(reserved.slice(0, 40))} is reserved`;
+  };
+}
+
+/** The server's own block in each message is called so. */
+export const isPusherKey = (key: string): boolean => key === 'pusher';
+
+/** Finds the first field of an object that breaks its rule. `at` is the object's own path. */
+export function findFault(
+  fields: JsonObject,
+  rules: FieldRules,
+  at: string,
+): FieldFault | undefined {
+  for (const [name, rule] of rules) {
+    const value = fields[name];
+    const reason = isGiven(value) ? rule(value) : undefined;
+    if (reason !== undefined) return new FieldFault(`${at}.${name}`, reason);
+  }
+  return undefined;
+}
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((element) => typeof element === 'string');
+}
+
+/** A field that was found to be an object, if it is there. */
+export function objectIn(fields: JsonObject, name: string): JsonObject | undefined {
+  const value = fields[name];
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** A field that was found to be a string, if it is there. */
+export function textIn(fields: JsonObject, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A field that was found to be a number, if it is there. */
+export function numberIn(fields: JsonObject, name: string): number | undefined {
+  const value = fields[name];
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,36 @@
+import type { Platform } from '../device.ts';
+import { FieldFault } from '../field-fault.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../json-object.ts';
+import { type ApnsPayload, readApnsPayload } from './apns.ts';
+import { type FcmPayload, readFcmPayload } from './fcm.ts';
+import { readWebPayload, type WebPayload } from './web.ts';
+
+/** What a publish says to each platform. One of them is there at least. */
+export interface Payloads {
+  readonly apns: ApnsPayload | undefined;
+  readonly fcm: FcmPayload | undefined;
+  readonly web: WebPayload | undefined;
+}
+
+/** Reads the payloads of a publish out of its body. */
+export function readPayloads(body: JsonObject): Payloads | FieldFault {
+  const apns = readOne(body, 'apns', readApnsPayload);
+  if (apns instanceof FieldFault) return apns;
+  const fcm = readOne(body, 'fcm', readFcmPayload);
+  if (fcm instanceof FieldFault) return fcm;
+  const web = readOne(body, 'web', readWebPayload);
+  if (web instanceof FieldFault) return web;
+  return apns === undefined && fcm === undefined && web === undefined
+    ? new FieldFault('apns', 'one of apns, fcm and web is required')
+    : { apns, fcm, web };
+}
+
+function readOne<Payload>(
+  body: JsonObject,
+  platform: Platform,
+  read: (payload: JsonObject) => Payload | FieldFault,
+): Payload | FieldFault | undefined {
+  const payload = body[platform];
+  if (!isGiven(payload)) return undefined;
+  return isJsonObject(payload) ? read(payload) : new FieldFault(platform, 'must be an object');
+}

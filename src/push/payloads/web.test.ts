@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { FieldFault } from '../field-fault.ts';
+import { readWebPayload } from './web.ts';
+
+const full = {
+  time_to_live: 3600,
+  notification: {
+    title: 'You have a new message',
+    body: 'Hi!',
+    icon: 'https://example.com/icon.png',
+    deep_link: 'https://example.com/messages?id=2342',
+    hide_notification_if_site_has_focus: true,
+  },
+  data: { some: 'metadata', go: ['here', { deep: null }] },
+};
+
+const fault = (field: string, reason: string) => new FieldFault(field, reason);
+
+describe('a payload for browsers', () => {
+  it('is read as the documentation writes it', () => {
+    expect(readWebPayload(full)).toEqual({
+      timeToLiveSeconds: 3600,
+      notification: full.notification,
+      data: full.data,
+    });
+  });
+
+  it('needs nothing: the browser then gets data alone, for 4 weeks', () => {
+    const empty = { timeToLiveSeconds: 2_419_200, notification: undefined, data: undefined };
+    expect(readWebPayload({})).toEqual(empty);
+    expect(readWebPayload({ time_to_live: null, notification: null, data: null })).toEqual(empty);
+  });
+
+  it('may have fields that nobody documented', () => {
+    expect(
+      readWebPayload({ urgency: 7, notification: { actions: [], title: 'a', icon: null } }),
+    ).toEqual({
+      timeToLiveSeconds: 2_419_200,
+      notification: { actions: [], title: 'a' },
+      data: undefined,
+    });
+  });
+
+  it.each([0, 1, 2_419_200])('may be kept for %d seconds', (time_to_live) => {
+    expect(readWebPayload({ time_to_live })).toMatchObject({ timeToLiveSeconds: time_to_live });
+  });
+
+  it.each([-1, 2_419_201, 1.5, 1e300, '3600', true, {}])(
+    'is not kept for %j seconds',
+    (time_to_live) => {
+      expect(readWebPayload({ time_to_live })).toEqual(
+        fault('web.time_to_live', 'must be a whole number from 0 to 2419200'),
+      );
+    },
+  );
+
+  it.each(['title', 'body', 'icon', 'deep_link'])('has text as its %s', (field) => {
+    for (const value of [7, true, {}, ['x']]) {
+      expect(readWebPayload({ notification: { [field]: value } })).toEqual(
+        fault(`web.notification.${field}`, 'must be a string'),
+      );
+    }
+  });
+
+  it('has a notification and data that are objects, and a flag that is one', () => {
+    for (const value of ['x', 7, true, []]) {
+      expect(readWebPayload({ notification: value })).toEqual(
+        fault('web.notification', 'must be an object'),
+      );
+      expect(readWebPayload({ data: value })).toEqual(fault('web.data', 'must be an object'));
+    }
+    for (const value of ['true', 1, {}]) {
+      expect(
+        readWebPayload({ notification: { hide_notification_if_site_has_focus: value } }),
+      ).toEqual(
+        fault('web.notification.hide_notification_if_site_has_focus', 'must be true or false'),
+      );
+    }
+  });
+
+  it('leaves the key pusher to the server', () => {
+    for (const pusher of [1, null, {}]) {
+      expect(readWebPayload({ data: { a: 1, pusher } })).toEqual(
+        fault('web.data', 'the key "pusher" is reserved'),
+      );
+    }
+    expect(readWebPayload({ data: { Pusher: 1, inner: { pusher: 1 } } })).not.toBeInstanceOf(
+      FieldFault,
+    );
+  });
+
+  it('is a payload or a fault, whatever comes', () => {
+    const names = ['time_to_live', 'notification', 'data', 'title', 'pusher'];
+    const inner = fc.dictionary(fc.constantFrom(...names), fc.jsonValue());
+    const outer = fc.dictionary(fc.constantFrom(...names), fc.oneof(inner, fc.jsonValue()));
+    fc.assert(
+      fc.property(outer, (payload) => {
+        const read = readWebPayload(payload);
+        if (read instanceof FieldFault) expect(read.field).toStartWith('web.');
+        else expect(read.timeToLiveSeconds).toBeNumber();
+      }),
+    );
+  });
+});

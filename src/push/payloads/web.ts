@@ -1,0 +1,53 @@
+import type { FieldFault } from '../field-fault.ts';
+import { type JsonObject, withoutNulls } from '../json-object.ts';
+import {
+  dataWithout,
+  type FieldRules,
+  findFault,
+  flag,
+  isPusherKey,
+  numberIn,
+  object,
+  objectIn,
+  TIME_TO_LIVE_SECONDS_MAX,
+  text,
+  timeToLive,
+} from './field-rules.ts';
+
+/** What a publish says to browsers, checked. Source: push protocol, §5.1. */
+export interface WebPayload {
+  /** How long a push service keeps the message for a browser that is not there. */
+  readonly timeToLiveSeconds: number;
+  /** Without it, the page's own code must show something. */
+  readonly notification: JsonObject | undefined;
+  readonly data: JsonObject | undefined;
+}
+
+const payloadRules: FieldRules = [
+  ['time_to_live', timeToLive],
+  ['notification', object],
+  ['data', dataWithout(isPusherKey)],
+];
+
+const notificationRules: FieldRules = [
+  ['title', text],
+  ['body', text],
+  ['icon', text],
+  ['deep_link', text],
+  ['hide_notification_if_site_has_focus', flag],
+];
+
+/** Reads the `web` of a publish. */
+export function readWebPayload(payload: JsonObject): WebPayload | FieldFault {
+  const fault = findFault(payload, payloadRules, 'web');
+  if (fault !== undefined) return fault;
+  const notification = objectIn(payload, 'notification');
+  const inside = notification && findFault(notification, notificationRules, 'web.notification');
+  if (inside !== undefined) return inside;
+  return {
+    timeToLiveSeconds: numberIn(payload, 'time_to_live') ?? TIME_TO_LIVE_SECONDS_MAX,
+    // A browser would take an icon that is null for an address.
+    notification: notification && withoutNulls(notification),
+    data: objectIn(payload, 'data'),
+  };
+}

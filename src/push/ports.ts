@@ -1,0 +1,109 @@
+import type {
+  Device,
+  DeviceId,
+  DeviceMetadata,
+  DeviceToken,
+  NewDevice,
+  Recipient,
+} from './device.ts';
+import type {
+  Acceptance,
+  NewPublish,
+  PublishId,
+  PublishStatus,
+  PublishTarget,
+  Report,
+} from './publish.ts';
+
+/** The store has lost what was in it: nobody may conclude that a device or an instance is unknown. */
+export class StoreLost extends Error {
+  override readonly name = 'StoreLost';
+}
+
+/**
+ * Keeps the devices of all instances. What a method changed is durable when its promise settles. Each throws
+ * where the store cannot be used, and `StoreLost` instead of saying "no such device" where the store has lost
+ * the instance itself. `instance` is always an instance's number.
+ */
+export interface DeviceStore {
+  /**
+   * Keeps a device. Another one with the same token of the instance is replaced in the same commit: one app
+   * on one device never gets a notification twice. So are those of `previousIds` that hold no token or this one.
+   */
+  register(instance: number, device: NewDevice, nowMs: number): Promise<void>;
+  get(instance: number, id: DeviceId): Promise<Device | undefined>;
+  /** Settles as well where there is no such device. */
+  delete(instance: number, id: DeviceId): Promise<void>;
+  /** `false`: there is no such device. So in the other methods. */
+  setMetadata(
+    instance: number,
+    id: DeviceId,
+    metadata: DeviceMetadata,
+    nowMs: number,
+  ): Promise<boolean>;
+  /** Another device with that token is replaced by this one. */
+  setToken(instance: number, id: DeviceId, token: DeviceToken, nowMs: number): Promise<boolean>;
+  setUser(
+    instance: number,
+    id: DeviceId,
+    user: UserOfDevice,
+    nowMs: number,
+  ): Promise<SetUserResult>;
+  /** Of one device, in the order of their UTF-8 bytes, those that come after `after`; `more` where some are left. */
+  interests(
+    instance: number,
+    id: DeviceId,
+    after: string,
+    most: number,
+  ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined>;
+  setInterests(instance: number, id: DeviceId, interests: readonly string[]): Promise<boolean>;
+  /** `'full'`: the device has `max` others already. */
+  addInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+    max: number,
+  ): Promise<'added' | 'full' | 'no-device'>;
+  removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean>;
+  /** Removes a user's devices. Settles as well where there is no such user; gives how many there were. */
+  deleteUser(instance: number, userId: string): Promise<number>;
+}
+
+export interface UserOfDevice {
+  readonly userId: string;
+  /** Devices of one platform that a user may have. */
+  readonly max: number;
+  /** At the limit, removes the user's device that was heard of longest ago. */
+  readonly replaceOldest: boolean;
+}
+
+/** `'other-user'`: the device belongs to somebody else. `'full'`: the user has as many devices as allowed. */
+export type SetUserResult = 'set' | 'no-device' | 'other-user' | 'full';
+
+/** Keeps publishes, and what became of them. */
+export interface PublishStore {
+  /** Keeps a publish, or says why not. Durable when it settles. */
+  accept(publish: NewPublish): Promise<Acceptance>;
+  status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
+  /** Cancels what has not gone out; a publish that is finished stays as it is. */
+  cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
+  /** Keeps a report once; one for an unknown publish or device is dropped. Gives whether it was kept. */
+  report(instance: number, report: Report, nowMs: number): Promise<boolean>;
+}
+
+/** Reads whom a publish is for. */
+export interface AudienceSource {
+  /**
+   * The devices of one interest or one user, in device order: numbers greater than `after`, at most `most`.
+   * Fewer than `most` means that there are no more.
+   */
+  numbers(
+    instance: number,
+    kind: PublishTarget['kind'],
+    name: string,
+    after: number,
+    most: number,
+  ): Promise<readonly number[]>;
+  /** The devices with these numbers, in device order; those that are gone are left out. */
+  recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]>;
+}

@@ -1,0 +1,42 @@
+/** Why a request to the push side is not done. Each has one status and one title; see the push API. */
+export type PushProblem =
+  /** The body is of another content type than JSON. */
+  | 'content-type'
+  /** The instance id or the Authorization header is missing. */
+  | 'incomplete'
+  /** A body, path or query of a backend or a report breaks a rule. */
+  | 'bad-request'
+  /** The same in a request of a device. */
+  | 'bad-device-request'
+  | 'bad-interest'
+  | 'too-many-interests'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'over-plan'
+  | 'instance-not-found'
+  | 'device-not-found'
+  | 'publish-not-found'
+  | 'not-found'
+  | 'wrong-method'
+  /** The body is JSON, but breaks a rule of its schema. */
+  | 'unprocessable'
+  | 'rate-limited'
+  | 'timeout'
+  | 'head-too-large'
+  /** The store cannot be asked now. */
+  | 'store'
+  | 'internal';
+
+/** Something that is not done, and why: `description` names the field and the rule. */
+export class Refusal {
+  readonly problem: PushProblem;
+  readonly description: string;
+  /** Seconds after which it is worth trying again. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(problem: PushProblem, description: string, retryAfterSeconds?: number) {
+    this.problem = problem;
+    this.description = description;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
