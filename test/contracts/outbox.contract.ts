@@ -9,6 +9,8 @@ import type {
 
 export interface OutboxPorts {
   readonly outbox: Outbox;
+  /** Another server's, on the same store; the same one where only one server may use a store. */
+  readonly other: Outbox;
   readonly log: OutboxLog;
 }
 
@@ -85,7 +87,10 @@ export function outboxContract(
       const many = Array.from({ length: 100 }, (_, index) => outboxRequest(100 + index));
       await ports.outbox.write(many, []);
       const claims = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => claim('one', 7, 5_000, 9_000 + index)),
+        Array.from({ length: 20 }, (_, index) => {
+          const by = index % 2 === 0 ? ports.outbox : ports.other;
+          return by.claim([{ endpoint: 'one', limit: 7 }], 5_000, 9_000 + index);
+        }),
       );
       const ids = claims.flatMap(([one]) => one?.requests.map(({ id }) => id) ?? []);
       expect(new Set(ids).size).toBe(ids.length);
@@ -133,9 +138,43 @@ export function outboxContract(
     });
 
     it('does all of a write or nothing', async () => {
-      const twice = ports.outbox.write([outboxRequest(9), outboxRequest(1)], []);
-      await expect(twice).rejects.toThrow();
+      // What no store can keep, as the type says.
+      const impossible = { ...outboxRequest(10), body: null as unknown as string };
+      await expect(ports.outbox.write([outboxRequest(9), impossible], [])).rejects.toThrow();
       expect(await ports.log.show('id-000009')).toBeUndefined();
+    });
+
+    it('takes a request that it has already for nothing', async () => {
+      await ports.outbox.write([], [failed(first, 3_000)]);
+      await ports.outbox.write([first, outboxRequest(9)], []);
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+      expect(await ports.log.show('id-000009')).toMatchObject({ state: 'waiting' });
+    });
+
+    it('gives back what was claimed and not sent', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.write([], [{ ...retried(first, 2_500), attempt: undefined }]);
+      expect((await claim('one', 5, 2_500, 9_000))[0]?.requests).toMatchObject(
+        [
+          { id: second.id, attempts: 0 },
+          { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined },
+        ].toReversed(),
+      );
+    });
+
+    it('knows no request by what is no id', async () => {
+      for (const id of ['', '\0', 'id-000001\0', "'", '\ud800']) {
+        expect(await ports.log.show(id)).toBeUndefined();
+        expect(await ports.log.replay(id, 5_000)).toBe('unknown');
+        expect(await ports.log.list({ limit: 5, ownerId: id })).toEqual([]);
+      }
+      expect(await ports.log.list({ limit: 5, before: '\0' })).toEqual([]);
+    });
+
+    it('keeps any text of a body as it was', async () => {
+      const body = JSON.stringify({ a: 'ä€𝄞\u2028 \\ \' " $1 {x} \u0001' }) + 'x'.repeat(300_000);
+      await ports.outbox.write([outboxRequest(9, { body })], []);
+      expect(await ports.outbox.body('id-000009')).toBe(body);
     });
 
     it('takes a settlement of a request that is gone for nothing', async () => {

@@ -1,0 +1,14 @@
+import type { SQL } from 'bun';
+import { StoreLost } from '../../push/ports.ts';
+
+/** Throws `StoreLost` where the store does not know the instance: what is not found may then be lost. */
+export function requireInstance(sql: SQL, instance: number): Promise<void> {
+  return requireInstances(sql, new Set([instance]));
+}
+
+/** The same for several, with one statement. */
+export async function requireInstances(sql: SQL, instances: ReadonlySet<number>): Promise<void> {
+  const found: unknown[] = await sql`
+    SELECT 1 FROM instance_numbers WHERE number IN ${sql([...instances])} AND id IS NOT NULL`;
+  if (found.length < instances.size) throw new StoreLost('the store has lost what was in it');
+}

@@ -1,0 +1,233 @@
+import type { TransactionSQL } from 'bun';
+import { type Platform, platforms } from '../../push/device.ts';
+import type { PublishStore } from '../../push/ports.ts';
+import type {
+  Acceptance,
+  NewPublish,
+  PlatformCounts,
+  PublishId,
+  PublishState,
+  PublishStatus,
+  Report,
+} from '../../push/publish.ts';
+import type { Database } from '../database.ts';
+import type { Batch } from '../write-queue.ts';
+import { requireInstance, requireInstances } from './instance-presence.ts';
+
+interface PublishRow {
+  readonly number: number | string;
+  readonly id: PublishId;
+  readonly state: PublishState;
+  readonly created_at: number | string;
+  readonly send_at: number | string | null;
+}
+
+interface KeyRow {
+  readonly fingerprint: string;
+  readonly publish_id: PublishId;
+  readonly expires_at: number | string;
+}
+
+type CountName = keyof PlatformCounts;
+
+type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
+
+const countNames: readonly CountName[] = [
+  'planned',
+  'accepted',
+  'retrying',
+  'failed',
+  'pruned',
+  'expired',
+  'cancelled',
+];
+
+/** All publishes of a commit go into the store with one statement. */
+const insertPublishes: Batch<NewPublish> = {
+  async run(sql, publishes) {
+    // What goes by the number of an instance that is not there would never be found again.
+    await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
+    await sql`INSERT INTO publishes ${sql(publishes.map(publishRow))}`;
+  },
+};
+
+/** Reports are counted once for a commit, in one order: two servers then wait for each other, and never in a circle. */
+const countReports: Batch<{ readonly publish: number; readonly event: Report['event'] }> = {
+  async run(sql, reports) {
+    const byPublish = [...Map.groupBy(reports, ({ publish }) => publish)].sort(([a], [b]) => a - b);
+    for (const [publish, given] of byPublish) {
+      const opened = given.filter(({ event }) => event === 'open').length;
+      const delivered = given.length - opened;
+      await sql`INSERT INTO publish_feedback (publish, delivered, opened)
+        VALUES (${publish}, ${delivered}, ${opened})
+        ON CONFLICT (publish) DO UPDATE SET
+          delivered = publish_feedback.delivered + excluded.delivered,
+          opened = publish_feedback.opened + excluded.opened`;
+    }
+  },
+};
+
+/** The publishes in the store's tables. Several servers may use one store. */
+export class StoredPublishes implements PublishStore {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  accept(publish: NewPublish): Promise<Acceptance> {
+    return this.database.write(async (sql, later) => {
+      if (publish.devicesMax > 0) {
+        const devices = await devicesOf(sql, publish.instance);
+        if (devices > publish.devicesMax) return { result: 'over-plan', devices };
+      }
+      const known = await takeKey(sql, publish);
+      if (known !== undefined) return known;
+      later(insertPublishes, publish);
+      return { result: 'accepted', id: publish.id };
+    });
+  }
+
+  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+    const { read } = this.database;
+    const rows: PublishRow[] = await read`
+      SELECT number, id, state, created_at, send_at
+      FROM publishes WHERE id = ${id} AND instance = ${instance}`;
+    const [row] = rows;
+    if (row === undefined) {
+      await requireInstance(read, instance);
+      return undefined;
+    }
+    const number = Number(row.number);
+    const sendAtMs = row.send_at === null ? undefined : Number(row.send_at);
+    const [counts, reasons, feedback] = await Promise.all([
+      this.counts(number),
+      this.reasons(number),
+      this.feedback(number),
+    ]);
+    return {
+      id: row.id,
+      // Nobody changes a row only because its time has come.
+      state:
+        row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs
+          ? 'planning'
+          : row.state,
+      createdAtMs: Number(row.created_at),
+      sendAtMs,
+      platforms: counts,
+      ...feedback,
+      reasons,
+    };
+  }
+
+  async cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+    await this.database.write(
+      (sql) => sql`UPDATE publishes SET state = 'cancelled', finished_at = ${nowMs}
+        WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`,
+    );
+    return await this.status(instance, id, nowMs);
+  }
+
+  report(instance: number, report: Report, nowMs: number): Promise<boolean> {
+    return this.database.write(async (sql, later) => {
+      const publishes: { number: number | string }[] = await sql`
+        SELECT number FROM publishes WHERE id = ${report.publishId} AND instance = ${instance}`;
+      const devices: { number: number | string }[] = await sql`
+        SELECT number FROM devices WHERE id = ${report.deviceId} AND instance = ${instance}`;
+      const [publish, device] = [publishes[0], devices[0]];
+      if (publish === undefined || device === undefined) {
+        await requireInstance(sql, instance);
+        return false;
+      }
+      const kept: unknown[] = await sql`
+        INSERT INTO publish_reports (publish, device, event, reported_at, device_time,
+          app_in_background, has_displayable_content, has_data)
+        VALUES (${publish.number}, ${device.number}, ${report.event}, ${nowMs},
+          ${report.timestampSeconds}, ${flag(report.appInBackground)},
+          ${flag(report.hasDisplayableContent)}, ${flag(report.hasData)})
+        ON CONFLICT DO NOTHING RETURNING publish`;
+      if (kept.length === 0) return false;
+      later(countReports, { publish: Number(publish.number), event: report.event });
+      return true;
+    });
+  }
+
+  private async counts(publish: number): Promise<PublishStatus['platforms']> {
+    const rows: OutcomeRow[] = await this.database.read`
+      SELECT platform, planned, accepted, retrying, failed, pruned, expired, cancelled
+      FROM publish_outcomes WHERE publish = ${publish}`;
+    const byPlatform = new Map(rows.map((row) => [row.platform, row]));
+    const countsOf = (platform: Platform) => {
+      const row = byPlatform.get(platform);
+      return Object.fromEntries(countNames.map((name) => [name, Number(row?.[name] ?? 0)]));
+    };
+    return Object.fromEntries(
+      platforms.map((platform) => [platform, countsOf(platform)]),
+    ) as unknown as PublishStatus['platforms'];
+  }
+
+  private async reasons(publish: number): Promise<PublishStatus['reasons']> {
+    const rows: { platform: Platform; reason: string; devices: number | string }[] = await this
+      .database.read`SELECT platform, reason, devices FROM publish_reasons
+        WHERE publish = ${publish} ORDER BY platform, devices DESC, reason`;
+    return rows.map((row) => ({ ...row, devices: Number(row.devices) }));
+  }
+
+  private async feedback(publish: number): Promise<{ delivered: number; opened: number }> {
+    const rows: { delivered: number | string; opened: number | string }[] = await this.database
+      .read`SELECT delivered, opened FROM publish_feedback WHERE publish = ${publish}`;
+    return {
+      delivered: Number(rows[0]?.delivered ?? 0),
+      opened: Number(rows[0]?.opened ?? 0),
+    };
+  }
+}
+
+function publishRow(publish: NewPublish) {
+  const { createdAtMs, sendAtMs } = publish;
+  return {
+    id: publish.id,
+    instance: publish.instance,
+    state: sendAtMs === undefined ? 'planning' : 'scheduled',
+    target: publish.target.kind,
+    created_at: createdAtMs,
+    send_at: sendAtMs ?? null,
+    due_at: sendAtMs ?? createdAtMs,
+    body: publish.body,
+  };
+}
+
+async function devicesOf(sql: TransactionSQL, instance: number): Promise<number> {
+  const rows: { devices: number | string }[] = await sql`
+    SELECT devices FROM instance_numbers WHERE number = ${instance}`;
+  return Number(rows[0]?.devices ?? 0);
+}
+
+/** Takes the key of a request, or gives what became of the request that has it. */
+async function takeKey(
+  sql: TransactionSQL,
+  { id, instance, createdAtMs, idempotency }: NewPublish,
+): Promise<Acceptance | undefined> {
+  if (idempotency === undefined) return undefined;
+  const { key, fingerprint, expiresAtMs } = idempotency;
+  const rows: KeyRow[] = await sql`
+    SELECT fingerprint, publish_id, expires_at FROM publish_keys
+    WHERE instance = ${instance} AND idempotency_key = ${key}`;
+  const [row] = rows;
+  if (row !== undefined && Number(row.expires_at) > createdAtMs) {
+    return row.fingerprint === fingerprint
+      ? { result: 'accepted', id: row.publish_id }
+      : { result: 'key-taken' };
+  }
+  if (row !== undefined) {
+    await sql`DELETE FROM publish_keys
+      WHERE instance = ${instance} AND idempotency_key = ${key}`;
+  }
+  await sql`INSERT INTO publish_keys (instance, idempotency_key, fingerprint, publish_id, expires_at)
+    VALUES (${instance}, ${key}, ${fingerprint}, ${id}, ${expiresAtMs})`;
+  return undefined;
+}
+
+function flag(value: boolean | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}

@@ -1,0 +1,189 @@
+import type { TransactionSQL } from 'bun';
+import type { Database } from '../database.ts';
+import type { BigInteger } from './device-rows.ts';
+
+/** Rows that one piece takes away, more or less: so few that whoever waits for the store does not notice. */
+const PIECE_ROWS = 500;
+
+/** Devices that one piece looks at: most have few interests, and some have none. */
+const PIECE_DEVICES = 100;
+
+/** Publishes that one piece looks at; each has some rows of its own. */
+const PIECE_PUBLISHES = 20;
+
+/** How long a publish can be asked about after it was finished. */
+const FINISHED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Looks for work of one kind, and does a piece of it; `false`: there was none. */
+type Sweep = (nowMs: number) => Promise<boolean>;
+
+/** Takes away, in small pieces, what is left of things that are gone. Several servers may do so at once. */
+export class Removals {
+  private readonly database: Database;
+  private readonly sweeps: readonly Sweep[];
+  /** Whose turn it is: much work of one kind must not keep the others waiting. */
+  private turn = 0;
+
+  constructor(database: Database) {
+    this.database = database;
+    this.sweeps = [
+      () => this.sweepRemovedDevices(),
+      () => this.sweepDeletedInstance(),
+      (nowMs) => this.sweepExpiredKeys(nowMs),
+      (nowMs) => this.sweepFinishedPublishes(nowMs),
+    ];
+  }
+
+  /** Does one piece. `false`: nothing was left to do. */
+  async sweepSome(nowMs: number): Promise<boolean> {
+    for (let tried = 0; tried < this.sweeps.length; tried += 1) {
+      const sweep = this.sweeps[this.turn];
+      this.turn = (this.turn + 1) % this.sweeps.length;
+      if (await sweep?.(nowMs)) return true;
+    }
+    return false;
+  }
+
+  private async sweepRemovedDevices(): Promise<boolean> {
+    const removed: { number: BigInteger }[] = await this.database.read`
+      SELECT number FROM removed_devices ORDER BY number LIMIT ${PIECE_DEVICES}`;
+    if (removed.length === 0) return false;
+    await this.database.write((sql) => forgetDevices(sql, numbersOf(removed)));
+    return true;
+  }
+
+  private async sweepDeletedInstance(): Promise<boolean> {
+    const [deleted]: { number: BigInteger }[] = await this.database.read`
+      SELECT number FROM instance_numbers WHERE id IS NULL ORDER BY number LIMIT 1`;
+    if (deleted === undefined) return false;
+    await this.database.write((sql) => forgetSomeOfInstance(sql, Number(deleted.number)));
+    return true;
+  }
+
+  private async sweepExpiredKeys(nowMs: number): Promise<boolean> {
+    const [expired]: unknown[] = await this.database.read`
+      SELECT 1 FROM publish_keys WHERE expires_at <= ${nowMs} LIMIT 1`;
+    if (expired === undefined) return false;
+    // The outer condition repeats the inner one: the key may have been taken again in between.
+    await this.database.write(
+      (sql) => sql`
+        DELETE FROM publish_keys
+        WHERE expires_at <= ${nowMs} AND (instance, idempotency_key) IN (
+          SELECT instance, idempotency_key FROM publish_keys
+          WHERE expires_at <= ${nowMs} ORDER BY expires_at LIMIT ${PIECE_ROWS})`,
+    );
+    return true;
+  }
+
+  private async sweepFinishedPublishes(nowMs: number): Promise<boolean> {
+    const finished: { number: BigInteger }[] = await this.database.read`
+      SELECT number FROM publishes
+      WHERE finished_at IS NOT NULL AND finished_at <= ${nowMs - FINISHED_KEPT_MS}
+      ORDER BY finished_at LIMIT ${PIECE_PUBLISHES}`;
+    if (finished.length === 0) return false;
+    await this.database.write((sql) => forgetPublishes(sql, numbersOf(finished)));
+    return true;
+  }
+}
+
+/** Takes away interests of devices that are removed; a device is forgotten when it has none left. */
+async function forgetDevices(sql: TransactionSQL, removed: readonly number[]): Promise<void> {
+  // In device order only, which is that of the index: those of many devices need not be sorted for it.
+  const rows: { device: BigInteger; interest: string }[] = await sql`
+    SELECT device, interest FROM device_interests WHERE device IN ${sql(removed)}
+    ORDER BY device LIMIT ${PIECE_ROWS}`;
+  const cut = rows.length < PIECE_ROWS ? undefined : rows.at(-1)?.device;
+  if (cut !== undefined) {
+    const some = rows.filter(({ device }) => device === cut).map(({ interest }) => interest);
+    await sql`DELETE FROM device_interests WHERE device = ${cut} AND interest IN ${sql(some)}`;
+  }
+  const whole = allBefore(removed, cut);
+  if (whole.length === 0) return;
+  await sql`DELETE FROM device_interests WHERE device IN ${sql(whole)}`;
+  await sql`DELETE FROM removed_devices WHERE number IN ${sql(whole)}`;
+}
+
+/** Takes away a publish with all that is known of it; first the reports, of which there may be any number. */
+async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]): Promise<void> {
+  const rows: { publish: BigInteger; device: BigInteger }[] = await sql`
+    SELECT publish, device FROM publish_reports WHERE publish IN ${sql(publishes)}
+    ORDER BY publish, device, event LIMIT ${PIECE_ROWS}`;
+  const last = rows.length < PIECE_ROWS ? undefined : rows.at(-1);
+  if (last !== undefined) {
+    await sql`DELETE FROM publish_reports
+      WHERE publish = ${last.publish} AND device <= ${last.device}`;
+  }
+  const whole = allBefore(publishes, last?.publish);
+  if (whole.length === 0) return;
+  await sql`DELETE FROM publish_reports WHERE publish IN ${sql(whole)}`;
+  await sql`DELETE FROM publish_outcomes WHERE publish IN ${sql(whole)}`;
+  await sql`DELETE FROM publish_reasons WHERE publish IN ${sql(whole)}`;
+  await sql`DELETE FROM publish_feedback WHERE publish IN ${sql(whole)}`;
+  await sql`DELETE FROM publishes WHERE number IN ${sql(whole)}`;
+}
+
+/**
+ * Does the first of these that finds something; where none does, the number itself goes. Each reads in the
+ * order of an index: otherwise PostgreSQL may go through all that the pieces before have deleted.
+ */
+async function forgetSomeOfInstance(sql: TransactionSQL, instance: number): Promise<void> {
+  if (await forgetInterests(sql, instance)) return;
+
+  const devices = await devicesOf(sql, instance);
+  if (devices.length > 0) {
+    await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
+    return;
+  }
+  if (await forgetKeys(sql, instance)) return;
+
+  const publishes: { number: BigInteger }[] = await sql`
+    SELECT number FROM publishes WHERE instance = ${instance} ORDER BY id LIMIT ${PIECE_PUBLISHES}`;
+  if (publishes.length > 0) return await forgetPublishes(sql, numbersOf(publishes));
+
+  await forgetNumber(sql, instance);
+}
+
+async function forgetInterests(sql: TransactionSQL, instance: number): Promise<boolean> {
+  const rows: { interest: string; device: BigInteger }[] = await sql`
+    SELECT interest, device FROM device_interests WHERE instance = ${instance}
+    ORDER BY interest, device LIMIT ${PIECE_ROWS}`;
+  const last = rows.at(-1);
+  if (last === undefined) return false;
+  await sql`DELETE FROM device_interests
+    WHERE instance = ${instance} AND (interest, device) <= (${last.interest}, ${last.device})`;
+  return true;
+}
+
+async function devicesOf(sql: TransactionSQL, instance: number): Promise<readonly number[]> {
+  const rows: { number: BigInteger }[] = await sql`
+    SELECT number FROM devices WHERE instance = ${instance}
+    ORDER BY token_identity LIMIT ${PIECE_ROWS}`;
+  return numbersOf(rows);
+}
+
+async function forgetKeys(sql: TransactionSQL, instance: number): Promise<boolean> {
+  const rows: { idempotency_key: string }[] = await sql`
+    SELECT idempotency_key FROM publish_keys WHERE instance = ${instance}
+    ORDER BY idempotency_key LIMIT ${PIECE_ROWS}`;
+  const last = rows.at(-1);
+  if (last === undefined) return false;
+  await sql`DELETE FROM publish_keys
+    WHERE instance = ${instance} AND idempotency_key <= ${last.idempotency_key}`;
+  return true;
+}
+
+async function forgetNumber(sql: TransactionSQL, instance: number): Promise<void> {
+  // Locks the row, which whoever registers a device changes too: what is there is seen from here on.
+  await sql`UPDATE instance_numbers SET devices = 0 WHERE number = ${instance} AND id IS NULL`;
+  if ((await devicesOf(sql, instance)).length > 0) return;
+  await sql`DELETE FROM instance_numbers WHERE number = ${instance} AND id IS NULL`;
+}
+
+/** Those that a list, cut off within the rows of `cut`, held whole. */
+function allBefore(numbers: readonly number[], cut: BigInteger | undefined): readonly number[] {
+  return cut === undefined ? numbers : numbers.filter((number) => number < Number(cut));
+}
+
+function numbersOf(rows: readonly { readonly number: BigInteger }[]): readonly number[] {
+  return rows.map(({ number }) => Number(number));
+}

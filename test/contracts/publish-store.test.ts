@@ -1,0 +1,58 @@
+import type { DeviceStore } from '../../src/push/ports.ts';
+import { openDatabase } from '../../src/stores/database.ts';
+import { StoredDevices } from '../../src/stores/push/device-store.ts';
+import { StoredPublishes } from '../../src/stores/push/publish-store.ts';
+import { databases } from '../support/databases.ts';
+import { MemoryPublishes } from '../support/memory-publishes.ts';
+import { MemoryDevices } from '../support/memory-push-stores.ts';
+import { makeInstance } from '../support/push-instance.ts';
+import { NOW_MS, newDevice } from './device-store.contract.ts';
+import { publishStoreContract } from './publish-store.contract.ts';
+
+const registerIn = (devices: DeviceStore) => async (instance: number) => {
+  const device = newDevice();
+  await devices.register(instance, device, NOW_MS);
+  return device.id;
+};
+
+publishStoreContract('MemoryPublishes', async () => {
+  const devices = new MemoryDevices();
+  const store = new MemoryPublishes(devices);
+  return {
+    store,
+    other: store,
+    instance: devices.newInstance(),
+    foreign: devices.newInstance(),
+    device: registerIn(devices),
+    lose: async () => store.lose(),
+    async [Symbol.asyncDispose]() {
+      // Nothing is open.
+    },
+  };
+});
+
+for (const { name, make } of databases) {
+  publishStoreContract(`StoredPublishes in ${name}`, async () => {
+    await using parts = new AsyncDisposableStack();
+    const place = parts.use(await make());
+    const database = parts.use(await openDatabase(place.url));
+    // SQLite has one writer: two in one process would only wait for each other.
+    const second =
+      database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
+    const [instance, foreign] = [await makeInstance(database), await makeInstance(database)];
+    const opened = parts.move();
+    return {
+      store: new StoredPublishes(database),
+      other: new StoredPublishes(second),
+      instance,
+      foreign,
+      device: registerIn(new StoredDevices(database)),
+      lose: () =>
+        database.write(async (sql) => {
+          await sql`DELETE FROM publishes`;
+          await sql`DELETE FROM instance_numbers`;
+        }),
+      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    };
+  });
+}
