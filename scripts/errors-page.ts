@@ -1,5 +1,6 @@
 import { inBandProblems } from '../src/channels/problems.ts';
 import { statuses } from '../src/transports/channels-api/problems.ts';
+import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 import {
   type CloseRow,
   closeCodes,
@@ -50,6 +51,22 @@ export function printErrors(): string {
         problem,
         String(code),
         subscription === undefined ? '' : `\`${subscription.type}\`, ${subscription.status}`,
+        when,
+        advice,
+      ]),
+    ),
+    '',
+    '## Push API',
+    '',
+    'Every error of the push listener is JSON, requests that are no valid HTTP included: `{"error": title,',
+    '"description": text}`. The text says what was wrong with this request. The log has one line for each, which',
+    'leaves out the ids of devices and users.',
+    '',
+    ...table(
+      ['status', 'title', 'when', 'what to do'],
+      Object.values(pushStatuses).map(({ status, title, when, advice }) => [
+        String(status),
+        title,
         when,
         advice,
       ]),

@@ -1,6 +1,6 @@
-import { SQL } from 'bun';
 import type { Admin } from './admin/admin.ts';
 import { AppAdmin } from './admin/app-admin.ts';
+import { InstanceAdmin } from './admin/instance-admin.ts';
 import { openApi } from './admin/openapi.ts';
 import { API_PATH } from './admin/operation.ts';
 import { operations } from './admin/operations.ts';
@@ -8,10 +8,14 @@ import { Refusal } from './admin/refusal.ts';
 import { storedApps } from './app-list.ts';
 import type { BackgroundMetrics } from './background-metrics.ts';
 import type { Log } from './channels/ports.ts';
+import { storedInstances } from './instance-list.ts';
 import type { Questions } from './messages.ts';
 import type { RealtimeInquiry } from './realtime-inquiry.ts';
 import type { ServedApps } from './served-apps.ts';
+import type { ServedInstances } from './served-instances.ts';
 import type { AppStore } from './stores/app-store.ts';
+import { isStoreFault, plainFault } from './stores/faults.ts';
+import type { StoredInstances } from './stores/push/instance-store.ts';
 import type { UsageStore } from './stores/usage-store.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from './transports/admin/answers.ts';
 import type { AdminRoute } from './transports/admin/routes.ts';
@@ -20,6 +24,8 @@ import type { Webhooks } from './webhooks/webhooks.ts';
 export interface AdminParts {
   readonly store: AppStore;
   readonly served: ServedApps;
+  readonly instanceStore: StoredInstances;
+  readonly servedInstances: ServedInstances;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly realtime: RealtimeInquiry;
@@ -51,12 +57,15 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
 /** Throws what is neither a refusal nor a fault of the store. */
 function refusalOf(error: unknown, log: Log): Refusal {
   if (error instanceof Refusal) return error;
-  if (!(error instanceof SQL.SQLError)) throw error;
-  log.warn('An admin request could not use the store', { why: error.message });
-  return new Refusal('unavailable', `The store cannot be used now: ${error.message}`);
+  if (!isStoreFault(error)) throw error;
+  const why = plainFault(error);
+  const exactly = error instanceof Error ? error.message : undefined;
+  log.warn('An admin request could not use the store', { why, exactly });
+  return new Refusal('unavailable', `The store cannot be used now: ${why}`);
 }
 
-function adminOf({ store, served, usage, webhooks, realtime, log }: AdminParts): Admin {
+function adminOf(parts: AdminParts): Admin {
+  const { store, served, instanceStore, servedInstances, usage, webhooks, realtime, log } = parts;
   const ask = async <What extends keyof Questions>(
     question: { readonly what: What } & Questions[What]['ask'],
   ): Promise<Questions[What]['answer']> => {
@@ -81,6 +90,14 @@ function adminOf({ store, served, usage, webhooks, realtime, log }: AdminParts):
           log.warn('A changed app waits to be served', { why: String(error) });
         }
       },
+      now: Date.now,
+      log,
+    }),
+    instances: new InstanceAdmin({
+      store: instanceStore,
+      configured: () => servedInstances.configured,
+      complete: (stored) => storedInstances(stored, servedInstances.configured),
+      changed: () => servedInstances.look(),
       now: Date.now,
       log,
     }),

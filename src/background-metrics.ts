@@ -4,7 +4,8 @@ import type { Webhooks } from './webhooks/webhooks.ts';
 
 /** What the background loop measures of itself, of the webhooks and of the process. */
 export class BackgroundMetrics implements Disposable {
-  private readonly meter = new TableMeter();
+  /** For the other parts of this loop. */
+  readonly meter = new TableMeter();
   private readonly loopDelay = new LoopDelay();
   private readonly webhooks: Webhooks;
   private readonly logLinesDropped: () => number;

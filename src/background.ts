@@ -1,6 +1,5 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { SQL } from 'bun';
 import { adminRoutes } from './admin-routes.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
 import { BackgroundMetrics } from './background-metrics.ts';
@@ -9,21 +8,24 @@ import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
 import { listenFault } from './listen-fault.ts';
-import type { ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
+import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
 import { createOutgoing } from './outgoing/request.ts';
+import { openPush } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { ServedApps } from './served-apps.ts';
+import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
-import { checkDatabase, openDatabase, StoreUnavailable, waitBriefly } from './stores/database.ts';
+import { openDatabase } from './stores/database.ts';
+import { isStoreFault, plainFault, StoreUnavailable } from './stores/faults.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
-import { Readiness, type StoreUser } from './transports/admin/readiness.ts';
+import { Readiness } from './transports/admin/readiness.ts';
 import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
 import { UsageKeeper } from './usage-keeper.ts';
 import { openWebhooks } from './webhooks/webhooks.ts';
@@ -44,8 +46,8 @@ interface Background {
   answered(number: number, answer: unknown): void;
   keepUsage(usage: readonly DayUsage[]): void;
   acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
-  /** Takes over the apps of another configuration. */
-  reload(config: Config): void;
+  /** Takes over the apps and instances of another configuration, and the certificate of the push listener. */
+  reload(config: Config, tls: Certificate | undefined): void;
   stop(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       background?.acceptWebhookEvents(data.events);
       return;
     case 'reload':
-      background?.reload(data.config);
+      background?.reload(data.config, data.tls);
       return;
     case 'usage':
       background?.keepUsage(data.usage);
@@ -88,8 +90,8 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
 function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
   if (error instanceof StartFailed) return { exitCode: error.exitCode, message: error.message };
   if (error instanceof StoreUnavailable) return { exitCode: 1, message: error.message };
-  if (error instanceof SQL.SQLError) {
-    return { exitCode: 1, message: `The store cannot be used: ${error.message}` };
+  if (isStoreFault(error)) {
+    return { exitCode: 1, message: `The store cannot be used: ${plainFault(error)}` };
   }
   return {
     exitCode: 1,
@@ -101,6 +103,7 @@ async function start({
   config,
   logFormat,
   connectionGauge,
+  tls,
 }: Extract<ToBackground, { type: 'start' }>): Promise<Background> {
   const lines = new LineWriter(process.stderr.fd);
   const log = createLog({
@@ -113,25 +116,19 @@ async function start({
 
   await using parts = new AsyncDisposableStack();
   parts.defer(() => lines.flushed());
-  const sql = await openDatabase(config.store.url);
-  parts.defer(() => sql.close());
-  await checkDatabase(sql, config.store.url);
-  const store = new AppStore(sql);
+  const database = parts.use(await openDatabase(config.store.url));
+  await database.check();
+  const store = new AppStore(database);
   const createdApp = await createFirstApp(store, config);
   const readiness = new Readiness();
-  const storeState = (user: StoreUser) => (fault: string | undefined) => {
-    const worked = readiness.storeWorks;
-    const isNews = readiness.setStore(user, fault);
-    if (!worked && readiness.storeWorks) log.info('The store works again');
-    return isNews;
-  };
+  const health = parts.use(new StoreHealth({ database, readiness, log, timers: systemTimers }));
   const served = parts.use(
     new ServedApps({
       store,
       config,
       log,
       changed: (apps) => tell({ type: 'apps', apps }),
-      storeState: storeState('apps'),
+      storeState: health.toldBy('apps'),
     }),
   );
   const realtime = new RealtimeInquiry((number, question) =>
@@ -142,32 +139,53 @@ async function start({
   const apps = await served.begin();
   const webhooks = parts.use(
     await openWebhooks({
-      outbox: new StoredOutbox(sql),
-      outboxLog: new StoredOutboxLog(sql),
+      outbox: new StoredOutbox(database),
+      outboxLog: new StoredOutboxLog(database),
       app: (id) => served.directory.byId(id),
       settings: config.webhooks,
       send: createOutgoing(config.webhooks),
       log,
       timers: systemTimers,
-      storeState: storeState('webhooks'),
+      shared: database.dialect === 'postgres',
+      storeState: health.toldBy('webhooks'),
     }),
   );
-  const usageStore = new UsageStore(sql);
-  const usage = parts.use(new UsageKeeper(usageStore, log, storeState('usage')));
+  const usageStore = new UsageStore(database);
+  const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
   const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
   const usedToday = await usage.today();
-  await waitBriefly(sql);
-  admin.serve(adminRoutes({ store, served, usage: usageStore, webhooks, realtime, metrics, log }));
+  await database.waitBriefly();
+  const push = parts.use(
+    await openPush({ config, tls, database, health, meter: metrics.meter, log }),
+  );
+  admin.serve(
+    adminRoutes({
+      store,
+      served,
+      instanceStore: push.store,
+      servedInstances: push.served,
+      usage: usageStore,
+      webhooks,
+      realtime,
+      metrics,
+      log,
+    }),
+  );
   const running = parts.move();
 
   tell({
     type: 'ready',
     apps,
     admin: admin.address,
+    push: push.address,
     createdApp,
+    instances: push.instances,
+    createdInstance: push.createdInstance,
     usage: usedToday,
   });
   served.watch();
+  push.watch();
+  health.watch();
   return {
     readiness,
     guardHandshakes(listener) {
@@ -180,7 +198,13 @@ async function start({
       webhooks.accept(events);
       tell({ type: 'webhook-events-taken', events: events.length });
     },
-    reload: (changed) => void served.reconfigure(changed),
+    reload(changed, certificate) {
+      void served.reconfigure(changed);
+      push.reconfigure(changed, certificate).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        log.error('The push listener keeps its certificate', { why });
+      });
+    },
     stop: () => running.disposeAsync(),
   };
 }
@@ -210,8 +234,7 @@ async function createFirstApp(store: AppStore, config: Config): Promise<string |
   if (config.channels.apps !== undefined || (await store.list()).length > 0) return undefined;
   const id = newAppId();
   const app = { id, name: 'default', enabled: true, keys: [newAppKey()], settings: {} };
-  await store.create(app, Date.now());
-  return id;
+  return (await store.createFirst(app, Date.now())) ? id : undefined;
 }
 
 function guardHandshakes(

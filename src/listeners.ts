@@ -1,11 +1,7 @@
 import type { Server } from 'bun';
+import type { Certificate } from './messages.ts';
 import type { WebSocketAudience } from './transports/websocket/audience.ts';
 import type { Connection } from './transports/websocket/connection.ts';
-
-interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
 
 type Open = (tls: Certificate | undefined, port: number) => Server<Connection>;
 

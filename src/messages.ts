@@ -3,6 +3,7 @@ import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
 import type { MetricValues } from './observability/meter.ts';
+import type { PushInstance } from './push/instance.ts';
 
 /** What the two loops say to each other. Everything is copied; nothing is shared but `connectionGauge`. */
 
@@ -11,6 +12,12 @@ export interface ListenerAddress {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
+}
+
+/** A certificate with its key, both in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
@@ -53,6 +60,8 @@ export type ToBackground =
       readonly type: 'start';
       readonly config: Config;
       readonly logFormat: 'json' | 'text';
+      /** Of the push listener; `undefined`: it speaks plain HTTP. */
+      readonly tls: Certificate | undefined;
       /** One 32-bit number: how many connections are open now. */
       readonly connectionGauge: SharedArrayBuffer;
     }
@@ -64,7 +73,11 @@ export type ToBackground =
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
   /** The configuration was read again. */
-  | { readonly type: 'reload'; readonly config: Config }
+  | {
+      readonly type: 'reload';
+      readonly config: Config;
+      readonly tls: Certificate | undefined;
+    }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
   | { readonly type: 'stop' };
 
@@ -74,8 +87,12 @@ export type ToRealtime =
       readonly type: 'ready';
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
+      readonly push: ListenerAddress;
       /** The id of the app that was made because there was none. */
       readonly createdApp: string | undefined;
+      readonly instances: readonly PushInstance[];
+      /** The id of the instance that was made because there was none. */
+      readonly createdInstance: string | undefined;
       /** What was used today before this start. */
       readonly usage: readonly DayUsage[];
     }

@@ -12,7 +12,14 @@ import { MemoryEventCache } from './engines/memory/event-cache.ts';
 import { MemoryRoster } from './engines/memory/roster.ts';
 import { MemoryUserRoster } from './engines/memory/user-roster.ts';
 import { Listeners } from './listeners.ts';
-import type { ListenerAddress, LiveApp, LiveChannel, Question, Questions } from './messages.ts';
+import type {
+  Certificate,
+  ListenerAddress,
+  LiveApp,
+  LiveChannel,
+  Question,
+  Questions,
+} from './messages.ts';
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from './observability/meter.ts';
 import { ChannelsApi } from './transports/channels-api/api.ts';
@@ -32,12 +39,6 @@ const CHECK_INTERVAL_MS = 1000;
 
 /** How often usage is handed over to be kept: a crash forgets no more than this and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
-
-/** In PEM. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface RealtimeOptions {
   readonly config: Config;

@@ -4,6 +4,7 @@ import type { Log } from './channels/ports.ts';
 import type { Config } from './config/schema.ts';
 import { listenFault } from './listen-fault.ts';
 import {
+  type Certificate,
   type ListenerAddress,
   StartFailed,
   type ToBackground,
@@ -11,6 +12,7 @@ import {
 } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
+import type { PushInstance } from './push/instance.ts';
 import { type Realtime, type RealtimeOptions, startRealtime } from './realtime.ts';
 import { systemTimers } from './system-timers.ts';
 import { within } from './within.ts';
@@ -18,15 +20,20 @@ import { within } from './within.ts';
 /** A server that runs. */
 export interface FanfareServer {
   readonly channels: ListenerAddress;
+  readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   /** At the time of the start. */
   readonly apps: readonly App[];
   /** The id of the app that was made because there was none. */
   readonly createdApp: string | undefined;
+  /** At the time of the start. */
+  readonly instances: readonly PushInstance[];
+  /** The id of the instance that was made because there was none. */
+  readonly createdInstance: string | undefined;
   readonly log: Log;
   /** Settles only if a part has died, with what an operator must know: the server must then be stopped. */
   readonly died: Promise<string>;
-  /** Takes over the apps and the certificate of another configuration; throws `StartFailed` and keeps what it has. */
+  /** Takes over the apps, the instances and the certificate of another configuration; throws `StartFailed` and keeps what it has. */
   reload(config: Config): void;
   /** Ends everything, last started first. Settles when all of it has ended. */
   stop(): Promise<void>;
@@ -53,7 +60,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   parts.defer(() => lines.flushed());
   const worker = new BackgroundWorker();
   parts.defer(() => worker.stop());
-  const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge });
+  const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge, tls });
 
   const realtime = openRealtime({
     config,
@@ -76,9 +83,12 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   const running = parts.move();
   return {
     channels: realtime.listener,
+    push: ready.push,
     admin: ready.admin,
     apps: ready.apps,
     createdApp: ready.createdApp,
+    instances: ready.instances,
+    createdInstance: ready.createdInstance,
     log,
     died: worker.died,
     reload(changed) {
@@ -90,7 +100,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
         });
       }
       if (certificate !== undefined) realtime.replaceCertificate(certificate);
-      worker.tell({ type: 'reload', config: changed });
+      worker.tell({ type: 'reload', config: changed, tls: certificate });
     },
     stop: () => running.disposeAsync(),
   };
@@ -109,7 +119,7 @@ function formatOf({ log }: Config): 'json' | 'text' {
   return process.stderr.isTTY ? 'text' : 'json';
 }
 
-function readTls({ tls }: Config): { cert: string; key: string } | undefined {
+function readTls({ tls }: Config): Certificate | undefined {
   if (tls.certFile === null || tls.keyFile === null) return undefined;
   return { cert: readPem('tls.certFile', tls.certFile), key: readPem('tls.keyFile', tls.keyFile) };
 }

@@ -10,19 +10,21 @@ const ROOT = join(import.meta.dir, '..');
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   channels: [],
+  push: [],
   config: [],
   observability: [],
   outgoing: [],
   engines: ['channels'],
-  stores: ['channels'],
-  apps: ['channels'],
+  stores: ['channels', 'push'],
+  apps: ['channels', 'push'],
   webhooks: ['channels', 'outgoing'],
   admin: ['channels', 'config', 'stores', 'apps'],
-  transports: ['channels'],
+  transports: ['channels', 'push'],
   cli: ['config', '.'],
   // The files of src itself put the parts together.
   '.': [
     'channels',
+    'push',
     'engines',
     'stores',
     'apps',
@@ -37,11 +39,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */
-const CLI_USES = ['messages.ts', 'server.ts', 'stored-apps.ts', 'stored-webhooks.ts'];
+const CLI_USES = [
+  'messages.ts',
+  'server.ts',
+  'store-backup.ts',
+  'stored-apps.ts',
+  'stored-instances.ts',
+  'stored-webhooks.ts',
+];
 const CLI_USERS = ['main.ts'];
 
 /** What the runtime offers to the pure folders: only what computes. */
-const PURE = ['channels'];
+const PURE = ['channels', 'push'];
 const PURE_IMPORTS = ['node:crypto', 'bun'];
 const IMPURE_NAMES = [
   /\bDate\.now\b/,

@@ -4,6 +4,7 @@ import type { Log } from '../channels/ports.ts';
 import type { AppStore, StoredApp } from '../stores/app-store.ts';
 import type { KeptApp } from './app-shapes.ts';
 import { Refusal } from './refusal.ts';
+import { Turns } from './turns.ts';
 
 /** Pairs that an app may have: every change reads all of them. */
 const KEYS_MAX = 20;
@@ -33,7 +34,7 @@ export interface AppSettings {
 /** Manages the apps, one change after the other; each has taken effect when it settles. Throws `Refusal`. */
 export class AppAdmin {
   private readonly options: AppAdminOptions;
-  private changing: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns();
 
   constructor(options: AppAdminOptions) {
     this.options = options;
@@ -152,14 +153,11 @@ export class AppAdmin {
   }
 
   private inTurn(what: string, id: string, make: () => Promise<void>): Promise<void> {
-    const turn = this.changing.then(async () => {
+    return this.turns.take(async () => {
       await make();
       this.options.log.info(`App ${what} by the admin API`, { app: id });
       await this.options.changed();
     });
-    // Whoever asked hears of a failure; the next in line goes on.
-    this.changing = turn.catch(() => undefined);
-    return turn;
   }
 
   private async stored(id: string): Promise<StoredApp> {

@@ -1,24 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../channels/app.ts';
 import { appSettings } from '../config/channels-settings.ts';
-
-type Parts<Shape> = z.ZodObject<
-  { -readonly [Name in keyof Shape]: z.ZodOptional<z.ZodType> },
-  z.core.$strict
->;
-
-/** Settings without their defaults, each of which may be left out: what a change may name. */
-function partsOf<Shape extends z.core.$ZodShape>(settings: z.ZodObject<Shape>): Parts<Shape> {
-  const parts = Object.entries<z.core.$ZodType>(settings.shape).map(([name, field]) => {
-    const bare =
-      field instanceof z.ZodDefault || field instanceof z.ZodPrefault ? field.unwrap() : field;
-    const part = bare instanceof z.ZodObject ? partsOf(bare) : (bare as z.ZodType);
-    const { description } = field as z.ZodType;
-    return [name, (description === undefined ? part : part.describe(description)).optional()];
-  });
-  // The compiler does not see that the names are those of the settings.
-  return z.strictObject(Object.fromEntries(parts)) as unknown as Parts<Shape>;
-}
+import { partsOf } from './setting-parts.ts';
 
 const { id, keys, name, enabled, webhooks } = appSettings.shape;
 const named = { name: name.unwrap().optional(), enabled: enabled.unwrap().optional() };

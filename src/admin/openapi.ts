@@ -116,6 +116,7 @@ function json(schema: object) {
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  // Free-form objects have rules that no schema tells.
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { problemsOf, wording } from '../config/problems.ts';
 import type { DeepReadonly } from '../config/schema.ts';
 import type { Admin } from './admin.ts';
-import { Refusal, type RefusalCode } from './refusal.ts';
+import { checked } from './checked.ts';
+import type { RefusalCode } from './refusal.ts';
 
 /** What stands before the path of every operation. */
 export const API_PATH = '/api/v1';
@@ -62,27 +62,10 @@ export function operation<
   return {
     ...rest,
     async run(admin, call) {
-      const query = read(terms.query, call.query, 'unknown parameter');
+      const query = checked(terms.query, call.query, 'unknown parameter');
       const given = { path: (name: string) => call.path[name] ?? '', query };
-      const body = read(terms.body, call.body, 'unknown setting');
+      const body = checked(terms.body, call.body, 'unknown setting');
       return { status: terms.status, body: await act(admin, { ...given, body }) };
     },
   };
-}
-
-/** Reads a part of a request. Throws a `Refusal` that names the first thing that is wrong. */
-function read<Schema extends z.ZodType>(
-  schema: Schema,
-  input: unknown,
-  unknownWords: string,
-): z.output<Schema> {
-  const parsed = schema.safeParse(input, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownWords : wording(issue)),
-  });
-  if (parsed.success) return parsed.data;
-  const [problem] = problemsOf(schema, parsed.error);
-  const field = problem?.path ?? '';
-  const rule = problem?.message ?? 'is not valid';
-  if (field !== '') throw new Refusal('invalid', `${field}: ${rule}`, field);
-  throw new Refusal('invalid', `the body: ${rule}`);
 }

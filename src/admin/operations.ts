@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -8,6 +9,7 @@ import { webhookOperations } from './webhook-operations.ts';
 export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
+  ...instanceOperations,
   ...webhookOperations,
   operation({
     id: 'describe',

@@ -8,7 +8,19 @@ import {
   rotateApp,
   showApp,
 } from './apps.ts';
+import { backup } from './backup.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
+import {
+  changeInstance,
+  createInstance,
+  deleteInstance,
+  instancesCommand,
+  listInstances,
+  NAME_OPTION,
+  rotateInstance,
+  showInstance,
+  VAPID_SUBJECT_OPTION,
+} from './instances.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
 import { serve } from './serve.ts';
@@ -97,6 +109,58 @@ export const commands: readonly Command[] = [
     run: appsCommand(deleteApp),
   },
   {
+    name: 'instances list',
+    help: 'List the push instances in the store.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: instancesCommand(listInstances),
+  },
+  {
+    name: 'instances show',
+    operands: 'ID',
+    help: 'Show one instance.',
+    options: [
+      { name: 'secret', help: 'Show its secret keys and its VAPID private key too.' },
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
+    run: instancesCommand(showInstance),
+  },
+  {
+    name: 'instances create',
+    help: 'Make an instance with a random id, secret key and VAPID keys, and print them.',
+    options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    run: instancesCommand(createInstance),
+  },
+  {
+    name: 'instances change',
+    operands: 'ID',
+    help: 'Change what is given of an instance, and leave the rest.',
+    options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    run: instancesCommand(changeInstance),
+  },
+  {
+    name: 'instances rotate',
+    operands: 'ID',
+    help: 'Give an instance one more secret key; all are valid until the old one is removed.',
+    options: [
+      {
+        name: 'remove',
+        value: 'KEY',
+        help: 'Remove this key instead; its first 8 characters are enough.',
+      },
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
+    run: instancesCommand(rotateInstance),
+  },
+  {
+    name: 'instances delete',
+    operands: 'ID',
+    help: 'Delete an instance with its secret keys, VAPID keys, devices and publishes.',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: instancesCommand(deleteInstance),
+  },
+  {
     name: 'webhooks list',
     help: 'List webhook requests, the newest first: what waits, and what became of the others.',
     options: WEBHOOKS_LIST_OPTIONS,
@@ -115,6 +179,13 @@ export const commands: readonly Command[] = [
     help: 'Send a finished webhook request again.',
     options: WEBHOOKS_OPTIONS,
     run: webhooksCommand(replayWebhook),
+  },
+  {
+    name: 'backup',
+    operands: 'FILE',
+    help: 'Copy the store into a new file, also while a server uses it (SQLite).',
+    options: [CONFIG_OPTION, JSON_OPTION],
+    run: backup,
   },
   {
     name: 'doctor',

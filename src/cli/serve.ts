@@ -28,10 +28,7 @@ export async function serve(given: Arguments, output: Output): Promise<ExitCode>
     return error.exitCode;
   }
   whenAsked = () => reload(server, given, output);
-  output.print(welcome(server));
-  if (config.push.instances !== undefined) {
-    server.log.warn('This version serves Channels only: push.instances are read and not used');
-  }
+  output.print(welcome(server, config.push.publicUrl));
 
   const reason = await Promise.race([
     signals.first.then((signal) => ({ signal })),
@@ -46,7 +43,7 @@ export async function serve(given: Arguments, output: Output): Promise<ExitCode>
   return 'why' in reason ? 1 : 0;
 }
 
-/** SIGHUP: reads the configuration again and takes over the apps and the certificate; or keeps what there is. */
+/** SIGHUP: reads the configuration again and takes over the apps, the instances and the certificate; or keeps what there is. */
 function reload(server: FanfareServer, given: Arguments, output: Output): void {
   const config = readConfig(given.value('config'), output);
   if (config === undefined) {
@@ -55,7 +52,7 @@ function reload(server: FanfareServer, given: Arguments, output: Output): void {
   }
   try {
     server.reload(config);
-    server.log.info('Reloaded apps and certificate; other settings take a restart');
+    server.log.info('Reloaded apps, instances and certificate; other settings take a restart');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     server.log.error('The configuration was not reloaded', { why });

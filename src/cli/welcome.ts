@@ -1,66 +1,69 @@
 import type { ListenerAddress } from '../messages.ts';
-import type { FanfareServer } from '../server.ts';
+import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
 
-type App = FanfareServer['apps'][number];
+/** An app as it is told of. */
+interface WelcomeApp extends NewApp {
+  readonly name: string;
+  readonly enabled: boolean;
+}
 
-/** What is printed when the server has started: where it is, and how to talk to it. */
-export function welcome(server: FanfareServer): string {
-  const created = server.apps.find(({ id }) => id === server.createdApp);
+/** An instance as it is told of. */
+interface WelcomeInstance extends NewInstance {
+  readonly name: string;
+}
+
+/** What is told of a server that has started. */
+export interface WelcomeServer {
+  readonly channels: ListenerAddress;
+  readonly push: ListenerAddress;
+  readonly admin: ListenerAddress;
+  readonly apps: readonly WelcomeApp[];
+  /** The id of the app that was made because there was none. */
+  readonly createdApp: string | undefined;
+  readonly instances: readonly WelcomeInstance[];
+  /** The id of the instance that was made because there was none. */
+  readonly createdInstance: string | undefined;
+}
+
+/**
+ * What is printed when the server has started: where it is, and how to talk to it. `publicUrl` is the address by
+ * which browsers reach the push listener, where that is configured.
+ */
+export function welcome(server: WelcomeServer, publicUrl: string | null): string {
+  const { channels, push, admin } = server;
   return [
-    ...(created === undefined ? server.apps.flatMap(describeApp) : introduce(created, server)),
-    ...(server.apps.length === 0
-      ? ['No app is served. Make one: npx fanfare apps create --name NAME', '']
-      : []),
-    `Channels  ${addressOf(server.channels)}   WebSocket clients and the HTTP API`,
-    `Admin     ${addressOf(server.admin)}   /healthz, /readyz, /metrics and /api/v1`,
+    ...describeApps(server),
+    ...describeInstances(server, publicUrl),
+    `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API`,
+    `Push      ${urlOf(push)}   devices, and backends that publish`,
+    `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
   ].join('\n');
 }
 
-function describeApp(app: App): string[] {
-  return [
-    `App ${app.id}${app.name === '' ? '' : ` (${app.name})`}${app.enabled ? '' : ', disabled'}`,
-    `  key     ${app.keys[0]?.key ?? '(none)'}`,
-    `  secret  npx fanfare apps show ${app.id} --secret`,
+function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {
+  const created = apps.find(({ id }) => id === createdApp);
+  if (created !== undefined) return appSteps(created, channels);
+  if (apps.length === 0) {
+    return ['No app is served. Make one: npx fanfare apps create --name NAME', ''];
+  }
+  return apps.flatMap(({ id, name, enabled, keys }) => [
+    `App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`,
+    `  key     ${keys[0]?.key ?? '(none)'}`,
+    `  secret  npx fanfare apps show ${id} --secret`,
     '',
-  ];
+  ]);
 }
 
-function addressOf({ host, port, tls }: ListenerAddress): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** The first start: everything that is needed to see an event arrive, to be pasted as it is. */
-function introduce(app: App, { channels }: FanfareServer): string[] {
-  const { key = '', secret = '' } = app.keys[0] ?? {};
-  // A page and a backend on this machine; elsewhere its name goes there.
-  const host = ['0.0.0.0', '::', ''].includes(channels.host) ? 'localhost' : channels.host;
-  const { port, tls } = channels;
-  const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
-  return [
-    'This is the first start: one app was made and is kept in the store. Its secret is printed only now.',
+function describeInstances(server: WelcomeServer, publicUrl: string | null): string[] {
+  const { instances, createdInstance, push } = server;
+  const created = instances.find(({ id }) => id === createdInstance);
+  if (created !== undefined) return instanceSteps(created, push, publicUrl);
+  if (instances.length === 0) {
+    return ['No push instance is served. Make one: npx fanfare instances create --name NAME', ''];
+  }
+  return instances.flatMap(({ id, name }) => [
+    `Instance ${id}${name === '' ? '' : ` (${name})`}`,
+    `  secret key  npx fanfare instances show ${id} --secret`,
     '',
-    `  app id  ${app.id}`,
-    `  key     ${key}`,
-    `  secret  ${secret}`,
-    '',
-    'In a page:',
-    '',
-    '  <script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>',
-    '  <script>',
-    `    const pusher = new Pusher('${key}', {`,
-    `      wsHost: '${host}', ${ports}, forceTLS: ${tls}, enabledTransports: ['ws', 'wss'], cluster: 'local'`,
-    '    });',
-    "    pusher.subscribe('my-channel').bind('my-event', (data) => alert(JSON.stringify(data)));",
-    '  </script>',
-    '',
-    'In a backend (npm install pusher):',
-    '',
-    "  const Pusher = require('pusher');",
-    '  const pusher = new Pusher({',
-    `    appId: '${app.id}', key: '${key}', secret: '${secret}',`,
-    `    host: '${host}', port: '${port}', useTLS: ${tls}`,
-    '  });',
-    "  pusher.trigger('my-channel', 'my-event', { message: 'hello' });",
-    '',
-  ];
+  ]);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  anyText,
   BYTES_MAX,
   BYTES_MIN,
   COUNT_MAX,
@@ -81,7 +82,7 @@ const appId = z
 export const appSettings = z
   .strictObject({
     id: appId,
-    name: z.string().default('').describe('A name for people.'),
+    name: anyText('').default('').describe('A name for people.'),
     enabled: onOff(true, 'Whether the app may be used; clients of a disabled one get 4003.'),
     keys: oneOrMore(
       key,

@@ -8,11 +8,13 @@ import { type Problem, pathText } from './problems.ts';
 export function crossCheck(content: unknown): readonly Problem[] {
   const apps = entries(content, ['channels', 'apps']);
   const keys = apps.flatMap((app) => entries(app.value, ['keys'], app.path));
+  const instances = entries(content, ['push', 'instances']);
   return [
     ...repeated('id', apps, (id) => (typeof id === 'number' ? String(id) : id)),
     ...repeated('key', keys, (key) => key),
-    ...repeated('id', entries(content, ['push', 'instances']), (id) =>
-      typeof id === 'string' ? id.toLowerCase() : id,
+    ...repeated('id', instances, (id) => (typeof id === 'string' ? id.toLowerCase() : id)),
+    ...instances.flatMap((instance) =>
+      repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
     ),
     ...halfSetTls(content),
   ];
@@ -41,6 +43,17 @@ function repeated(
     }
     const message = `is already the ${field} of ${pathText(before.path)}`;
     return [{ path: pathText([...entry.path, field]), message }];
+  });
+}
+
+/** Reports every entry of a list of texts that stands there already. */
+function repeatedText(found: readonly Found[]): readonly Problem[] {
+  const first = new Map<unknown, Found>();
+  return found.flatMap((entry) => {
+    const before = first.get(entry.value);
+    if (before === undefined) first.set(entry.value, entry);
+    if (before === undefined || typeof entry.value !== 'string') return [];
+    return [{ path: pathText(entry.path), message: `is the same as ${pathText(before.path)}` }];
   });
 }
 

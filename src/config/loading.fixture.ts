@@ -42,3 +42,10 @@ export function configIn(loaded: LoadedConfig) {
 export const app = { id: 'a', keys: [{ key: 'k', secret: 's' }] };
 /** The least an instance needs. */
 export const instance = { id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c', secretKeys: ['s'] };
+/** A pair of keys and a subject that a web gateway takes. */
+export const vapid = {
+  publicKey:
+    'BB4YUy_UdUwC8wQdnHXOszuD_9gax85P6ILMscmLxYlupGwxHE4v9A3ZajZT5uRURdMt_khuztdcepDGoYiBwKM',
+  privateKey: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc',
+  subject: 'mailto:ops@example.org',
+};

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'bun:test';
-import { app, instance, load, loadJson, problemsIn } from './loading.fixture.ts';
+import { app, instance, load, loadJson, problemsIn, vapid } from './loading.fixture.ts';
+
+/** A configuration with an instance whose web gateway has these keys. */
+function withVapid(keys: object) {
+  return { push: { instances: [{ ...instance, web: { vapid: { ...vapid, ...keys } } }] } };
+}
 
 describe('problems', () => {
   it('are all told at once, each with its path', () => {
@@ -98,6 +103,7 @@ describe('problems', () => {
     ],
     [{ admin: { password: 5 } }, 'admin.password: must be a string, got a number'],
     [{ admin: { password: '' } }, 'admin.password: must not be empty'],
+    [{ admin: { password: 'a\0b' } }, 'admin.password: must not have the character U+0000'],
     [{ tls: { keyFile: 'k.pem' } }, 'tls.certFile: required where tls.keyFile is set'],
     [{ engine: { type: 'kafka' } }, 'engine.type: must be one of "memory", "redis", got "kafka"'],
     [{ engine: { type: 7 } }, 'engine.type: must be one of "memory", "redis", got a number'],
@@ -137,6 +143,49 @@ describe('problems', () => {
     ],
     [{ push: { instances: [{ ...instance, web: {} }] } }, 'push.instances[0].web.vapid: required'],
     [
+      { push: { instances: [{ ...instance, secretKeys: ['a', 'b', 'a'] }] } },
+      'push.instances[0].secretKeys[2]: is the same as push.instances[0].secretKeys[0]',
+    ],
+    [
+      { push: { instances: [{ ...instance, whenUserIsFull: 'evict' }] } },
+      'push.instances[0].whenUserIsFull: must be one of "refuse", "replace-oldest", got "evict"',
+    ],
+    [
+      { push: { publicUrl: 'https://push.example.org/sdk' } },
+      'push.publicUrl: must be an origin such as https://push.example.org',
+    ],
+    [
+      { push: { tokenIssuers: ['https://push.example.org'] } },
+      'push.tokenIssuers[0]: must be a host such as push.example.org',
+    ],
+    [
+      { push: { tokenLeewaySeconds: 86_401 } },
+      'push.tokenLeewaySeconds: must be between 0 and 86400, got 86401',
+    ],
+    // Not base64, another length, a compressed point, a private key in its place.
+    ...['p', vapid.publicKey.slice(1), `A${vapid.publicKey.slice(1)}`, vapid.privateKey].map(
+      (publicKey) =>
+        [
+          withVapid({ publicKey }),
+          'push.instances[0].web.vapid.publicKey: must be 65 bytes of P-256 in URL-safe base64',
+        ] as const,
+    ),
+    ...['', '+'.repeat(43), vapid.privateKey.slice(4)].map(
+      (privateKey) =>
+        [
+          withVapid({ privateKey }),
+          'push.instances[0].web.vapid.privateKey: must be 32 bytes of P-256 in URL-safe base64',
+        ] as const,
+    ),
+    // The key of another pair, and numbers that are no private key of the curve.
+    ...['BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwg', 'A'.repeat(43), `${'_'.repeat(42)}8`].map(
+      (privateKey) =>
+        [
+          withVapid({ privateKey }),
+          'push.instances[0].web.vapid: publicKey and privateKey do not belong together',
+        ] as const,
+    ),
+    [
       { channels: { apps: [{ ...app, keys: [app.keys[0], app.keys[0]] }] } },
       'channels.apps[0].keys[1].key: is already the key of channels.apps[0].keys[0]',
     ],
@@ -163,11 +212,17 @@ describe('problems', () => {
 
   it('repeat no secret', () => {
     const key = { key: 'hunter2', secret: ['hunter2'] };
-    const vapid = { publicKey: 1, privateKey: { hunter2: 1 }, subject: 'hunter2' };
+    const wrong = { publicKey: 1, privateKey: { hunter2: 1 }, subject: 'hunter2' };
+    const alike = ['hunter2', 'hunter2'];
     const loaded = loadJson(
       {
         channels: { apps: [{ id: 'a', keys: [key, key], webhooks: [{ url: 'hunter2' }] }] },
-        push: { instances: [{ secretKeys: 'hunter2', web: { vapid } }] },
+        push: {
+          instances: [
+            { secretKeys: 'hunter2', web: { vapid: wrong } },
+            { secretKeys: alike, web: { vapid: { ...vapid, privateKey: 'hunter2' } } },
+          ],
+        },
         admin: { password: ['hunter2'] },
         engine: { type: 'redis', url: 'http://:hunter2@redis' },
       },
@@ -200,7 +255,6 @@ describe('problems', () => {
     ['every host', '*', false],
     ['nothing', '', false],
   ])('of an allowed host: %s', (_, host, ok) => {
-    const vapid = { publicKey: 'p', privateKey: 'q', subject: 'https://example.org' };
     const web = { vapid, allowedHosts: [host] };
 
     expect(loadJson({ push: { instances: [{ ...instance, web }] } }).ok).toBe(ok);

@@ -8,9 +8,12 @@ import {
   origin,
   orNull,
   port,
+  SECONDS_MAX,
   text,
   textThat,
+  wholeNumber,
 } from './setting-kinds.ts';
+import { isVapidPair, isVapidPrivateKey, isVapidPublicKey } from './vapid-keys.ts';
 
 const gatewayOrigin = orNull(
   origin(''),
@@ -27,9 +30,11 @@ const apns = z
     keyId: text('The id of the signing key.'),
     privateKeyFile: text('The .p8 file of the signing key.'),
     environment: z
-      .enum(['production', 'sandbox'])
+      .enum(['production', 'sandbox', 'auto'])
       .default('production')
-      .describe("Which of Apple's two services the app's tokens belong to."),
+      .describe(
+        "Which of Apple's two services the app's tokens belong to; auto = where one does not know a token, the other is tried once, and which it was is remembered.",
+      ),
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
@@ -43,15 +48,41 @@ const fcm = z
   })
   .describe('How Android devices are reached; without it they are not.');
 
-const vapid = z.strictObject({
-  publicKey: text('The public key, in URL-safe base64, which web pages subscribe with.'),
-  privateKey: text('The private key, in URL-safe base64.'),
-  subject: textThat(
-    /^(?:mailto:|https:\/\/)\S+$/,
-    'begin with mailto: or https://',
-    'How push services reach the operator: mailto:… or https://….',
-  ),
-});
+/** How push services reach whoever runs this server. */
+export const vapidSubject = textThat(
+  /^(?:mailto:|https:\/\/)\S+$/,
+  'begin with mailto: or https://',
+  'How push services reach the operator: mailto:… or https://….',
+);
+
+const vapid = z
+  .strictObject({
+    publicKey: z
+      .string()
+      .refine(isVapidPublicKey, {
+        error: 'must be 65 bytes of P-256 in URL-safe base64',
+        abort: true,
+      })
+      .overwrite(withoutPadding)
+      .describe('The public key, in URL-safe base64, which web pages subscribe with.'),
+    privateKey: z
+      .string()
+      .refine(isVapidPrivateKey, {
+        error: 'must be 32 bytes of P-256 in URL-safe base64',
+        abort: true,
+      })
+      .overwrite(withoutPadding)
+      .describe('The private key, in URL-safe base64.'),
+    subject: vapidSubject,
+  })
+  .refine(({ publicKey, privateKey }) => isVapidPair(publicKey, privateKey), {
+    error: 'publicKey and privateKey do not belong together',
+  });
+
+/** Some tools end a key with it; browsers are given it without. */
+function withoutPadding(key: string): string {
+  return key.replace(/=+$/, '');
+}
 
 /** The push services of the browsers in use. Source: push protocol, 8.3.5. */
 const BROWSER_PUSH_SERVICES = [
@@ -107,13 +138,15 @@ const webhook = z.strictObject({
     .describe('An object that is sent along with each event.'),
 });
 
-const instance = z
+const instanceId = textThat(
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  'be a UUID such as 6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+  '',
+).toLowerCase();
+
+export const instanceSettings = z
   .strictObject({
-    id: textThat(
-      /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
-      'be a UUID such as 6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
-      'The instance id, a UUID, which SDKs are given.',
-    ),
+    id: instanceId.describe('The instance id, a UUID, which SDKs are given.'),
     name: z.string().default('').describe('A name for people.'),
     secretKeys: oneOrMore(
       text(''),
@@ -121,10 +154,16 @@ const instance = z
     ),
     limits: z
       .strictObject({
-        devices: limit(0, 'Devices of this instance; one more may not register'),
+        devices: limit(0, 'Devices of this instance; with more, publishing is refused with 402'),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
       })
       .prefault({}),
+    whenUserIsFull: z
+      .enum(['refuse', 'replace-oldest'])
+      .default('refuse')
+      .describe(
+        'What happens when a user with 100 devices on a platform signs in on one more: it is refused with 422, or the device that was heard of longest ago is removed.',
+      ),
     apns: apns.optional(),
     fcm: fcm.optional(),
     web: web.optional(),
@@ -137,8 +176,29 @@ export const pushSettings = z
   .strictObject({
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6002, 'The port to listen on'),
+    publicUrl: orNull(
+      origin(''),
+      'The address by which browsers reach this listener, such as https://push.example.org; null = the one that they ask for.',
+    ),
+    tokenLeewaySeconds: wholeNumber(
+      { min: 0, max: SECONDS_MAX },
+      60,
+      "Seconds by which the clock of a backend that makes Beams tokens may differ; the Python library needs its machine's offset from UTC.",
+    ),
+    tokenIssuers: z
+      .array(
+        textThat(
+          /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i,
+          'be a host such as push.example.org',
+          '',
+        ).toLowerCase(),
+      )
+      .default([])
+      .describe(
+        'Hosts whose https://INSTANCE-ID.HOST may have issued a Beams token, beside pushnotifications.pusher.com and the host of `publicUrl`.',
+      ),
     instances: z
-      .array(instance)
+      .array(instanceSettings)
       .optional()
       .describe('The instances; without it the server keeps its own in the store.'),
   })

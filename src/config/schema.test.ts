@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { app, configIn, instance, load, loadJson, problemsIn } from './loading.fixture.ts';
+import { app, configIn, instance, load, loadJson, problemsIn, vapid } from './loading.fixture.ts';
 
 describe('a configuration', () => {
   it('has every default of the contract when there is no file', () => {
@@ -23,7 +23,13 @@ describe('a configuration', () => {
           requestBytes: 1048576,
           unfinishedHandshakesPerAddress: 1000,
         },
-        push: { host: '0.0.0.0', port: 6002 },
+        push: {
+          host: '0.0.0.0',
+          port: 6002,
+          publicUrl: null,
+          tokenLeewaySeconds: 60,
+          tokenIssuers: [],
+        },
         admin: { host: '127.0.0.1', port: 6003, password: null },
         webhooks: { allowPrivateAddresses: false, timeoutSeconds: 10, logDays: 7 },
         tls: { certFile: null, keyFile: null },
@@ -66,7 +72,6 @@ describe('a configuration', () => {
 
   it('fills in an instance and its gateways', () => {
     const apns = { teamId: 't', keyId: 'k', privateKeyFile: 'a.p8' };
-    const vapid = { publicKey: 'p', privateKey: 'q', subject: 'mailto:ops@example.org' };
     const webhook = {
       url: 'https://example.org',
       events: ['v1.UserNotificationOpen'],
@@ -87,6 +92,7 @@ describe('a configuration', () => {
       ...instance,
       name: '',
       limits: { devices: 0, publishesPerSecond: 100 },
+      whenUserIsFull: 'refuse',
       webhooks: [],
     });
     expect(full?.apns).toEqual({ ...apns, environment: 'production', origin: null, caFile: null });
@@ -100,6 +106,30 @@ describe('a configuration', () => {
     const { channels } = configIn(loadJson({ channels: { apps: [{ ...app, id: 17 }] } }));
 
     expect(channels.apps?.[0]?.id).toBe('17');
+  });
+
+  it('has instance ids in lower case, keys without padding, and origins without a slash', () => {
+    const { push } = configIn(
+      loadJson({
+        push: {
+          publicUrl: 'https://push.example.org/',
+          tokenIssuers: ['Push.Example.ORG:8443'],
+          instances: [
+            {
+              ...instance,
+              id: instance.id.toUpperCase(),
+              web: { vapid: { ...vapid, publicKey: `${vapid.publicKey}=` } },
+            },
+          ],
+        },
+      }),
+    );
+
+    expect(push).toMatchObject({
+      publicUrl: 'https://push.example.org',
+      tokenIssuers: ['push.example.org:8443'],
+      instances: [{ id: instance.id, web: { vapid } }],
+    });
   });
 
   it('keeps an empty list of apps apart from none at all', () => {

@@ -78,7 +78,9 @@ const store = z
       '',
     )
       .default('sqlite:data/fanfare.db')
-      .describe('The database: sqlite:PATH, or postgres://… (postgresql://… is the same).'),
+      .describe(
+        'The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/NAME, with ?sslmode=verify-full for TLS (postgresql://… is the same).',
+      ),
   })
   .prefault({})
   .describe('Where everything that survives a restart is kept.');
@@ -123,3 +125,6 @@ export type DeepReadonly<T> = T extends readonly (infer Entry)[]
 
 /** A configuration that was checked: every default filled in, every bound kept. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>;
+
+/** One instance as the configuration has it, every default filled in. */
+export type InstanceSettings = NonNullable<Config['push']['instances']>[number];

@@ -49,7 +49,16 @@ export function onOff(fallback: boolean, description: string) {
 
 /** Describes a text that may not be empty. */
 export function text(description: string) {
-  return z.string().min(1, { error: 'must not be empty' }).describe(description);
+  return anyText(description).min(1, { error: 'must not be empty' });
+}
+
+/** Describes a text that may be empty. */
+export function anyText(description: string) {
+  // PostgreSQL has no text with this character in it.
+  return z
+    .string()
+    .refine((given) => !given.includes('\0'), { error: 'must not have the character U+0000' })
+    .describe(description);
 }
 
 /** Describes a text of a given form. `rule` completes the sentence "must …". */
@@ -72,12 +81,16 @@ export function httpUrl(description: string) {
 
 /** Describes the scheme, host and port of a server, to which a gateway adds its own paths. */
 export function origin(description: string) {
-  return z
-    .string()
-    .refine((url) => /^https?:\/\/[^/?#@\s]+\/?$/i.test(url) && URL.canParse(url), {
-      error: 'must be an origin such as https://push.example.org',
-    })
-    .describe(description);
+  return (
+    z
+      .string()
+      .refine((url) => /^https?:\/\/[^/?#@\s]+\/?$/i.test(url) && URL.canParse(url), {
+        error: 'must be an origin such as https://push.example.org',
+      })
+      // A path is written after it, which brings its own slash.
+      .overwrite((url) => url.replace(/\/$/, ''))
+      .describe(description)
+  );
 }
 
 /** Makes a text optional: `null`, which is also the default, says that there is none. */

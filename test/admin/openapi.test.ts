@@ -79,11 +79,27 @@ const successes: Readonly<
   live: async () => ({}),
   listChannels: async () => ({ path: { id: app.id } }),
   listUsage: async () => ({ path: { id: APP.id } }),
+  listInstances: async () => ({}),
+  createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
+  getInstance: async () => ({ path: { id: await makeInstance() } }),
+  changeInstance: async () => ({ path: { id: await makeInstance() }, body: { name: 'y' } }),
+  deleteInstance: async () => ({ path: { id: await makeInstance() } }),
+  addSecretKey: async () => ({ path: { id: await makeInstance() } }),
+  removeSecretKey: async () => {
+    const id = await makeInstance();
+    const { json } = await admin(server, 'POST', `/instances/${id}/keys`);
+    return { path: { id, key: (json as { secretKey: string }).secretKey } };
+  },
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
   describe: async () => ({}),
 };
+
+async function makeInstance(): Promise<string> {
+  const { json } = await admin(server, 'POST', '/instances', { body: {} });
+  return (json as { id: string }).id;
+}
 
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name) => steps[name] ?? 'missing');

@@ -84,7 +84,7 @@ describe('SIGHUP', () => {
 
     use(two);
     server.process.kill('SIGHUP');
-    await server.logged(/Reloaded apps and certificate/);
+    await server.logged(/Reloaded apps, instances and certificate/);
     expect(await subjectOf()).toBe('two');
     const after = await openClient(server.port);
 

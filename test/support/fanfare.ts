@@ -26,6 +26,7 @@ export interface FanfareOptions {
 /** A real server, in a process of its own. */
 export interface Fanfare extends AsyncDisposable {
   readonly port: number;
+  readonly pushPort: number;
   readonly adminPort: number;
   readonly process: Bun.Subprocess;
   /** Its working directory. */
@@ -135,9 +136,11 @@ export async function spawnFanfare(
   };
 
   const port = await until(() => portOf('Channels'), 'listened');
+  const pushPort = await until(() => portOf('Push'), 'listened');
   const adminPort = await until(() => portOf('Admin'), 'listened');
   return {
     port,
+    pushPort,
     adminPort,
     process: process_,
     directory,

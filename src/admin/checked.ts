@@ -1,0 +1,20 @@
+import type { z } from 'zod';
+import { problemsOf, wording } from '../config/problems.ts';
+import { Refusal } from './refusal.ts';
+
+/** Reads what somebody asks for. Throws a `Refusal` that names the first thing that is wrong. */
+export function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  unknownWords: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(input, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownWords : wording(issue)),
+  });
+  if (parsed.success) return parsed.data;
+  const [problem] = problemsOf(schema, parsed.error);
+  const field = problem?.path ?? '';
+  const rule = problem?.message ?? 'is not valid';
+  if (field !== '') throw new Refusal('invalid', `${field}: ${rule}`, field);
+  throw new Refusal('invalid', `the body: ${rule}`);
+}

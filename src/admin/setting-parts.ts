@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+type Parts<Shape> = z.ZodObject<
+  { -readonly [Name in keyof Shape]: z.ZodOptional<z.ZodType> },
+  z.core.$strict
+>;
+
+/** Settings without their defaults, each of which may be left out: what a change may name. */
+export function partsOf<Shape extends z.core.$ZodShape>(
+  settings: z.ZodObject<Shape>,
+): Parts<Shape> {
+  const parts = Object.entries<z.core.$ZodType>(settings.shape).map(([name, field]) => {
+    const bare = canBeLeftOut(field) ? field.unwrap() : field;
+    const part = bare instanceof z.ZodObject ? partsOf(bare) : (bare as z.ZodType);
+    const { description } = field as z.ZodType;
+    return [name, (description === undefined ? part : part.describe(description)).optional()];
+  });
+  // The compiler does not see that the names are those of the settings.
+  return z.strictObject(Object.fromEntries(parts)) as unknown as Parts<Shape>;
+}
+
+function canBeLeftOut(
+  field: z.core.$ZodType,
+): field is z.ZodDefault | z.ZodPrefault | z.ZodOptional {
+  return (
+    field instanceof z.ZodDefault ||
+    field instanceof z.ZodPrefault ||
+    field instanceof z.ZodOptional
+  );
+}

@@ -1,0 +1,15 @@
+import type { InstanceDirectory, PushInstance } from '../push/instance.ts';
+
+/** The instances of this server, in memory. */
+export class MemoryInstanceDirectory implements InstanceDirectory {
+  private instances: ReadonlyMap<string, PushInstance> = new Map();
+
+  byId(id: string): PushInstance | undefined {
+    return this.instances.get(id.toLowerCase());
+  }
+
+  /** Takes over a whole new list. Whoever holds an instance of the old one goes on with what it was. */
+  replace(instances: readonly PushInstance[]): void {
+    this.instances = new Map(instances.map((instance) => [instance.id, instance]));
+  }
+}

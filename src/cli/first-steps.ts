@@ -1,0 +1,112 @@
+import type { ListenerAddress } from '../messages.ts';
+
+/** What the first steps with an app need of it. */
+export interface NewApp {
+  readonly id: string;
+  readonly keys: readonly { readonly key: string; readonly secret: string }[];
+}
+
+/** What the first steps with an instance need of it. */
+export interface NewInstance {
+  readonly id: string;
+  /** The oldest first. */
+  readonly secretKeys: readonly string[];
+  readonly web: { readonly vapidPublicKey: string } | undefined;
+}
+
+/** Everything that is needed to see an event arrive, to be pasted as it is. */
+export function appSteps(app: NewApp, channels: ListenerAddress): string[] {
+  const { key = '', secret = '' } = app.keys[0] ?? {};
+  const host = hostFromHere(channels);
+  const { port, tls } = channels;
+  const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
+  return [
+    'This is the first start: one app was made and is kept in the store. Its secret is printed only now.',
+    '',
+    `  app id  ${app.id}`,
+    `  key     ${key}`,
+    `  secret  ${secret}`,
+    '',
+    'In a page:',
+    '',
+    '  <script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>',
+    '  <script>',
+    `    const pusher = new Pusher('${key}', {`,
+    `      wsHost: '${host}', ${ports}, forceTLS: ${tls}, enabledTransports: ['ws', 'wss'], cluster: 'local'`,
+    '    });',
+    "    pusher.subscribe('my-channel').bind('my-event', (data) => alert(JSON.stringify(data)));",
+    '  </script>',
+    '',
+    'In a backend (npm install pusher):',
+    '',
+    "  const Pusher = require('pusher');",
+    '  const pusher = new Pusher({',
+    `    appId: '${app.id}', key: '${key}', secret: '${secret}',`,
+    `    host: '${host}', port: '${port}', useTLS: ${tls}`,
+    '  });',
+    "  pusher.trigger('my-channel', 'my-event', { message: 'hello' });",
+    '',
+  ];
+}
+
+/**
+ * Everything that is needed to see a notification arrive, to be pasted as it is. The page has a button, since
+ * browsers ask for the permission only when somebody has clicked.
+ */
+export function instanceSteps(
+  instance: NewInstance,
+  push: ListenerAddress,
+  publicUrl: string | null,
+): string[] {
+  const { id, secretKeys, web } = instance;
+  const [secretKey = ''] = secretKeys;
+  const host = hostFromHere(push);
+  const endpoint = publicUrl ?? urlOf({ ...push, host });
+  return [
+    'One push instance was made and is kept in the store. Its secret key is printed only now.',
+    '',
+    `  instance id       ${id}`,
+    `  secret key        ${secretKey}`,
+    ...(web === undefined ? [] : [`  VAPID public key  ${web.vapidPublicKey}`]),
+    '',
+    'In a page that is to get notifications, at https:// or on localhost:',
+    '',
+    '  <script src="https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js"></script>',
+    '  <script>',
+    '    const beams = new PusherPushNotifications.Client({',
+    `      instanceId: '${id}', endpointOverride: '${endpoint}'`,
+    '    });',
+    '  </script>',
+    '  <button onclick="beams.start().then(() => beams.addDeviceInterest(\'hello\'))">Subscribe</button>',
+    '',
+    'In /service-worker.js of the same site:',
+    '',
+    `  importScripts('${endpoint}/sdk/service-worker.js');`,
+    '',
+    'In a backend that publishes (npm install @pusher/push-notifications-server):',
+    '',
+    "  const PushNotifications = require('@pusher/push-notifications-server');",
+    '  const push = new PushNotifications({',
+    `    instanceId: '${id}',`,
+    `    secretKey: '${secretKey}',`,
+    `    endpoint: '${host}', port: ${push.port}`,
+    '  });',
+    // With an endpoint, the library takes it that there is no TLS. Source: push protocol, §2.6.
+    ...(push.tls ? ["  push.protocol = 'https';"] : []),
+    "  push.publishToInterests(['hello'], { web: { notification: { title: 'Hello', body: 'It works' } } });",
+    '',
+    'Push services of browsers are told how to reach you. Before others use it, put your address there:',
+    '',
+    `  npx fanfare instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
+    '',
+  ];
+}
+
+/** A listener as a page and a backend on this machine reach it; elsewhere its name goes there. */
+function hostFromHere({ host }: ListenerAddress): string {
+  return ['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host;
+}
+
+export function urlOf({ host, port, tls }: ListenerAddress): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

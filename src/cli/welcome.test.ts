@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'bun:test';
+import { type WelcomeServer, welcome } from './welcome.ts';
+
+const address = (host: string, port: number, tls = false) => ({ host, port, tls });
+
+const app = { id: '17', name: '', enabled: true, keys: [{ key: 'app-key', secret: 'app-secret' }] };
+
+const instance = {
+  id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+  name: 'shop',
+  secretKeys: ['FIRST-SECRET', 'SECOND-SECRET'],
+  web: { vapidPublicKey: 'B-PUBLIC' },
+};
+
+function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
+  return {
+    channels: address('0.0.0.0', 6001),
+    push: address('0.0.0.0', 6002),
+    admin: address('127.0.0.1', 6003),
+    apps: [app],
+    createdApp: undefined,
+    instances: [instance],
+    createdInstance: undefined,
+    ...more,
+  };
+}
+
+/** What is printed below a line, up to the next line that is not indented. */
+function below(heading: string, printed: string): string {
+  const [, text = ''] = printed.split(`\n${heading}\n`);
+  return text.split(/\n(?=\S)/)[0]?.trim() ?? '';
+}
+
+describe('the welcome of a later start', () => {
+  it('names what is served and where, and no secret', () => {
+    const text = welcome(server(), null);
+    expect(text).toContain('App 17\n  key     app-key\n');
+    expect(text).toContain(
+      `Instance ${instance.id} (shop)\n  secret key  npx fanfare instances show ${instance.id} --secret\n`,
+    );
+    expect(text.split('\n').slice(-3)).toEqual([
+      'Channels  http://0.0.0.0:6001   WebSocket clients and the HTTP API',
+      'Push      http://0.0.0.0:6002   devices, and backends that publish',
+      'Admin     http://127.0.0.1:6003   /healthz, /readyz, /metrics and /api/v1',
+    ]);
+    expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
+  });
+
+  it('says how to make what there is none of', () => {
+    const text = welcome(server({ apps: [], instances: [] }), null);
+    expect(text).toContain('npx fanfare apps create');
+    expect(text).toContain('npx fanfare instances create');
+  });
+});
+
+describe('the welcome of the first start', () => {
+  const first = { createdApp: app.id, createdInstance: instance.id };
+
+  it('prints what SDKs are given', () => {
+    const text = welcome(server(first), null);
+    expect(text).toContain(`  instance id       ${instance.id}\n`);
+    expect(text).toContain('  secret key        FIRST-SECRET\n');
+    expect(text).toContain('  VAPID public key  B-PUBLIC\n');
+    expect(text).toContain('  secret  app-secret\n');
+    expect(text).toContain(`npx fanfare instances change ${instance.id} --vapid-subject mailto:`);
+  });
+
+  it('introduces the instance alone where the apps were there', () => {
+    const text = welcome(server({ createdInstance: instance.id }), null);
+    expect(text).toContain('FIRST-SECRET');
+    expect(text).not.toContain('app-secret');
+  });
+
+  it('prints a page, a service worker and a backend that fit each other', () => {
+    const text = welcome(server(first), null);
+    const page = below(
+      'In a page that is to get notifications, at https:// or on localhost:',
+      text,
+    );
+    expect(page).toContain('https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js');
+    expect(page).toContain(
+      `instanceId: '${instance.id}', endpointOverride: 'http://localhost:6002'`,
+    );
+    expect(page).toContain("beams.start().then(() => beams.addDeviceInterest('hello'))");
+    expect(below('In /service-worker.js of the same site:', text)).toBe(
+      "importScripts('http://localhost:6002/sdk/service-worker.js');",
+    );
+  });
+
+  it('prints a backend that the library of Pusher takes', () => {
+    const options = runBackend(welcome(server(first), null));
+    expect(options).toEqual({
+      made: {
+        instanceId: instance.id,
+        secretKey: 'FIRST-SECRET',
+        endpoint: 'localhost',
+        port: 6002,
+      },
+      protocol: undefined,
+      published: [['hello'], { web: { notification: { title: 'Hello', body: 'It works' } } }],
+    });
+  });
+
+  it('uses https where the listener has TLS, and the address that browsers know', () => {
+    const push = address('push.internal', 8443, true);
+    const plain = welcome(server({ ...first, push }), null);
+    expect(plain).toContain("endpointOverride: 'https://push.internal:8443'");
+    expect(runBackend(plain)).toMatchObject({
+      made: { endpoint: 'push.internal', port: 8443 },
+      protocol: 'https',
+    });
+    const known = welcome(server({ ...first, push }), 'https://push.example.org');
+    expect(known).toContain("endpointOverride: 'https://push.example.org'");
+    expect(known).toContain("importScripts('https://push.example.org/sdk/service-worker.js')");
+  });
+});
+
+/** Runs what is printed for a backend, with a stand-in for the library. */
+function runBackend(text: string) {
+  const printed = below(
+    'In a backend that publishes (npm install @pusher/push-notifications-server):',
+    text,
+  );
+  const seen: { made?: unknown; protocol?: string; published?: unknown } = {};
+  class PushNotifications {
+    constructor(options: unknown) {
+      seen.made = options;
+    }
+    set protocol(value: string) {
+      seen.protocol = value;
+    }
+    publishToInterests(...given: unknown[]) {
+      seen.published = given;
+    }
+  }
+  new Function('require', printed)(() => PushNotifications);
+  return { protocol: undefined, ...seen };
+}

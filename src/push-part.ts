@@ -1,0 +1,122 @@
+import type { Log } from './channels/ports.ts';
+import type { Config } from './config/schema.ts';
+import { createFirstInstance } from './first-start.ts';
+import { listenFault } from './listen-fault.ts';
+import type { Certificate, ListenerAddress } from './messages.ts';
+import type { TableMeter } from './observability/meter.ts';
+import type { PushInstance } from './push/instance.ts';
+import { ServedInstances } from './served-instances.ts';
+import type { StoreHealth } from './store-health.ts';
+import type { Database } from './stores/database.ts';
+import { isStatementFault } from './stores/faults.ts';
+import { StoredDevices } from './stores/push/device-store.ts';
+import { StoredInstances } from './stores/push/instance-store.ts';
+import { StoredPublishes } from './stores/push/publish-store.ts';
+import { Removals } from './stores/push/removals.ts';
+import { Sweeper } from './sweeper.ts';
+import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
+import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
+
+export interface PushPartOptions {
+  readonly config: Config;
+  readonly tls: Certificate | undefined;
+  readonly database: Database;
+  readonly health: StoreHealth;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+/** The push side of a server, as it runs. */
+export interface PushPart extends AsyncDisposable {
+  readonly address: ListenerAddress;
+  /** At the time of the start. */
+  readonly instances: readonly PushInstance[];
+  /** The id of the instance that was made because there was none. */
+  readonly createdInstance: string | undefined;
+  readonly store: StoredInstances;
+  readonly served: ServedInstances;
+  /** Looks from now on for changes that other processes make. */
+  watch(): void;
+  /** Takes over another configuration and certificate. */
+  reconfigure(config: Config, tls: Certificate | undefined): Promise<void>;
+}
+
+/** Opens the listener for devices and backends that publish. Throws `StartFailed`, or what the store throws. */
+export async function openPush(options: PushPartOptions): Promise<PushPart> {
+  const { config, database, health, log } = options;
+  const store = new StoredInstances(database);
+  const createdInstance = await createFirstInstance(store, config);
+
+  await using parts = new AsyncDisposableStack();
+  const served = parts.use(
+    new ServedInstances({ store, config, log, storeState: health.toldBy('instances') }),
+  );
+  const instances = await served.begin();
+  const removals = new Removals(database);
+  parts.use(
+    new Sweeper({
+      sweepSome: (nowMs) => removals.sweepSome(nowMs),
+      storeFailed: health.toldBy('push'),
+      now: Date.now,
+    }),
+  );
+  const listener = parts.use(await openListener(options));
+  const settings = settingsOf(config, listener);
+  const devices = new StoredDevices(database);
+  const publishes = new StoredPublishes(database);
+  const toldByPush = health.toldBy('push');
+  listener.serve(
+    createPushEndpoints({
+      instances: served.directory,
+      devices,
+      publishes,
+      storeFault: () => health.fault(),
+      storeFailed(error) {
+        if (!isStatementFault(error)) toldByPush(error);
+        // One statement's fault, or one instance's: the others are still served.
+        else log.error('The store did not do what the push API asked', { why: String(error) });
+      },
+      storeWorked: () => toldByPush(undefined),
+      now: Date.now,
+      log,
+      settings,
+    }),
+  );
+  const running = parts.move();
+  return {
+    address: listener.address,
+    instances,
+    createdInstance,
+    store,
+    served,
+    watch: () => served.watch(),
+    async reconfigure(changed, tls) {
+      Object.assign(settings, settingsOf(changed, listener));
+      await Promise.all([
+        served.reconfigure(changed),
+        tls === undefined ? undefined : listener.replaceCertificate(tls),
+      ]);
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function openListener({ config, tls, meter, log }: PushPartOptions): Promise<PushListener> {
+  const { host, port } = config.push;
+  try {
+    return await listenForPush(
+      { host, port, tls },
+      {
+        log,
+        meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
+      },
+    );
+  } catch (error) {
+    throw listenFault(error, 'push', config.push);
+  }
+}
+
+function settingsOf({ push }: Config, { address }: PushListener) {
+  const { tokenLeewaySeconds, tokenIssuers, publicUrl } = push;
+  return { tokenLeewaySeconds, tokenIssuers, publicUrl, tls: address.tls };
+}

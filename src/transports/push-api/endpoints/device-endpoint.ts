@@ -1,0 +1,84 @@
+import type { MaybePromise } from '../../../channels/maybe-promise.ts';
+import type { DeviceId } from '../../../push/device.ts';
+import { readDeviceId } from '../../../push/device-id.ts';
+import type { PushInstance } from '../../../push/instance.ts';
+import { type JsonObject, readJsonObject } from '../../../push/json-object.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import type { Endpoint, PushAnswer, PushCall, PushHead } from '../call.ts';
+import type { EndpointContext } from './context.ts';
+
+/** SDKs register again when they read this. */
+export const NO_DEVICE = new Refusal('device-not-found', 'Could not find the device');
+
+export const DONE: PushAnswer = { empty: true };
+
+/** A device that a path names. Nobody has looked whether it exists. */
+export interface NamedDevice {
+  readonly instance: PushInstance;
+  readonly id: DeviceId;
+}
+
+/** What anybody may ask of an instance. */
+export function instanceEndpoint(
+  context: EndpointContext,
+  answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
+): Endpoint {
+  return found((head) => instanceOf(context, head), answer);
+}
+
+/**
+ * What a device may ask. That it knows its id is all that it has to prove itself with. `whenNoId`: the answer
+ * where the path has what can be no device's id; most say that there is no such device, so that SDKs register again.
+ */
+export function deviceEndpoint(
+  context: EndpointContext,
+  answer: (device: NamedDevice, call: PushCall) => MaybePromise<PushAnswer>,
+  whenNoId: Refusal = NO_DEVICE,
+): Endpoint {
+  return found((head) => {
+    const instance = instanceOf(context, head);
+    if (instance instanceof Refusal) return instance;
+    const id = deviceIdOf(head);
+    return id === undefined ? whenNoId : { instance, id };
+  }, answer);
+}
+
+/** The id of the device that a path names, where it has the form of one. */
+export function deviceIdOf({ params }: PushHead): DeviceId | undefined {
+  const { platform, device } = params;
+  return platform && readDeviceId(device, platform);
+}
+
+/** Reads the body of a device's request. It counts as JSON whatever its content type: iOS names one always, others not. */
+export function readDeviceBody({ body }: PushCall): JsonObject | Refusal {
+  return (
+    readJsonObject(body) ??
+    new Refusal('bad-device-request', 'The body cannot be read as a JSON object')
+  );
+}
+
+/** The answer of a store that says whether there is such a device. */
+export function doneIf(exists: boolean): PushAnswer {
+  return exists ? DONE : NO_DEVICE;
+}
+
+function instanceOf({ instances, guard }: EndpointContext, head: PushHead): PushInstance | Refusal {
+  return instances.byId(head.params.instance) ?? guard.noInstance();
+}
+
+/** Finds what a path names before the body comes, and again after it: it may be gone since. */
+function found<Named extends object>(
+  find: (head: PushHead) => Named | Refusal,
+  answer: (named: Named, call: PushCall) => MaybePromise<PushAnswer>,
+): Endpoint {
+  return {
+    before(head) {
+      const named = find(head);
+      return named instanceof Refusal ? named : undefined;
+    },
+    answer(call) {
+      const named = find(call);
+      return named instanceof Refusal ? named : answer(named, call);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { newDeviceId } from '../../../push/device-id.ts';
+import { readMetadata } from '../../../push/metadata.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import { readFcmToken, readRegistration } from '../../../push/registration.ts';
+import type { Endpoint, PushHead } from '../call.ts';
+import type { EndpointContext } from './context.ts';
+import {
+  DONE,
+  deviceEndpoint,
+  deviceIdOf,
+  doneIf,
+  instanceEndpoint,
+  NO_DEVICE,
+  readDeviceBody,
+} from './device-endpoint.ts';
+
+/** `GET …/web-vapid-public-key`: the key that browsers subscribe with. */
+export function readVapidKey(context: EndpointContext): Endpoint {
+  return instanceEndpoint(context, ({ web }) =>
+    web === undefined
+      ? new Refusal('not-found', 'The instance has no web push configured')
+      : { json: JSON.stringify({ vapidPublicKey: web.vapidPublicKey }) },
+  );
+}
+
+/** `POST …/devices/PLATFORM`: keeps a device, in place of the one that had its token. */
+export function registerDevice(context: EndpointContext): Endpoint {
+  const { devices, guard, now } = context;
+  return instanceEndpoint(context, (instance, call) => {
+    const { platform } = call.params;
+    if (platform === undefined) return new Refusal('not-found', 'There is no such platform');
+    const body = readDeviceBody(call);
+    if (body instanceof Refusal) return body;
+    const registration = readRegistration(platform, body, instance, clientOf(call));
+    if (registration instanceof Refusal) return registration;
+    const id = newDeviceId(platform);
+    return guard.ask(
+      () => devices.register(instance.number, { id, ...registration }, now()),
+      // Android fails without the set, and the web SDK knows none.
+      () => ({
+        json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
+      }),
+    );
+  });
+}
+
+/** Which SDK and which browser or system it is, as far as it says. */
+function clientOf(head: PushHead): string {
+  return [head.header('x-pusher-library'), head.header('user-agent')]
+    .filter((text) => text !== undefined && text !== '')
+    .join(' ');
+}
+
+/** `GET …/devices/PLATFORM/ID`. */
+export function readDevice(context: EndpointContext): Endpoint {
+  const { devices, guard } = context;
+  return deviceEndpoint(context, ({ instance, id }) =>
+    guard.ask(
+      () => devices.get(instance.number, id),
+      (device) => {
+        if (device === undefined) return NO_DEVICE;
+        const { userId = null, metadata } = device;
+        return { json: JSON.stringify({ id, userId, metadata }) };
+      },
+    ),
+  );
+}
+
+/** `DELETE …/devices/PLATFORM/ID`. Succeeds whatever the id: Android would ask until it does. Source: §3.7. */
+export function deleteDevice(context: EndpointContext): Endpoint {
+  const { devices, guard } = context;
+  return instanceEndpoint(context, ({ number }, call) => {
+    const id = deviceIdOf(call);
+    return id === undefined
+      ? DONE
+      : guard.ask(
+          () => devices.delete(number, id),
+          () => DONE,
+        );
+  });
+}
+
+/** `PUT …/devices/PLATFORM/ID/metadata`. */
+export function setMetadata(context: EndpointContext): Endpoint {
+  const { devices, guard, now } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const body = readDeviceBody(call);
+    if (body instanceof Refusal) return body;
+    const metadata = readMetadata(body);
+    if (metadata instanceof Refusal) return metadata;
+    return guard.ask(() => devices.setMetadata(instance.number, id, metadata, now()), doneIf);
+  });
+}
+
+/** `PUT …/devices/fcm/ID/token`. */
+export function setToken(context: EndpointContext): Endpoint {
+  const { devices, guard, now } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const body = readDeviceBody(call);
+    if (body instanceof Refusal) return body;
+    const token = readFcmToken(body);
+    if (token instanceof Refusal) return token;
+    return guard.ask(() => devices.setToken(instance.number, id, token, now()), doneIf);
+  });
+}

@@ -1,0 +1,292 @@
+import { createHmac } from 'node:crypto';
+import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
+import type { PushInstance } from '../../../push/instance.ts';
+import type { PublishStore } from '../../../push/ports.ts';
+import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import { requestTarget } from '../../request-target.ts';
+import type { PushAnswer, PushCall } from '../call.ts';
+import { statuses } from '../problems.ts';
+import { findRoute } from '../routes.ts';
+import type { PushEndpointSettings } from './context.ts';
+import { createPushEndpoints } from './endpoints.ts';
+
+export const SECRET = 'A'.repeat(64);
+export const INSTANCE: PushInstance = {
+  id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+  // The first that the devices in memory give.
+  number: 1,
+  name: 'test',
+  secretKeys: [SECRET, 'the next one'],
+  limits: { devices: 0, publishesPerSecond: 0 },
+  whenUserIsFull: 'refuse',
+  web: {
+    vapidPublicKey:
+      'BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8',
+    allowedHosts: ['push.example.net'],
+    allowPrivateAddresses: false,
+  },
+};
+export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+export const NOW_MS = 1_800_000_000_000;
+
+export const JSON_HEADERS = { 'content-type': 'application/json' };
+export const BACKEND = { authorization: `Bearer ${SECRET}` };
+export const BACKEND_JSON = { ...JSON_HEADERS, ...BACKEND };
+
+/** A browser's subscription, as the web SDK sends it. */
+const WEB_TOKEN = btoa(
+  JSON.stringify({
+    endpoint: 'https://push.example.net/wpush/1',
+    expirationTime: null,
+    keys: {
+      p256dh:
+        'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+      auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+    },
+  }),
+);
+
+/** What the three SDKs register with. */
+export const registrations = {
+  apns: {
+    token: 'ab'.repeat(32),
+    bundleIdentifier: 'com.example.shop',
+    metadata: { sdkVersion: '4.0.0', iosVersion: '19.1' },
+  },
+  fcm: {
+    token: 'fcm:token',
+    knownPreviousClientIds: [],
+    metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
+  },
+  web: { token: WEB_TOKEN, metadata: { sdkVersion: '2.1.0' } },
+} as const;
+
+/** A Beams Token; what is `undefined` is left out. */
+export function beamsToken(claims: object = {}, secret = SECRET, header: object = {}): string {
+  const all = {
+    sub: 'ann',
+    exp: NOW_MS / 1000 + 60,
+    iss: `https://${INSTANCE.id}.pushnotifications.pusher.com`,
+    ...claims,
+  };
+  const parts = [{ alg: 'HS256', typ: 'JWT', ...header }, all].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signed = parts.join('.');
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+export interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is no text and no bytes is sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** An answer as its client sees it. */
+export interface Heard {
+  readonly status: number;
+  readonly error?: string;
+  readonly description?: string;
+  readonly retryAfter?: number | undefined;
+  readonly json?: unknown;
+  readonly text?: string;
+}
+
+/** The API without its listener, over stores that keep everything in memory and fail when they are told to. */
+export class PushApi {
+  nowMs = NOW_MS;
+  /** `undefined`: the instance is gone. */
+  instance: PushInstance | undefined = INSTANCE;
+  settings: PushEndpointSettings = {
+    tokenLeewaySeconds: 60,
+    tokenIssuers: [],
+    publicUrl: null,
+    tls: false,
+  };
+  storeFault: string | undefined;
+  /** What every question to a store is answered with, where it is. */
+  storeThrows: Error | undefined;
+  /** What the stores were asked: the method, and what it was given. */
+  readonly asked: (readonly [method: string, ...given: readonly unknown[]])[] = [];
+  readonly failures: unknown[] = [];
+  worked = 0;
+  readonly logged: object[] = [];
+  readonly devices = new MemoryDevices();
+  readonly publishes: NewPublish[] = [];
+  readonly cancelled = new Set<string>();
+  readonly reports: Report[] = [];
+  private readonly endpoints;
+
+  constructor() {
+    const api = this;
+    this.devices.newInstance();
+    this.endpoints = createPushEndpoints({
+      instances: {
+        byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
+      },
+      devices: this.listened(this.devices),
+      publishes: this.listened(this.publishStore()),
+      storeFault: () => this.storeFault,
+      storeFailed: (error) => this.failures.push(error),
+      storeWorked: () => this.worked++,
+      now: () => this.nowMs,
+      log: { info: (message, fields) => this.logged.push({ message, ...fields }) },
+      settings: {
+        get tokenLeewaySeconds() {
+          return api.settings.tokenLeewaySeconds;
+        },
+        get tokenIssuers() {
+          return api.settings.tokenIssuers;
+        },
+        get publicUrl() {
+          return api.settings.publicUrl;
+        },
+        get tls() {
+          return api.settings.tls;
+        },
+      },
+    });
+  }
+
+  /** Asks as a client does. */
+  async ask(method: string, path: string, { headers = {}, body }: Asked = {}): Promise<Heard> {
+    const target = requestTarget(path);
+    const found = findRoute(method, target.path);
+    switch (found.found) {
+      case 'nothing':
+        return heard(new Refusal('not-found', 'There is no such path'));
+      case 'path':
+        return heard(new Refusal('wrong-method', `This path takes ${found.allow}`));
+      case 'no-instance':
+        return heard(new Refusal('incomplete', 'The path has no instance id'));
+      case 'endpoint': {
+        const call: PushCall = {
+          method,
+          path: target.path,
+          params: found.params,
+          query: new URLSearchParams(target.query),
+          address: undefined,
+          header: (name) => headers[name],
+          body: bytesOf(body),
+        };
+        const endpoint = this.endpoints[found.endpoint];
+        return heard(endpoint.before?.(call) ?? (await endpoint.answer(call)));
+      }
+      default:
+        return found satisfies never;
+    }
+  }
+
+  /** Registers a device as an SDK does; gives its id. */
+  async register(
+    platform: keyof typeof registrations = 'web',
+    change: object = {},
+  ): Promise<string> {
+    const body = { ...registrations[platform], ...change };
+    const { json } = await this.ask('POST', device(platform), { body });
+    return String((json as { id: string }).id);
+  }
+
+  /** The devices that there are. */
+  kept(): ReturnType<MemoryDevices['of']> {
+    return this.devices.of(INSTANCE.number);
+  }
+
+  /** A store that notes what it is asked, and fails when it is told to. */
+  private listened<Store extends object>(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return async (...given: readonly unknown[]) => {
+          this.asked.push([String(name), ...given]);
+          if (this.storeThrows !== undefined) throw this.storeThrows;
+          return await Reflect.apply(method, target, given);
+        };
+      },
+    });
+  }
+
+  private publishStore(): PublishStore {
+    const status = (instance: number, id: string): PublishStatus | undefined => {
+      const publish = this.publishes.find(
+        (candidate) => candidate.instance === instance && candidate.id === id,
+      );
+      return (
+        publish && {
+          id: publish.id,
+          state: this.cancelled.has(id) ? 'cancelled' : 'planning',
+          createdAtMs: publish.createdAtMs,
+          sendAtMs: publish.sendAtMs,
+          platforms: { apns: NONE, fcm: NONE, web: NONE },
+          delivered: 0,
+          opened: 0,
+          reasons: [],
+        }
+      );
+    };
+    return {
+      accept: async (publish) => {
+        const { devicesMax, idempotency } = publish;
+        const devices = this.kept().length;
+        if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
+        const first = this.publishes.find(
+          (earlier) => idempotency && earlier.idempotency?.key === idempotency.key,
+        );
+        if (first === undefined) {
+          this.publishes.push(publish);
+          return { result: 'accepted', id: publish.id };
+        }
+        return first.idempotency?.fingerprint === idempotency?.fingerprint
+          ? { result: 'accepted', id: first.id }
+          : { result: 'key-taken' };
+      },
+      status: async (instance, id) => status(instance, id),
+      cancel: async (instance, id) => {
+        this.cancelled.add(id);
+        return status(instance, id);
+      },
+      report: async (_, report) => this.reports.push(report) > 0,
+    };
+  }
+}
+
+const NONE: PlatformCounts = {
+  planned: 0,
+  accepted: 0,
+  retrying: 0,
+  failed: 0,
+  pruned: 0,
+  expired: 0,
+  cancelled: 0,
+};
+
+/** Paths of the one instance. */
+export const publishes = (rest = '', id = INSTANCE.id) =>
+  `/publish_api/v1/instances/${id}/publishes${rest}`;
+export const user = (rest: string, id = INSTANCE.id) =>
+  `/customer_api/v1/instances/${id}/users/${rest}`;
+export const device = (rest: string, id = INSTANCE.id) =>
+  `/device_api/v1/instances/${id}/devices/${rest}`;
+export const events = (id: string = INSTANCE.id) => `/reporting_api/v2/instances/${id}/events`;
+
+function bytesOf(body: unknown): Uint8Array {
+  if (body === undefined) return new Uint8Array(0);
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function heard(answer: PushAnswer): Heard {
+  if (answer instanceof Refusal) {
+    const { status, title } = statuses[answer.problem];
+    return {
+      status,
+      error: title,
+      description: answer.description,
+      ...(answer.retryAfterSeconds === undefined ? {} : { retryAfter: answer.retryAfterSeconds }),
+    };
+  }
+  if ('json' in answer) return { status: 200, json: JSON.parse(answer.json) };
+  return 'text' in answer ? { status: 200, text: answer.text } : { status: 200 };
+}

@@ -1,0 +1,50 @@
+import type { Endpoints } from '../call.ts';
+import type { EndpointContext } from './context.ts';
+import { deleteUser } from './delete-user.ts';
+import {
+  deleteDevice,
+  readDevice,
+  readVapidKey,
+  registerDevice,
+  setMetadata,
+  setToken,
+} from './devices.ts';
+import { addInterest, readInterests, removeInterest, setInterests } from './interests.ts';
+import { publish } from './publish.ts';
+import { cancelPublish, readPublish } from './publish-status.ts';
+import { Rate } from './rate.ts';
+import { report } from './report.ts';
+import { readServiceWorker } from './sdk.ts';
+import { setUser } from './set-user.ts';
+import { StoreGuard, type StoreState } from './store-guard.ts';
+
+export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
+
+/** Everything that the push API does. */
+export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
+  const { instances, devices, publishes, now, log, settings } = options;
+  const guard = new StoreGuard(options);
+  const context = { instances, devices, publishes, guard, now, log, settings };
+  // Publishes to interests and to users count together.
+  const rate = new Rate();
+  return {
+    publishToInterests: publish(context, 'interests', rate),
+    publishToUsers: publish(context, 'users', rate),
+    readPublish: readPublish(context),
+    cancelPublish: cancelPublish(context),
+    deleteUser: deleteUser(context),
+    readVapidKey: readVapidKey(context),
+    registerDevice: registerDevice(context),
+    readDevice: readDevice(context),
+    deleteDevice: deleteDevice(context),
+    setMetadata: setMetadata(context),
+    setToken: setToken(context),
+    setUser: setUser(context),
+    readInterests: readInterests(context),
+    setInterests: setInterests(context),
+    addInterest: addInterest(context),
+    removeInterest: removeInterest(context),
+    report: report(context),
+    readServiceWorker: readServiceWorker(context),
+  };
+}

@@ -1,0 +1,42 @@
+import type { PublishStatus } from '../../../push/publish.ts';
+import { readPublishId } from '../../../push/publish-id.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import { publishStatusJson } from '../../../push/status.ts';
+import type { Endpoint, PushAnswer } from '../call.ts';
+import { backendEndpoint } from './backend-endpoint.ts';
+import type { EndpointContext } from './context.ts';
+
+const NO_PUBLISH = new Refusal('publish-not-found', 'Could not find the publish');
+
+/** `GET …/publishes/ID`: what has become of a publish. */
+export function readPublish(context: EndpointContext): Endpoint {
+  const { publishes, guard, now } = context;
+  return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
+    const id = readPublishId(params.publishId);
+    return id === undefined
+      ? NO_PUBLISH
+      : guard.ask(() => publishes.status(number, id, now()), statusAnswer);
+  });
+}
+
+/** `DELETE …/publishes/ID`: cancels what has not gone out. */
+export function cancelPublish(context: EndpointContext): Endpoint {
+  const { publishes, guard, now, log } = context;
+  return backendEndpoint(context, 'nothing', (instance, { params }) => {
+    const id = readPublishId(params.publishId);
+    if (id === undefined) return NO_PUBLISH;
+    return guard.ask(
+      () => publishes.cancel(instance.number, id, now()),
+      (status) => {
+        if (status?.state === 'cancelled') {
+          log.info('Publish cancelled', { instance: instance.id, publish: id });
+        }
+        return statusAnswer(status);
+      },
+    );
+  });
+}
+
+function statusAnswer(status: PublishStatus | undefined): PushAnswer {
+  return status === undefined ? NO_PUBLISH : { json: JSON.stringify(publishStatusJson(status)) };
+}

@@ -1,0 +1,71 @@
+import { fingerprintOf, IDEMPOTENCY_MS, readIdempotencyKey } from '../../../push/idempotency.ts';
+import type { PushInstance } from '../../../push/instance.ts';
+import type { Acceptance, PublishTarget } from '../../../push/publish.ts';
+import { newPublishId } from '../../../push/publish-id.ts';
+import { readPublishRequest } from '../../../push/publish-request.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import type { Endpoint, PushAnswer } from '../call.ts';
+import { backendEndpoint } from './backend-endpoint.ts';
+import type { EndpointContext } from './context.ts';
+import type { Rate } from './rate.ts';
+
+/**
+ * `POST …/publishes/interests` and `…/users`: accepts a publish, which is durable when it is answered. The order
+ * of checks is that of push protocol, §2.2: only what breaks no rule counts for the rate.
+ */
+export function publish(
+  context: EndpointContext,
+  kind: PublishTarget['kind'],
+  rate: Rate,
+): Endpoint {
+  const { publishes, guard, now } = context;
+  return backendEndpoint(context, 'json', (instance, call) => {
+    const key = readIdempotencyKey(call.header('idempotency-key') ?? null);
+    if (key instanceof Refusal) return key;
+    const nowMs = now();
+    const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
+    if (request instanceof Refusal) return request;
+    const { number, limits } = instance;
+    const refused = rate.take(number, limits.publishesPerSecond, nowMs);
+    if (refused !== undefined) return refused;
+    return guard.ask(
+      () =>
+        publishes.accept({
+          ...request,
+          id: newPublishId(nowMs),
+          instance: number,
+          createdAtMs: nowMs,
+          idempotency:
+            key === undefined
+              ? undefined
+              : {
+                  key,
+                  fingerprint: fingerprintOf(kind, call.body),
+                  expiresAtMs: nowMs + IDEMPOTENCY_MS,
+                },
+          devicesMax: limits.devices,
+        }),
+      (acceptance) => answerOf(acceptance, instance),
+    );
+  });
+}
+
+function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer {
+  switch (acceptance.result) {
+    case 'accepted':
+      // An id has no character that JSON would escape.
+      return { json: `{"publishId":"${acceptance.id}"}` };
+    case 'key-taken':
+      return new Refusal(
+        'unprocessable',
+        '`Idempotency-Key`: another publish was sent with it in the last 24 hours',
+      );
+    case 'over-plan':
+      return new Refusal(
+        'over-plan',
+        `The instance has ${acceptance.devices} devices, and its limit is ${limits.devices}`,
+      );
+    default:
+      return acceptance satisfies never;
+  }
+}

@@ -1,0 +1,38 @@
+import { readJsonObject } from '../../../push/json-object.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import { readReport } from '../../../push/report.ts';
+import type { Endpoint, PushAnswer } from '../call.ts';
+import { refuseContentType } from './content-type.ts';
+import type { EndpointContext } from './context.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const TAKEN: PushAnswer = { json: '{}' };
+
+/**
+ * `POST /reporting_api/v2/…/events`: what a device says of a notification. What concerns an instance, a publish
+ * or a device that nobody knows is taken and dropped: iOS would register again at a 404. Source: §3.7 and §3.8.
+ */
+export function report({ instances, publishes, guard, now }: EndpointContext): Endpoint {
+  return {
+    before: (head) =>
+      refuseContentType(head) ??
+      (UUID.test(head.params.instance)
+        ? undefined
+        : new Refusal('bad-request', 'The instance id in the path must be a UUID')),
+    answer(call) {
+      const body = readJsonObject(call.body);
+      if (body === undefined) {
+        return new Refusal('bad-request', 'The body cannot be read as a JSON object');
+      }
+      const read = readReport(body);
+      if (read instanceof Refusal) return read;
+      const instance = instances.byId(call.params.instance);
+      if (instance === undefined) return guard.away() ?? TAKEN;
+      return guard.ask(
+        () => publishes.report(instance.number, read, now()),
+        () => TAKEN,
+      );
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { MaybePromise } from '../../../channels/maybe-promise.ts';
+import { verifyBeamsToken } from '../../../push/beams-token.ts';
+import { DEVICES_PER_USER } from '../../../push/instance.ts';
+import type { SetUserResult } from '../../../push/ports.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import type { Endpoint, PushAnswer, PushCall } from '../call.ts';
+import { bearerOf } from './bearer.ts';
+import type { EndpointContext, PushEndpointSettings } from './context.ts';
+import { DONE, deviceEndpoint, type NamedDevice, NO_DEVICE } from './device-endpoint.ts';
+
+/** The words of a refused Beams Token matter: see `verifyBeamsToken`. */
+const NO_TOKEN = new Refusal(
+  'unauthorized',
+  'The Authorization header is missing: it must be `Bearer` and a Beams Token',
+);
+const MALFORMED = new Refusal(
+  'unauthorized',
+  'The Authorization header is malformed: it must be `Bearer` and a Beams Token',
+);
+
+/** As documented for this call, and for no other of a device. Source: push protocol, §3.5. */
+const BAD_ID = new Refusal('bad-device-request', 'The device id in the path is not valid');
+
+/** `PUT …/devices/PLATFORM/ID/user`: says whose device it is, by a Beams Token. Source: push protocol, §3.5. */
+export function setUser(context: EndpointContext): Endpoint {
+  const { devices, guard, now, settings } = context;
+  const set = ({ instance, id }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
+    const authorization = call.header('authorization');
+    if (authorization === undefined || authorization === '') return NO_TOKEN;
+    const token = bearerOf(authorization);
+    if (token === undefined) return MALFORMED;
+    const nowMs = now();
+    const verified = verifyBeamsToken(token, instance, {
+      nowSeconds: nowMs / 1000,
+      leewaySeconds: settings.tokenLeewaySeconds,
+      hosts: issuersOf(settings),
+    });
+    if (verified instanceof Refusal) return verified;
+    const user = {
+      userId: verified.userId,
+      max: DEVICES_PER_USER,
+      replaceOldest: instance.whenUserIsFull === 'replace-oldest',
+    };
+    return guard.ask(() => devices.setUser(instance.number, id, user, nowMs), answerOf);
+  };
+  return deviceEndpoint(context, set, BAD_ID);
+}
+
+/** The address of this server is one of its hosts without being named twice. */
+function issuersOf({ tokenIssuers, publicUrl }: PushEndpointSettings): readonly string[] {
+  return publicUrl === null ? tokenIssuers : [...tokenIssuers, new URL(publicUrl).host];
+}
+
+function answerOf(result: SetUserResult): PushAnswer {
+  switch (result) {
+    case 'set':
+      return DONE;
+    case 'no-device':
+      return NO_DEVICE;
+    case 'other-user':
+      return new Refusal('bad-device-request', 'A User Id is already associated with this device.');
+    case 'full':
+      return new Refusal(
+        'unprocessable',
+        `The user has the maximum of ${DEVICES_PER_USER} devices on this platform already`,
+      );
+    default:
+      return result satisfies never;
+  }
+}

@@ -1,0 +1,343 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../../channels/ports.ts';
+import { Refusal } from '../../push/refusal.ts';
+import type { Load, PushBounds } from './bounds.ts';
+import { bodyBytesMax, type Endpoint, type Endpoints, type PushAnswer } from './call.ts';
+import type { Connection, Receiving } from './connection.ts';
+import { corsOf, preflightOf } from './cors.ts';
+import { statuses } from './problems.ts';
+import { bodyOf, headersOf, JSON_TYPE } from './refused.ts';
+import { RequestCall } from './request-call.ts';
+import { findRoute, type PushFamily, pathForLog } from './routes.ts';
+
+/** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
+export interface PushMeter {
+  count(counter: 'pushRequests', by: number, family: PushFamily, status: string): void;
+}
+
+/** What all requests of a listener share. */
+export interface ExchangeContext {
+  readonly bounds: PushBounds;
+  readonly load: Load;
+  readonly log: Log;
+  readonly meter: PushMeter;
+  /** `undefined` while the server starts. */
+  readonly endpoints: Endpoints | undefined;
+}
+
+/** Seconds after which a server that has too much to do, or still starts, is worth asking again. */
+const SOON_SECONDS = 1;
+
+/** One request and its answer. */
+export class Exchange implements Receiving {
+  private readonly context: ExchangeContext;
+  private readonly connection: Connection;
+  private readonly request: IncomingMessage;
+  private readonly response: ServerResponse;
+  private readonly asksFirst: boolean;
+  private readonly call: RequestCall;
+  private family: PushFamily = 'other';
+  private endpoint: Endpoint | undefined;
+  private bodyMax = 0;
+  private parts: Uint8Array[] = [];
+  private receivedBytes = 0;
+  private heldBytes = 0;
+  /** Nothing of the body is still to come. */
+  private received: boolean;
+  private answered = false;
+  private finished = false;
+  private allow: string | undefined;
+  private lingering: ReturnType<typeof setTimeout> | undefined;
+
+  /** `asksFirst`: the sender waits to be told that it may send the body. */
+  constructor(
+    context: ExchangeContext,
+    connection: Connection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    asksFirst: boolean,
+  ) {
+    this.context = context;
+    this.connection = connection;
+    this.request = request;
+    this.response = response;
+    this.asksFirst = asksFirst;
+    this.call = new RequestCall(request);
+    this.received = !hasBody(request);
+  }
+
+  begin(): void {
+    const { bounds, load, log } = this.context;
+    load.requests++;
+    if (this.connection.begin() > bounds.requestsPerConnection) {
+      const { address } = this.call;
+      log.info('Push connection closed: it has too many requests without an answer', { address });
+      this.connection.destroy();
+      this.finish();
+      return;
+    }
+    try {
+      if (!this.received) this.receiveBody();
+      const early = this.answerOfHead();
+      if (early === undefined && this.asksFirst) this.response.writeContinue();
+      if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
+      else if (early !== undefined) this.refuse(early);
+      else if (this.received) this.run();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  breakOff(refusal: Refusal): void {
+    this.received = true;
+    this.connection.receiving = undefined;
+    if (!this.answered) this.refuse(refusal, { connection: 'close' });
+    else if (this.lingering !== undefined) this.stopLingering();
+    else this.connection.destroy();
+  }
+
+  abandon(): void {
+    this.received = true;
+    this.answered = true;
+    clearTimeout(this.lingering);
+    this.finish();
+  }
+
+  /** What the request gets whatever its body says; `undefined`: the body matters. */
+  private answerOfHead(): Refusal | 'preflight' | undefined {
+    const { bounds, load, endpoints } = this.context;
+    const { headers, httpVersion } = this.request;
+    const { method, path } = this.call;
+    const found = findRoute(method, path);
+    this.family = found.family;
+    if (headers.host === undefined && httpVersion === '1.1') {
+      return new Refusal('bad-request', 'The Host header is missing');
+    }
+    if (load.requests > bounds.requests) return tooMuch();
+    if (method === 'OPTIONS' && preflightOf(this.family) !== undefined) return 'preflight';
+    switch (found.found) {
+      case 'nothing':
+        return new Refusal('not-found', 'There is no such path');
+      case 'no-instance':
+        return new Refusal('incomplete', 'The instance-id is missing from the path');
+      case 'path':
+        this.allow = found.allow;
+        return new Refusal('wrong-method', `This path takes ${found.allow}`);
+      case 'endpoint': {
+        if (endpoints === undefined) {
+          return new Refusal('store', 'The server is starting', SOON_SECONDS);
+        }
+        this.endpoint = endpoints[found.endpoint];
+        this.call.params = found.params;
+        this.bodyMax = bodyBytesMax[found.endpoint];
+        const refusal = this.endpoint.before?.(this.call);
+        if (refusal !== undefined) return refusal;
+        return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
+      }
+      default:
+        return found satisfies never;
+    }
+  }
+
+  /** Nothing comes before this turn of the loop is over. */
+  private receiveBody(): void {
+    this.connection.receiving = this;
+    this.request.on('data', (part: Uint8Array) => this.receive(part));
+    this.request.on('end', () => this.complete());
+  }
+
+  private receive(part: Uint8Array): void {
+    this.receivedBytes += part.length;
+    if (this.lingering !== undefined) {
+      if (this.receivedBytes > this.context.bounds.lingerBytes) this.stopLingering();
+    } else if (!this.answered) {
+      this.parts.push(part);
+      const fits = this.hold(part.length);
+      if (this.receivedBytes > this.bodyMax) this.refuse(this.tooLarge());
+      else if (!fits) this.refuse(tooMuch());
+    }
+  }
+
+  private complete(): void {
+    this.received = true;
+    if (this.connection.receiving === this) this.connection.receiving = undefined;
+    if (this.lingering !== undefined) this.stopLingering();
+    else if (!this.answered) this.run();
+  }
+
+  private run(): void {
+    const first = this.parts[0];
+    // Most bodies come in one piece, which needs no copy.
+    if (first !== undefined) {
+      this.call.body = this.parts.length === 1 ? first : Buffer.concat(this.parts);
+    }
+    try {
+      const answer = this.endpoint?.answer(this.call);
+      if (answer instanceof Promise) {
+        answer.then(
+          (given) => this.give(given),
+          (error) => this.fail(error),
+        );
+      } else if (answer !== undefined) {
+        this.give(answer);
+      }
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private give(answer: PushAnswer): void {
+    try {
+      if (answer instanceof Refusal) {
+        this.refuse(answer);
+      } else if ('json' in answer) {
+        const headers = { 'content-type': JSON_TYPE, ...corsOf(this.family) };
+        this.respond(200, headers, `${answer.json}\n`);
+      } else if ('text' in answer) {
+        const { text, contentType } = answer;
+        const headers = { ...answer.headers, 'content-type': contentType, ...corsOf(this.family) };
+        this.respond(200, headers, text);
+      } else {
+        this.respond(200, { ...corsOf(this.family) }, '');
+      }
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    const { log } = this.context;
+    const { method, path } = this.call;
+    log.error('A push request failed inside the server', {
+      method,
+      path: pathForLog(path),
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    if (this.response.headersSent) {
+      // Half of an answer cannot be taken back.
+      this.connection.destroy();
+      this.finish();
+      return;
+    }
+    this.answered = false;
+    this.refuse(new Refusal('internal', 'Internal server error'));
+  }
+
+  private refuse(refusal: Refusal, more?: Readonly<Record<string, string>>): void {
+    const { log } = this.context;
+    const { status } = statuses[refusal.problem];
+    const { address, method, path } = this.call;
+    log[status < 500 ? 'info' : 'warn']('Push request refused', {
+      address,
+      method,
+      path: pathForLog(path),
+      status,
+      why: refusal.description,
+    });
+    const headers = { ...headersOf(refusal, this.family), ...more };
+    if (this.allow !== undefined) headers['allow'] = this.allow;
+    this.respond(status, headers, bodyOf(refusal));
+  }
+
+  private respond(status: number, headers: Record<string, string | number>, text: string): void {
+    const { response, connection } = this;
+    if (this.answered) return;
+    this.answered = true;
+    this.parts = [];
+    this.release();
+    if (response.destroyed) {
+      // Nobody is there any more.
+      this.finish();
+      return;
+    }
+    const lingers = !this.received && !this.canSkipRest();
+    if (lingers || connection.closing) headers['connection'] = 'close';
+    if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
+    response.writeHead(status, headers);
+    this.context.meter.count('pushRequests', 1, this.family, String(status));
+    if (lingers) this.linger(text);
+    else this.send(text);
+  }
+
+  /** Whether what is still to come of a refused request is so little that the connection can go on after it. */
+  private canSkipRest(): boolean {
+    // Who asked first may send nothing more, or all of it: nobody knows where the next request begins.
+    return !this.asksFirst && announcedBytes(this.request) <= this.context.bounds.restBytes;
+  }
+
+  private send(text: string): void {
+    const { response } = this;
+    response.end(text);
+    if (response.writableFinished) {
+      this.finish();
+      return;
+    }
+    const { connection, context } = this;
+    // Seldom needed, so that a timer of each connection would cost too much.
+    const timer = setTimeout(() => connection.destroy(), context.bounds.untakenMs);
+    response.once('close', () => {
+      clearTimeout(timer);
+      this.finish();
+    });
+    if (!this.hold(text.length)) connection.destroy();
+  }
+
+  /**
+   * Gives the whole answer, but does not end the connection yet: were it closed while its sender is sending,
+   * the system would take the answer back.
+   */
+  private linger(text: string): void {
+    this.response.flushHeaders();
+    if (text !== '') this.response.write(text);
+    this.lingering = setTimeout(() => this.stopLingering(), this.context.bounds.lingerMs);
+  }
+
+  private stopLingering(): void {
+    clearTimeout(this.lingering);
+    this.lingering = undefined;
+    this.response.end();
+    this.finish();
+  }
+
+  private tooLarge(): Refusal {
+    return new Refusal(
+      this.family === 'device' ? 'bad-device-request' : 'bad-request',
+      `The body is larger than ${this.bodyMax / 1024} KiB`,
+    );
+  }
+
+  /** Counts bytes that stay in memory. Gives whether there is room for them. */
+  private hold(bytes: number): boolean {
+    const { load, bounds } = this.context;
+    this.heldBytes += bytes;
+    load.heldBytes += bytes;
+    return load.heldBytes <= bounds.heldBytes;
+  }
+
+  private release(): void {
+    this.context.load.heldBytes -= this.heldBytes;
+    this.heldBytes = 0;
+  }
+
+  private finish(): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.parts = [];
+    this.release();
+    this.context.load.requests--;
+    this.connection.finish();
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** `NaN` where it is not said beforehand, which is neither more nor less than any bound. */
+function announcedBytes({ headers }: IncomingMessage): number {
+  return Number(headers['content-length']);
+}
+
+function tooMuch(): Refusal {
+  return new Refusal('store', 'The server has too much to do', SOON_SECONDS);
+}

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { restart } from '../support/restart.ts';
+import { admin } from './api-client.ts';
+
+const CONFIGURED = {
+  id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+  secretKeys: ['configured-secret'],
+};
+const config = { push: { port: 0, instances: [CONFIGURED] } };
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ config });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Shown {
+  readonly id: string;
+  readonly secretKeys: readonly [string, ...string[]];
+  readonly web: { readonly vapid: Readonly<Record<string, string>> };
+}
+
+async function make(settings: object = {}): Promise<Shown> {
+  const { status, json, text } = await admin(server, 'POST', '/instances', { body: settings });
+  if (status !== 201) throw new Error(`${status} ${text}`);
+  return json as Shown;
+}
+
+async function show(id: string): Promise<Shown> {
+  return (await admin(server, 'GET', `/instances/${id}?secrets=true`)).json as Shown;
+}
+
+describe('the instances of the admin API', () => {
+  it('are made with all that SDKs and browsers need, and served at once', async () => {
+    const made = await make({ name: 'shop', limits: { devices: 7 } });
+    expect(made).toMatchObject({
+      name: 'shop',
+      source: 'store',
+      limits: { devices: 7, publishesPerSecond: 100 },
+      whenUserIsFull: 'refuse',
+      web: { allowPrivateAddresses: false },
+      webhooks: [],
+    });
+    expect(made.secretKeys).toEqual([expect.stringMatching(/^[0-9A-F]{64}$/)]);
+    expect(made.web.vapid['publicKey']).toMatch(/^B[\w-]{86}$/);
+    expect(await show(made.id.toUpperCase())).toEqual(made);
+  });
+
+  it('may bring an id and keys of their own, so that an instance can move here', async () => {
+    const { web } = await make();
+    const id = crypto.randomUUID();
+    const body = { id: id.toUpperCase(), secretKeys: ['moved'], web: { vapid: web.vapid } };
+    expect(await make(body)).toMatchObject({
+      id,
+      secretKeys: ['moved'],
+      web: { vapid: web.vapid },
+    });
+    for (const taken of [id, CONFIGURED.id]) {
+      expect(await admin(server, 'POST', '/instances', { body: { id: taken } })).toMatchObject({
+        status: 409,
+        json: { error: `id: there is an instance ${taken} already`, field: 'id' },
+      });
+    }
+  });
+
+  it('may have no browsers', async () => {
+    expect(await make({ web: null })).not.toHaveProperty('web');
+  });
+
+  it('show their secrets only when they are made, or when that is asked for', async () => {
+    const hook = { url: 'https://example.com/', events: ['v1.UserNotificationOpen'] };
+    const { id, secretKeys, web } = await make({ webhooks: [{ ...hook, secret: 'hook-secret' }] });
+    const secrets = [secretKeys[0], web.vapid['privateKey'] ?? '', 'hook-secret'];
+    for (const path of ['/instances', `/instances/${id}`]) {
+      const { text } = await admin(server, 'GET', path);
+      expect(text).toContain(web.vapid['publicKey'] ?? '');
+      expect(text).toContain(`${secretKeys[0].slice(0, 8)}…`);
+      for (const secret of secrets) expect(text).not.toContain(secret);
+      expect(text).not.toContain('configured-secret');
+      const { text: withSecrets } = await admin(server, 'GET', `${path}?secrets=true`);
+      for (const secret of secrets) expect(withSecrets).toContain(secret);
+    }
+    const { text } = await admin(server, 'PATCH', `/instances/${id}`, { body: { name: 'x' } });
+    for (const secret of secrets) expect(text).not.toContain(secret);
+  });
+
+  it('are changed in what is named only', async () => {
+    const made = await make({ name: 'before', limits: { devices: 7 } });
+    const subject = 'mailto:ops@example.org';
+    const apns = { teamId: 't', keyId: 'k', privateKeyFile: 'a.p8', environment: 'auto' };
+    const path = `/instances/${made.id}`;
+    const changed = await admin(server, 'PATCH', path, {
+      body: {
+        name: 'after',
+        whenUserIsFull: 'replace-oldest',
+        limits: { publishesPerSecond: 5 },
+        web: { vapid: { subject }, allowedHosts: ['push.example.org'] },
+        apns,
+      },
+    });
+    expect(changed).toMatchObject({ status: 200, json: { name: 'after' } });
+    expect(await show(made.id)).toMatchObject({
+      name: 'after',
+      whenUserIsFull: 'replace-oldest',
+      limits: { devices: 7, publishesPerSecond: 5 },
+      web: { vapid: { ...made.web.vapid, subject }, allowedHosts: ['push.example.org'] },
+      apns: { ...apns, origin: null, caFile: null },
+    });
+    const cleared = await admin(server, 'PATCH', path, {
+      body: { apns: null, web: { caFile: null } },
+    });
+    expect(cleared.json).not.toHaveProperty('apns');
+    expect(cleared.json).toMatchObject({
+      web: { caFile: null, allowedHosts: ['push.example.org'] },
+    });
+  });
+
+  it('are refused as a whole where their parts do not fit, and stay as they are', async () => {
+    const made = await make();
+    const other = await make();
+    const { publicKey = '' } = other.web.vapid;
+    const path = `/instances/${made.id}`;
+    for (const [body, field, rule] of [
+      [{ web: { vapid: { publicKey } } }, 'web.vapid', 'do not belong together'],
+      [{ web: { vapid: { subject: 'ops' } } }, 'web.vapid.subject', 'must begin with'],
+      [{ apns: { teamId: 't' } }, 'apns.keyId', 'required'],
+      [{ whenUserIsFull: 'evict' }, 'whenUserIsFull', 'must be one of'],
+      [{ secretKeys: ['x'] }, 'secretKeys', 'unknown setting'],
+      [{ limits: { device: 1 } }, 'limits.device', 'unknown setting'],
+    ] as const) {
+      expect(await admin(server, 'PATCH', path, { body })).toMatchObject({
+        status: 400,
+        json: { field, error: expect.stringContaining(rule) },
+      });
+    }
+    expect(await show(made.id)).toEqual(made);
+    for (const [body, field] of [
+      [{ secretKeys: ['same', 'same'] }, 'secretKeys'],
+      [{ secretKeys: [] }, 'secretKeys'],
+      [{ id: 'shop' }, 'id'],
+      [{ web: { vapid: { publicKey } } }, 'web.vapid'],
+    ] as const) {
+      expect(await admin(server, 'POST', '/instances', { body })).toMatchObject({
+        status: 400,
+        json: { field },
+      });
+    }
+  });
+
+  it('have several secret keys while they are rotated, and never none', async () => {
+    const { id, secretKeys } = await make();
+    const [old] = secretKeys;
+    const path = `/instances/${id}/keys`;
+    const added = await admin(server, 'POST', path);
+    const { secretKey } = added.json as { secretKey: string };
+    expect([added.status, (await show(id)).secretKeys]).toEqual([201, [old, secretKey]]);
+
+    const removed = await admin(server, 'DELETE', `${path}/${old.slice(0, 8)}`);
+    expect(removed).toMatchObject({
+      status: 200,
+      json: { secretKeys: [`${secretKey.slice(0, 8)}…`] },
+    });
+    expect((await admin(server, 'DELETE', `${path}/${old}`)).status).toBe(404);
+    expect((await admin(server, 'DELETE', `${path}/${secretKey}`)).status).toBe(409);
+    expect((await show(id)).secretKeys).toEqual([secretKey]);
+  });
+
+  it('are asked for by the whole key where several begin alike', async () => {
+    const { id } = await make({ secretKeys: ['SAMESAME-1', 'SAMESAME-2'] });
+    const path = `/instances/${id}/keys`;
+    expect((await admin(server, 'DELETE', `${path}/SAMESAME`)).status).toBe(409);
+    expect((await admin(server, 'DELETE', `${path}/SAMESAME-1`)).status).toBe(200);
+  });
+
+  it('have no more than 20 secret keys', async () => {
+    const secretKeys = Array.from({ length: 21 }, (_, index) => `k${index}`);
+    expect((await admin(server, 'POST', '/instances', { body: { secretKeys } })).status).toBe(400);
+    const { id } = await make();
+    const path = `/instances/${id}/keys`;
+    const added = await Promise.all(secretKeys.map(() => admin(server, 'POST', path)));
+    expect(added.filter(({ status }) => status === 201)).toHaveLength(19);
+    expect(added.filter(({ status }) => status === 409)).toHaveLength(2);
+  });
+
+  it('are gone when they are deleted', async () => {
+    const { id } = await make();
+    const path = `/instances/${id}`;
+    expect(await admin(server, 'DELETE', path)).toMatchObject({
+      status: 200,
+      json: { id, deleted: true, devices: 0 },
+    });
+    for (const method of ['GET', 'DELETE']) {
+      expect(await admin(server, method, path)).toMatchObject({
+        status: 404,
+        json: { error: `There is no instance ${id}` },
+      });
+    }
+  });
+
+  it('of the configuration are listed, and changed there only', async () => {
+    const { json } = await admin(server, 'GET', '/instances');
+    expect((json as { instances: object[] }).instances[0]).toMatchObject({
+      id: CONFIGURED.id,
+      source: 'configuration',
+      secretKeys: ['…'],
+    });
+    const path = `/instances/${CONFIGURED.id}`;
+    for (const [method, at, body] of [
+      ['PATCH', path, { name: 'x' }],
+      ['DELETE', path],
+      ['POST', `${path}/keys`],
+      ['DELETE', `${path}/keys/configured-secret`],
+    ] as const) {
+      expect(await admin(server, method, at, { body })).toMatchObject({
+        status: 409,
+        json: { error: expect.stringContaining('change it there, at push.instances') },
+      });
+    }
+  });
+
+  it('keep every one of many changes at the same time', async () => {
+    const { id } = await make();
+    const changes = [
+      { limits: { devices: 3 } },
+      { limits: { publishesPerSecond: 3 } },
+      { name: 'x' },
+    ];
+    await Promise.all(changes.map((body) => admin(server, 'PATCH', `/instances/${id}`, { body })));
+    expect(await show(id)).toMatchObject({
+      name: 'x',
+      limits: { devices: 3, publishesPerSecond: 3 },
+    });
+  });
+
+  it('survive a restart as they were changed', async () => {
+    await using first = await startFanfare({ config });
+    const { json } = await admin(first, 'POST', '/instances', { body: { name: 'kept' } });
+    const { id } = json as Shown;
+    await admin(first, 'PATCH', `/instances/${id}`, { body: { limits: { devices: 3 } } });
+    await using second = await restart(first, 'SIGKILL');
+    expect(await admin(second, 'GET', `/instances/${id}`)).toMatchObject({
+      status: 200,
+      json: { name: 'kept', limits: { devices: 3 } },
+    });
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { instanceSettings } from '../../src/config/push-settings.ts';
+import { openDatabase } from '../../src/stores/database.ts';
+import { StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { type Fanfare, spawnFanfare } from '../support/fanfare.ts';
+import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
+
+interface ShownInstance {
+  readonly id: string;
+  readonly name: string;
+  readonly secretKeys: readonly [string, ...string[]];
+  readonly settings: { readonly web: { readonly vapid: Readonly<Record<string, string>> } };
+}
+
+async function create(directory: string, ...args: string[]): Promise<ShownInstance> {
+  const { stdout } = await fanfare(directory, ['instances', 'create', '--json', ...args]);
+  return JSON.parse(stdout);
+}
+
+async function show(directory: string, id: string, ...args: string[]): Promise<ShownInstance> {
+  const { stdout } = await fanfare(directory, ['instances', 'show', id, '--json', ...args]);
+  return JSON.parse(stdout);
+}
+
+describe('fanfare instances', () => {
+  it('makes an instance that can be served, and prints what SDKs are given', async () => {
+    using directory = temporaryDirectory();
+    const { exitCode, stdout } = await fanfare(directory.path, [
+      'instances',
+      'create',
+      '--name',
+      'shop',
+    ]);
+    expect(exitCode).toBe(0);
+    const [id = ''] = /[0-9a-f-]{36}(?= \(shop\)$)/m.exec(stdout) ?? [];
+    expect(stdout).toMatch(/^ {2}secret key +[0-9A-F]{64}$/m);
+    expect(stdout).toMatch(/^ {2}VAPID public key +B[\w-]{86}$/m);
+    expect(stdout).toContain(`fanfare instances change ${id} --vapid-subject mailto:`);
+
+    const whole = await show(directory.path, id.toUpperCase(), '--secret');
+    const { name, secretKeys, settings } = whole;
+    expect(instanceSettings.safeParse({ ...settings, id, name, secretKeys }).success).toBe(true);
+    expect(stdout).toContain(secretKeys[0]);
+    expect(stdout).not.toContain(settings.web.vapid['privateKey'] ?? '');
+  });
+
+  it('shows secrets only where they are asked for', async () => {
+    using directory = temporaryDirectory();
+    const { id, secretKeys } = await create(directory.path, '--name', 'shop');
+    const [secret] = secretKeys;
+    const { settings } = await show(directory.path, id, '--secret');
+    const privateKey = settings.web.vapid['privateKey'] ?? '';
+    expect(privateKey).toMatch(/^[\w-]{43}$/);
+    for (const args of [['list'], ['list', '--json'], ['show', id], ['show', id, '--json']]) {
+      const { stdout } = await fanfare(directory.path, ['instances', ...args]);
+      expect(stdout).toContain(id);
+      expect(stdout).toContain(`${secret.slice(0, 8)}…`);
+      expect(stdout).not.toContain(secret.slice(0, 9));
+      expect(stdout).not.toContain(privateKey);
+    }
+    const { stdout } = await fanfare(directory.path, ['instances', 'show', id, '--secret']);
+    expect(stdout).toContain(secret);
+    expect(stdout).toContain(privateKey);
+  });
+
+  it('says nothing of a secret key that is too short to show some of it', async () => {
+    using directory = temporaryDirectory();
+    const { id } = await create(directory.path);
+    await changeStore(directory.path, (store) => store.addKey(id, 'hunter2-hunter2'));
+    const { stdout } = await fanfare(directory.path, ['instances', 'show', id]);
+    expect(stdout).toMatch(/secret key +… /);
+    expect(stdout).not.toContain('hunter');
+  });
+
+  it('changes what is given', async () => {
+    using directory = temporaryDirectory();
+    const { id, settings } = await create(
+      directory.path,
+      '--vapid-subject',
+      'https://shop.example',
+    );
+    expect(settings.web.vapid['subject']).toBe('https://shop.example');
+    const change = ['instances', 'change', id];
+    await fanfare(directory.path, [...change, '--name', 'shop']);
+    await fanfare(directory.path, [...change, '--vapid-subject', 'mailto:ops@shop.example']);
+    const changed = await show(directory.path, id);
+    expect(changed).toMatchObject({
+      name: 'shop',
+      settings: { web: { vapid: { ...settings.web.vapid, subject: 'mailto:ops@shop.example' } } },
+    });
+    expect(await fanfare(directory.path, change)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('change what?'),
+    });
+    for (const command of ['create', 'change']) {
+      const args = command === 'create' ? [] : [id];
+      const refused = [...args, '--vapid-subject', 'ops@shop.example'];
+      expect(await fanfare(directory.path, ['instances', command, ...refused])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('--vapid-subject must begin with mailto: or https://'),
+      });
+    }
+  });
+
+  it('keeps the VAPID private key when it changes the subject', async () => {
+    using directory = temporaryDirectory();
+    const { id } = await create(directory.path);
+    const before = await show(directory.path, id, '--secret');
+    await fanfare(directory.path, [
+      'instances',
+      'change',
+      id,
+      '--vapid-subject',
+      'https://a.example',
+    ]);
+    const after = await show(directory.path, id, '--secret');
+    expect(after.settings.web.vapid).toEqual({
+      ...before.settings.web.vapid,
+      subject: 'https://a.example',
+    });
+  });
+
+  it('lets secret keys overlap while they are rotated, and never takes the last one away', async () => {
+    using directory = temporaryDirectory();
+    const { id, secretKeys } = await create(directory.path);
+    const [old] = secretKeys;
+    const rotate = (...args: string[]) =>
+      fanfare(directory.path, ['instances', 'rotate', id, ...args]);
+
+    const rotated = await rotate();
+    expect(rotated.stdout).toContain(
+      `fanfare instances rotate ${id} --remove ${old.slice(0, 8)}\n`,
+    );
+    const both = (await show(directory.path, id, '--secret')).secretKeys;
+    expect(both).toEqual([old, expect.stringMatching(/^[0-9A-F]{64}$/)]);
+    expect(rotated.stdout).toContain(both[1] ?? '');
+
+    expect(await rotate('--remove', old.slice(0, 7))).toMatchObject({ exitCode: 1 });
+    expect(await rotate('--remove', 'F'.repeat(64))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('no such secret key'),
+    });
+    const removed = await rotate('--remove', old.slice(0, 8), '--json');
+    expect(JSON.parse(removed.stdout).secretKeys).toEqual([`${both[1]?.slice(0, 8)}…`]);
+    expect(await rotate('--remove', both[1] ?? '')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('the only secret key'),
+    });
+  });
+
+  it('asks for the whole key where several begin alike', async () => {
+    using directory = temporaryDirectory();
+    const { id } = await create(directory.path);
+    await changeStore(directory.path, async (store) => {
+      await store.addKey(id, 'SAMESAME-1');
+      await store.addKey(id, 'SAMESAME-2');
+      await store.addKey(id, 'SAMESAME');
+    });
+    const rotate = (key: string) =>
+      fanfare(directory.path, ['instances', 'rotate', id, '--remove', key]);
+    expect((await rotate('SAMESAME')).exitCode).toBe(0);
+    expect(await rotate('SAMESAME')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('several secret keys'),
+    });
+    expect((await rotate('SAMESAME-1')).exitCode).toBe(0);
+    expect((await rotate('SAMESAME')).exitCode).toBe(0);
+  });
+
+  it('says what is gone with an instance that is deleted', async () => {
+    using directory = temporaryDirectory();
+    const one = await create(directory.path);
+    const two = await create(directory.path);
+    await changeStore(directory.path, (store) => store.numberOf(one.id));
+    const deleted = await fanfare(directory.path, ['instances', 'delete', one.id]);
+    expect(deleted.stdout).toContain(
+      `Instance ${one.id} is deleted. Gone with it: 1 secret key, its VAPID keys, 0 devices`,
+    );
+    const json = await fanfare(directory.path, ['instances', 'delete', two.id, '--json']);
+    expect(JSON.parse(json.stdout)).toEqual({
+      id: two.id,
+      deleted: true,
+      secretKeys: 1,
+      devices: 0,
+    });
+    const listed = await fanfare(directory.path, ['instances', 'list']);
+    expect(listed.stdout).toBe('The store has no instance. Make one: fanfare instances create\n');
+  });
+
+  it('does not delete what the configuration names', async () => {
+    const id = crypto.randomUUID();
+    const content = JSON.stringify({ push: { instances: [{ id, secretKeys: ['s'] }] } });
+    using directory = temporaryDirectory({ 'fanfare.json': content });
+    expect(await fanfare(directory.path, ['instances', 'delete', id.toUpperCase()])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('stands in the configuration'),
+    });
+  });
+
+  it('names the instance that it does not have', async () => {
+    using directory = temporaryDirectory();
+    for (const action of ['show', 'change', 'rotate', 'delete']) {
+      const options = action === 'change' ? ['--name', 'x'] : [];
+      const ended = await fanfare(directory.path, ['instances', action, 'F00', ...options]);
+      expect(ended).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('no instance f00'),
+      });
+      const bare = await fanfare(directory.path, ['instances', action, ...options]);
+      expect(bare).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('Its id is missing'),
+      });
+    }
+  });
+});
+
+describe('a running server', () => {
+  it('makes an instance at its first start, prints its secret key once, and hears of others', async () => {
+    using directory = temporaryDirectory();
+    let id = '';
+    {
+      await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+      id = /instance id +([0-9a-f-]{36})$/m.exec(server.output.stdout)?.[1] ?? '';
+      const { secretKeys } = await show(directory.path, id, '--secret');
+      expect(server.output.stdout).toContain(`secretKey: '${secretKeys[0]}'`);
+      expect(server.output.stderr).not.toContain(secretKeys[0]);
+
+      const made = await create(directory.path, '--name', 'shop');
+      await server.logged(/"Instances changed","instances":2/);
+      const known = await vapidKey(server, made.id);
+      expect([known.status, await known.json()]).toEqual([
+        200,
+        { vapidPublicKey: made.settings.web.vapid['publicKey'] },
+      ]);
+      await fanfare(directory.path, ['instances', 'delete', made.id]);
+      await server.logged(/"Instances changed","instances":1/);
+      expect((await vapidKey(server, made.id)).status).toBe(404);
+      expect(await server.stop()).toBe(0);
+    }
+    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+    const { secretKeys } = await show(directory.path, id, '--secret');
+    expect(server.output.stdout).toContain(`npx fanfare instances show ${id} --secret`);
+    expect(server.output.stdout).not.toContain(secretKeys[0]);
+  });
+
+  it('takes publishes with each secret key while they are rotated, and with the new one after that', async () => {
+    using directory = temporaryDirectory();
+    const { id, secretKeys } = await create(directory.path);
+    const [old] = secretKeys;
+    await fanfare(directory.path, ['instances', 'rotate', id]);
+    const [, added = ''] = (await show(directory.path, id, '--secret')).secretKeys;
+    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+    expect([await publish(server, id, old), await publish(server, id, added)]).toEqual([200, 200]);
+    await fanfare(directory.path, ['instances', 'rotate', id, '--remove', old.slice(0, 8)]);
+    await server.logged(/Instances changed/);
+    expect([await publish(server, id, old), await publish(server, id, added)]).toEqual([401, 200]);
+  });
+
+  it('takes over the instances of the configuration on SIGHUP, and makes none of its own then', async () => {
+    const push = (instances: object[]) =>
+      JSON.stringify({ push: { instances }, store: { url: 'sqlite:data/fanfare.db' } });
+    using directory = temporaryDirectory({ 'fanfare.json': push([]) });
+    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+    expect(server.output.stdout).toContain('No push instance is served');
+    const instances = [{ id: crypto.randomUUID(), secretKeys: ['s'] }];
+    writeFileSync(join(directory.path, 'fanfare.json'), push(instances));
+    server.process.kill('SIGHUP');
+    await server.logged(/"Instances changed","instances":1/);
+    expect(await publish(server, instances[0]?.id ?? '', 's')).toBe(200);
+    const listed = await fanfare(directory.path, ['instances', 'list', '--json']);
+    expect(listed.stdout).toBe('[]\n');
+  });
+});
+
+function vapidKey({ pushPort }: Fanfare, id: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${pushPort}/device_api/v1/instances/${id}/web-vapid-public-key`);
+}
+
+/** Publishes, and gives the status of the answer. */
+async function publish({ pushPort }: Fanfare, id: string, secretKey: string): Promise<number> {
+  const path = `/publish_api/v1/instances/${id}/publishes/interests`;
+  const answer = await fetch(`http://127.0.0.1:${pushPort}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ interests: ['a'], web: { notification: { title: 't' } } }),
+  });
+  return answer.status;
+}
+
+/** Does to the store of a directory what the command line does not do. */
+async function changeStore(
+  directory: string,
+  change: (store: StoredInstances) => Promise<unknown>,
+): Promise<void> {
+  await using database = await openDatabase(`sqlite:${directory}/data/fanfare.db`);
+  await change(new StoredInstances(database));
+}

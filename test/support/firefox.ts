@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Autopush } from './autopush.ts';
+
+/** A real Firefox without a window. There is no driver: what happens in its page, the page tells a server. */
+export interface Firefox extends AsyncDisposable {
+  /** What it wrote on its terminal, for the text of a failure. */
+  readonly output: () => string;
+}
+
+/** Starts Firefox at an address with a new profile, which goes with it. Web push goes by way of `autopush`. */
+export async function startFirefox(url: string, autopush: Pick<Autopush, 'url'>): Promise<Firefox> {
+  const program = Bun.which('firefox-esr') ?? Bun.which('firefox');
+  if (program === null) {
+    throw new Error('There is no Firefox on the PATH. Run: apt-get install firefox-esr');
+  }
+  const profile = mkdtempSync(join(tmpdir(), 'fanfare-firefox-'));
+  const lines = Object.entries(preferences(autopush)).map(
+    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+  );
+  writeFileSync(join(profile, 'user.js'), lines.join(''));
+  const firefox = Bun.spawn(
+    [program, '--headless', '--no-remote', '--new-instance', '--profile', profile, url],
+    {
+      // What it keeps beside the profile goes there as well.
+      env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: '1' },
+      stdout: 'pipe',
+      stderr: 'pipe',
+      // A process group of its own, so that all of its processes can be ended.
+      detached: true,
+    },
+  );
+  let output = '';
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const bytes of stream) output += decoder.decode(bytes, { stream: true });
+  };
+  const collected = Promise.all([collect(firefox.stdout), collect(firefox.stderr)]);
+  return {
+    output: () => output,
+    async [Symbol.asyncDispose]() {
+      if (firefox.exitCode === null && firefox.signalCode === null) {
+        process.kill(-firefox.pid, 'SIGKILL');
+      }
+      await firefox.exited;
+      // Its processes share the pipes: when they are closed, the last one has ended.
+      await collected;
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Source: push protocol, 9.1. */
+function preferences(
+  autopush: Pick<Autopush, 'url'>,
+): Readonly<Record<string, string | number | boolean>> {
+  return {
+    'dom.push.serverURL': autopush.url,
+    // Otherwise it refuses `ws:`.
+    'dom.push.testing.allowInsecureServerURL': true,
+    // Nobody is there to be asked for permission.
+    'dom.push.testing.ignorePermission': true,
+    'permissions.default.desktop-notification': 1,
+    'dom.webnotifications.requireuserinteraction': false,
+    'alerts.useSystemBackend': false,
+    // It opens the address that it is given, and nothing else anywhere.
+    'termsofuse.bypassNotification': true,
+    'browser.aboutwelcome.enabled': false,
+    'browser.shell.checkDefaultBrowser': false,
+    'app.normandy.enabled': false,
+    'app.update.enabled': false,
+    'datareporting.policy.dataSubmissionEnabled': false,
+    'toolkit.telemetry.enabled': false,
+    'network.captive-portal-service.enabled': false,
+    'network.connectivity-service.enabled': false,
+  };
+}
