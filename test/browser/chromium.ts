@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Inbox } from '../support/inbox.ts';
 
 /** A tab of the browser, and what its page has told with `tell(...)`. */
@@ -13,10 +13,16 @@ export interface Chromium extends AsyncDisposable {
   open(url: string): Promise<Tab>;
 }
 
-/** Starts a Chromium without a window and with a new profile, which goes with it. */
-export async function startChromium(): Promise<Chromium> {
+/**
+ * Starts a Chromium without a window and with a new profile, which goes with it. `prepare` is called before
+ * there is any tab.
+ */
+export async function startChromium(
+  prepare: (context: BrowserContext) => Promise<void> = async () => undefined,
+): Promise<Chromium> {
   const browser = await launch();
   const context = await browser.newContext();
+  await prepare(context);
   const tabs = new Map<Page, Inbox<readonly unknown[]>>();
   await context.exposeBinding('tell', ({ page }, ...args: unknown[]) => {
     tabs.get(page)?.put(args);

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'bun:test';
+import type { BeamsSite, PushService } from '../support/beams-page.ts';
+
+/** A site that one browser has open, and the server that it uses. */
+export interface OpenSite {
+  readonly site: BeamsSite;
+  readonly service: PushService;
+}
+
+/** The longest name that an interest may have, and each character that it may have. */
+const LONGEST = '_-=@,.;AZaz09'.padEnd(164, 'x');
+
+/** What the official SDK for the web does with this server, unchanged, in any browser. `open` is called in tests. */
+export function webSdkContract(browser: string, open: () => OpenSite): void {
+  /** What a method of the SDK's client gives; `call` is its name and its arguments in parentheses. */
+  const beams = async (call: string) => await open().site.run(`return await beams().${call}`);
+
+  /** Registers a device that has nothing yet; gives its id. */
+  const newDevice = async () => {
+    await beams('clearAllState()');
+    return String(await beams('getDeviceId()'));
+  };
+
+  const askForDevice = async (id: string) => {
+    const { url, instance } = open().service;
+    return await fetch(`${url}/device_api/v1/instances/${instance.id}/devices/web/${id}`);
+  };
+  const deviceOf = async (id: string) => (await (await askForDevice(id)).json()) as unknown;
+
+  /** All interests, page by page as the SDK asks for them. */
+  const interestPages = async () => {
+    const pages: string[][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await beams(`getDeviceInterests(100, ${JSON.stringify(cursor ?? null)})`);
+      const { interests, nextCursor } = page as { interests: string[]; nextCursor?: string };
+      pages.push(interests);
+      cursor = nextCursor;
+    } while (cursor !== undefined);
+    return pages;
+  };
+
+  describe(`the web SDK in ${browser}`, () => {
+    it('registers the browser once, and still knows it when the page is loaded again', async () => {
+      const id = await newDevice();
+      expect(id).toMatch(/^web-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      expect(await beams('getRegistrationState()')).toBe(
+        'PERMISSION_GRANTED_REGISTERED_WITH_BEAMS',
+      );
+      expect(await beams('getUserId()')).toBeNull();
+      expect(await deviceOf(id)).toMatchObject({ id, metadata: { sdkVersion: '2.1.0' } });
+
+      await beams('start()');
+      expect(await beams('getDeviceId()')).toBe(id);
+
+      await open().site.reload();
+      await beams('start()');
+      expect(await beams('getDeviceId()')).toBe(id);
+    });
+
+    it('adds, gives, replaces and removes interests', async () => {
+      await newDevice();
+      expect(await beams('getDeviceInterests()')).toEqual({ interests: [] });
+
+      await beams(`addDeviceInterest('${LONGEST}')`);
+      await beams(`addDeviceInterest('donuts')`);
+      await beams(`addDeviceInterest('donuts')`);
+      expect((await interestPages()).flat().toSorted()).toEqual([LONGEST, 'donuts']);
+
+      await beams(`removeDeviceInterest('${LONGEST}')`);
+      await beams(`removeDeviceInterest('never-added')`);
+      expect(await interestPages()).toEqual([['donuts']]);
+
+      await beams(`setDeviceInterests(['apples', 'pears', 'apples'])`);
+      expect((await interestPages()).flat().toSorted()).toEqual(['apples', 'pears']);
+
+      await beams('clearDeviceInterests()');
+      expect(await interestPages()).toEqual([[]]);
+    });
+
+    it('gives as many interests as a device may have, in pages of 100', async () => {
+      await newDevice();
+      const names = Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(LONGEST.length, 'x'));
+
+      await beams(`setDeviceInterests(${JSON.stringify(names)})`);
+
+      const pages = await interestPages();
+      expect(pages.map(({ length }) => length)).toEqual(Array(50).fill(100));
+      expect(pages.flat().toSorted()).toEqual(names.toSorted());
+      await expect(beams(`addDeviceInterest('one-more')`)).rejects.toThrow(
+        /^Unexpected status code 400: /,
+      );
+    });
+
+    it('signs the user in with a token of the server SDK, again and again', async () => {
+      const id = await newDevice();
+
+      await beams(`setUserId('ann @ home/7 ü', tokenProvider)`);
+
+      expect(open().site.signedIn.at(-1)).toBe('ann @ home/7 ü');
+      expect(await beams('getUserId()')).toBe('ann @ home/7 ü');
+      expect(await deviceOf(id)).toMatchObject({ id, userId: 'ann @ home/7 ü' });
+
+      await open().site.reload();
+      await beams('start()');
+      expect(await beams('getUserId()')).toBe('ann @ home/7 ü');
+      await beams(`setUserId('ann @ home/7 ü', tokenProvider)`);
+      expect(await deviceOf(id)).toMatchObject({ id, userId: 'ann @ home/7 ü' });
+    });
+
+    it('is told that a token is not right', async () => {
+      const id = await newDevice();
+      for (const token of ['not a token', 'a.b.c']) {
+        const provider = `{ fetchToken: async () => ({ token: '${token}' }) }`;
+        await expect(beams(`setUserId('ann', ${provider})`)).rejects.toThrow(
+          /^Unexpected status code 401: Unauthorized, /,
+        );
+      }
+      expect(await beams('getUserId()')).toBeNull();
+      expect(((await deviceOf(id)) as { userId?: unknown }).userId ?? null).toBeNull();
+    });
+
+    it('stops: the device is gone', async () => {
+      const id = await newDevice();
+      await beams(`setUserId('ann', tokenProvider)`);
+
+      await beams('stop()');
+
+      expect((await askForDevice(id)).status).toBe(404);
+      expect([await beams('getDeviceId()'), await beams('getUserId()')]).toEqual([null, null]);
+      expect(await beams('getRegistrationState()')).toBe(
+        'PERMISSION_GRANTED_NOT_REGISTERED_WITH_BEAMS',
+      );
+      await expect(beams(`addDeviceInterest('donuts')`)).rejects.toThrow(/SDK not registered/);
+    });
+
+    it('clears all state: another device, without interests and user', async () => {
+      const before = await newDevice();
+      await beams(`addDeviceInterest('donuts')`);
+      await beams(`setUserId('ann', tokenProvider)`);
+
+      await beams('clearAllState()');
+
+      const after = String(await beams('getDeviceId()'));
+      expect(after).not.toBe(before);
+      expect((await askForDevice(before)).status).toBe(404);
+      expect(await interestPages()).toEqual([[]]);
+      expect(await beams('getUserId()')).toBeNull();
+      await beams(`setUserId('bob', tokenProvider)`);
+      expect(await deviceOf(after)).toMatchObject({ userId: 'bob' });
+    });
+
+    it('has no device any more once the server SDK has deleted the user', async () => {
+      const id = await newDevice();
+      await beams(`setUserId('ann @ home/7 ü', tokenProvider)`);
+
+      await open().site.library.deleteUser('ann @ home/7 ü');
+
+      expect((await askForDevice(id)).status).toBe(404);
+      await expect(beams(`addDeviceInterest('donuts')`)).rejects.toThrow(
+        /^Unexpected status code 404: /,
+      );
+    });
+  });
+}

@@ -1,0 +1,180 @@
+import { expect } from 'bun:test';
+import type { RawAnswer } from '../support/raw-http.ts';
+import type { Decision, MobileJob, MobileReport, MobileSdk } from './mobile-sdks.ts';
+import { type Transcript, TranscriptConnection } from './transcript.ts';
+
+/** Longer than the pauses between two looks at the store; shorter than a test may take. */
+const RETRY_MAX_MS = 15_000;
+
+/**
+ * An app on one device with one of the SDKs. It keeps what the SDK keeps, and does what the SDK does with each
+ * answer, but for the pauses. Source: push protocol, §3.7.
+ */
+export class InstalledApp implements AsyncDisposable {
+  deviceId = '';
+  readonly interests = new Set<string>();
+  userId: string | undefined;
+  readonly sdk: MobileSdk;
+  private readonly connection: TranscriptConnection;
+  private readonly fetchUserToken: (userId: string) => string;
+  private pushToken = '';
+  private conversation: string[] = [];
+
+  private constructor(
+    sdk: MobileSdk,
+    connection: TranscriptConnection,
+    fetchUserToken: (userId: string) => string,
+  ) {
+    this.sdk = sdk;
+    this.connection = connection;
+    this.fetchUserToken = fetchUserToken;
+  }
+
+  /** `fetchUserToken` is what the app asks its own backend for. */
+  static async install(
+    sdk: MobileSdk,
+    server: { readonly pushPort: number },
+    fetchUserToken: (userId: string) => string,
+  ): Promise<InstalledApp> {
+    return new InstalledApp(sdk, await TranscriptConnection.open(server), fetchUserToken);
+  }
+
+  /** What was asked, with the status of the answer, since this was asked last. */
+  takeConversation(): string[] {
+    const taken = this.conversation;
+    this.conversation = [];
+    return taken;
+  }
+
+  async start(pushToken: string, previousIds: readonly string[] = []): Promise<Decision> {
+    this.pushToken = pushToken;
+    const decision = await this.register(previousIds);
+    if (decision === 'done' && this.interests.size > 0) await this.sync();
+    return decision;
+  }
+
+  /** What an SDK does each time the app starts, once. */
+  async launch(): Promise<void> {
+    await this.ask('set metadata', this.sdk.setMetadata(this.deviceId));
+    await this.sync();
+  }
+
+  async addInterest(name: string): Promise<Decision> {
+    this.interests.add(name);
+    return await this.does('add interest', (id) => this.sdk.addInterest(id, name));
+  }
+
+  async removeInterest(name: string): Promise<Decision> {
+    this.interests.delete(name);
+    return await this.does('remove interest', (id) => this.sdk.removeInterest(id, name));
+  }
+
+  async setInterests(names: readonly string[]): Promise<Decision> {
+    this.interests.clear();
+    for (const name of names) this.interests.add(name);
+    return await this.does('set interests', (id) => this.sdk.setInterests(id, names));
+  }
+
+  async setUser(userId: string, token = this.fetchUserToken(userId)): Promise<Decision> {
+    const decision = await this.does('set user', (id) => this.sdk.setUser(id, token));
+    if (decision === 'done') this.userId = userId;
+    return decision;
+  }
+
+  /** Android only. */
+  async refreshToken(pushToken: string): Promise<Decision> {
+    const { setToken } = this.sdk;
+    if (setToken === undefined) throw new Error('This SDK never tells of a new token');
+    this.pushToken = pushToken;
+    return await this.does('set token', (id) => setToken(id, pushToken));
+  }
+
+  async report(report: Omit<MobileReport, 'deviceId' | 'userId'>): Promise<Decision> {
+    const { userId } = this;
+    return await this.does('report', (deviceId) =>
+      this.sdk.report({ ...report, deviceId, userId }),
+    );
+  }
+
+  async stop(): Promise<Decision> {
+    const decision = await this.does('delete', (id) => this.sdk.delete(id));
+    this.interests.clear();
+    this.userId = undefined;
+    return decision;
+  }
+
+  /** One answer, whatever it is. */
+  async ask(job: MobileJob, request: Transcript): Promise<RawAnswer> {
+    const answer = await this.connection.sends(request);
+    this.conversation.push(`${job}: ${answer.status}`);
+    if (answer.status === 200) expectSuccess(job, answer);
+    else expectRefusal(answer);
+    return answer;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.connection[Symbol.asyncDispose]();
+  }
+
+  private async does(job: MobileJob, request: (deviceId: string) => Transcript): Promise<Decision> {
+    const { decision } = await this.settle(job, request);
+    return decision;
+  }
+
+  /** Asks until the SDK would ask no more. */
+  private async settle(
+    job: MobileJob,
+    request: (deviceId: string) => Transcript,
+  ): Promise<{ readonly decision: Decision; readonly body: string }> {
+    const deadlineMs = Date.now() + RETRY_MAX_MS;
+    for (;;) {
+      const answer = await this.ask(job, request(this.deviceId));
+      const decision = this.sdk.decide(job, answer);
+      switch (decision) {
+        case 'retry':
+          break;
+        case 'register again':
+          await this.registerAgain();
+          break;
+        default:
+          return { decision, body: answer.body };
+      }
+      if (Date.now() > deadlineMs) throw new Error(`Asked for too long: ${answer.body}`);
+    }
+  }
+
+  private async register(previousIds: readonly string[] = []): Promise<Decision> {
+    const { decision, body } = await this.settle('register', () =>
+      this.sdk.register(this.pushToken, previousIds),
+    );
+    if (decision === 'done') this.deviceId = JSON.parse(body).id;
+    return decision;
+  }
+
+  private async registerAgain(): Promise<void> {
+    expect(await this.register()).toBe('done');
+    if (this.interests.size > 0) await this.sync();
+    if (this.userId !== undefined) expect(await this.setUser(this.userId)).toBe('done');
+  }
+
+  private async sync(): Promise<void> {
+    await this.ask('set interests', this.sdk.setInterests(this.deviceId, [...this.interests]));
+  }
+}
+
+/** The answer to a registration and to a report is JSON, and to everything else nothing at all. */
+function expectSuccess(job: MobileJob, { headers, body }: RawAnswer): void {
+  if (job === 'register' || job === 'report') {
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(typeof JSON.parse(body)).toBe('object');
+  } else {
+    expect([headers.get('content-length'), body]).toEqual(['0', '']);
+  }
+}
+
+/** Push protocol, §1.3. */
+function expectRefusal({ headers, body }: RawAnswer): void {
+  expect(headers.get('content-type')).toBe('application/json');
+  const nonEmpty = expect.stringMatching(/./);
+  expect(JSON.parse(body)).toEqual({ error: nonEmpty, description: nonEmpty });
+}

@@ -1,0 +1,255 @@
+import { INSTANCE } from '../support/push-server.ts';
+import type { RawAnswer } from '../support/raw-http.ts';
+import { type Transcript, transcript } from './transcript.ts';
+
+const { id: instanceId } = INSTANCE;
+const DEVICE_API = `/device_api/v1/instances/${instanceId}/devices`;
+const EVENTS = `/reporting_api/v2/instances/${instanceId}/events`;
+/** Both SDKs have it built in. */
+const HOST = `Host: ${instanceId}.pushnotifications.pusher.com`;
+
+/** What a device tells of a notification, as far as the SDKs tell the same. */
+export interface MobileReport {
+  readonly event: 'Delivery' | 'Open';
+  readonly publishId: string;
+  readonly deviceId: string;
+  readonly userId?: string | undefined;
+  readonly timestampSecs: number;
+  readonly appInBackground?: boolean;
+  readonly hasDisplayableContent?: boolean;
+  readonly hasData?: boolean;
+}
+
+/** What a request is for. What an SDK makes of an answer depends on it. */
+export type MobileJob =
+  | 'register'
+  | 'set metadata'
+  | 'set token'
+  | 'add interest'
+  | 'remove interest'
+  | 'set interests'
+  | 'set user'
+  | 'delete'
+  | 'report';
+
+/** What an SDK does once it has an answer. Source: push protocol, §3.7. */
+export type Decision =
+  | 'done'
+  /** It forgets the job. */
+  | 'skip'
+  /** It tells the app that the user's token was not taken, and forgets the job. */
+  | 'bad user token'
+  /** It takes its push token for a wrong one: nothing goes on. */
+  | 'bad push token'
+  /** It registers again, sets interests and user, and does the job then. */
+  | 'register again'
+  /** It waits and asks again, for ever. */
+  | 'retry';
+
+/** One of the two SDKs for apps: the requests that it sends, and what it makes of the answers. */
+export interface MobileSdk {
+  readonly platform: 'apns' | 'fcm';
+  readonly pushTokens: readonly [string, string];
+  register(token: string, previousIds?: readonly string[]): Transcript;
+  setMetadata(deviceId: string): Transcript;
+  addInterest(deviceId: string, name: string): Transcript;
+  removeInterest(deviceId: string, name: string): Transcript;
+  setInterests(deviceId: string, names: readonly string[]): Transcript;
+  setUser(deviceId: string, userToken: string): Transcript;
+  /** `undefined`: the SDK never tells of a new token. */
+  setToken: ((deviceId: string, token: string) => Transcript) | undefined;
+  delete(deviceId: string): Transcript;
+  report(report: MobileReport): Transcript;
+  decide(job: MobileJob, answer: RawAnswer): Decision;
+}
+
+/** Sent with every request, also where there is no body. */
+const IOS_HEADERS = [
+  HOST,
+  'Content-Type: application/json',
+  'X-Pusher-Library: push-notifications-swift 4.0.0',
+  'Connection: keep-alive',
+  'Accept: */*',
+  'User-Agent: Shop/1 CFNetwork/3826.500.131 Darwin/24.5.0',
+  'Accept-Language: en-GB,en;q=0.9',
+  'Accept-Encoding: gzip, deflate, br',
+];
+
+/** Slashes are escaped; what is not there is left out. */
+function swiftJson(value: object): string {
+  return JSON.stringify(value).replaceAll('/', '\\/');
+}
+
+const iosMetadata = { sdkVersion: '4.0.0', iosVersion: '18.5.0' };
+
+/**
+ * push-notifications-swift 4.0.0. Written down from its source (`NetworkService`, `URL+NetworkService`,
+ * `RetryStrategy`); the headers that the system adds, and the order of all, from what other apps send.
+ */
+export const ios: MobileSdk = {
+  platform: 'apns',
+  // Lower-case hex of what the system gives: 32 bytes, or 80 on newer ones.
+  pushTokens: ['0f1e2d3c4b5a69788796a5b4c3d2e1f0'.repeat(2), '80'.repeat(80)],
+  register: (token) =>
+    transcript(
+      [`POST ${DEVICE_API}/apns HTTP/1.1`, ...IOS_HEADERS, 'Content-Length: *'],
+      swiftJson({ token, bundleIdentifier: 'com.example.Shop', metadata: iosMetadata }),
+    ),
+  setMetadata: (deviceId) =>
+    transcript(
+      [`PUT ${DEVICE_API}/apns/${deviceId}/metadata HTTP/1.1`, ...IOS_HEADERS, 'Content-Length: *'],
+      swiftJson(iosMetadata),
+    ),
+  // Names are put into the path as they are.
+  addInterest: (deviceId, name) =>
+    transcript([
+      `POST ${DEVICE_API}/apns/${deviceId}/interests/${name} HTTP/1.1`,
+      ...IOS_HEADERS,
+      'Content-Length: *',
+    ]),
+  removeInterest: (deviceId, name) =>
+    transcript([
+      `DELETE ${DEVICE_API}/apns/${deviceId}/interests/${name} HTTP/1.1`,
+      ...IOS_HEADERS,
+    ]),
+  setInterests: (deviceId, interests) =>
+    transcript(
+      [
+        `PUT ${DEVICE_API}/apns/${deviceId}/interests HTTP/1.1`,
+        ...IOS_HEADERS,
+        'Content-Length: *',
+      ],
+      swiftJson({ interests }),
+    ),
+  setUser: (deviceId, userToken) =>
+    transcript([
+      `PUT ${DEVICE_API}/apns/${deviceId}/user HTTP/1.1`,
+      ...IOS_HEADERS,
+      `Authorization: Bearer ${userToken}`,
+      'Content-Length: *',
+    ]),
+  setToken: undefined,
+  delete: (deviceId) =>
+    transcript([`DELETE ${DEVICE_API}/apns/${deviceId} HTTP/1.1`, ...IOS_HEADERS]),
+  report: ({ event, publishId, deviceId, userId, timestampSecs, ...flags }) =>
+    transcript(
+      [`POST ${EVENTS} HTTP/1.1`, ...IOS_HEADERS, 'Content-Length: *'],
+      swiftJson({ event, instanceId, publishId, deviceId, userId, timestampSecs, ...flags }),
+    ),
+  decide(job, { status, body }) {
+    if (status >= 200 && status < 300) {
+      return job === 'register' && !isRegistration(body) ? 'retry' : 'done';
+    }
+    switch (status) {
+      case 400:
+        return 'skip';
+      case 401:
+      case 403:
+        return descriptionOf(body).includes('device token') ? 'bad push token' : 'bad user token';
+      case 404:
+        return 'register again';
+      default:
+        return 'retry';
+    }
+  },
+};
+
+/** Sent with every request. */
+const ANDROID_HEADERS = [
+  HOST,
+  'Connection: Keep-Alive',
+  'Accept-Encoding: gzip',
+  'User-Agent: okhttp/3.12.0',
+];
+const ANDROID_LIBRARY = 'x-pusher-library: push-notifications-android 1.10.0';
+
+/** A request with a body; `POST` and `PUT` have one, be it empty, and others have none. */
+function android(method: string, path: string, body?: object, authorization?: string): Transcript {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const type = body === undefined ? [] : ['Content-Type: application/json; charset=UTF-8'];
+  const length = method === 'POST' || method === 'PUT' ? ['Content-Length: *'] : [];
+  return transcript(
+    [
+      `${method} ${path} HTTP/1.1`,
+      ...(authorization === undefined ? [] : [`Authorization: ${authorization}`]),
+      ANDROID_LIBRARY,
+      ...type,
+      ...length,
+      ...ANDROID_HEADERS,
+    ],
+    text,
+  );
+}
+
+const androidMetadata = { sdkVersion: '1.10.0', androidVersion: '16' };
+
+/**
+ * push-notifications-android 1.10.0. Written down from its source (`PushNotificationService`,
+ * `PushNotificationsAPI`, `ReportingService`); headers, their order and how paths are written were recorded with
+ * Retrofit 2.5.0, which it is built on. Of an interest's characters Retrofit encodes none.
+ */
+export const androidSdk: MobileSdk = {
+  platform: 'fcm',
+  pushTokens: ['eXaMpLe-0_1:APA91b-first_token', 'eXaMpLe-0_1:APA91b-second_token'],
+  register: (token, knownPreviousClientIds = []) =>
+    android('POST', `${DEVICE_API}/fcm`, {
+      token,
+      knownPreviousClientIds,
+      metadata: androidMetadata,
+    }),
+  setMetadata: (deviceId) =>
+    android('PUT', `${DEVICE_API}/fcm/${deviceId}/metadata`, androidMetadata),
+  addInterest: (deviceId, name) =>
+    android('POST', `${DEVICE_API}/fcm/${deviceId}/interests/${name}`),
+  removeInterest: (deviceId, name) =>
+    android('DELETE', `${DEVICE_API}/fcm/${deviceId}/interests/${name}`),
+  setInterests: (deviceId, interests) =>
+    android('PUT', `${DEVICE_API}/fcm/${deviceId}/interests`, { interests }),
+  setUser: (deviceId, userToken) =>
+    android('PUT', `${DEVICE_API}/fcm/${deviceId}/user`, undefined, `Bearer ${userToken}`),
+  setToken: (deviceId, token) => android('PUT', `${DEVICE_API}/fcm/${deviceId}/token`, { token }),
+  delete: (deviceId) => android('DELETE', `${DEVICE_API}/fcm/${deviceId}`),
+  report: ({ event, publishId, deviceId, userId, timestampSecs, ...flags }) =>
+    android('POST', EVENTS, {
+      event,
+      instanceId,
+      deviceId,
+      userId,
+      publishId,
+      timestampSecs,
+      ...flags,
+    }),
+  decide(job, { status, body }) {
+    if (status >= 200 && status < 300) {
+      return job === 'register' && !isRegistration(body) ? 'retry' : 'done';
+    }
+    switch (job) {
+      case 'register':
+      case 'delete':
+        return 'retry';
+      case 'report':
+        return status >= 500 ? 'retry' : 'skip';
+      case 'set user':
+        if (status === 401 || status === 403) return 'bad user token';
+        if (status === 422) return 'skip';
+        break;
+      default:
+    }
+    if (status === 404) return 'register again';
+    return status === 400 ? 'skip' : 'retry';
+  },
+};
+
+/** Whether the SDK can read it: Android fails where one of the fields is not there, or null. */
+function isRegistration(body: string): boolean {
+  const { id, initialInterestSet } = JSON.parse(body);
+  return (
+    typeof id === 'string' &&
+    Array.isArray(initialInterestSet) &&
+    initialInterestSet.every((name) => typeof name === 'string')
+  );
+}
+
+function descriptionOf(body: string): string {
+  return String(JSON.parse(body).description);
+}

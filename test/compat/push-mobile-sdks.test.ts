@@ -1,0 +1,553 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import PushNotifications from '@pusher/push-notifications-server';
+import { holdStore } from '../failure/store-trouble.ts';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { askPush, PushRequests } from '../support/push-requests.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
+import { InstalledApp } from './installed-app.ts';
+import { androidSdk, ios, type MobileSdk } from './mobile-sdks.ts';
+import { withHead } from './transcript.ts';
+
+/** The official SDKs for iOS and Android, as the requests that they send and what they make of the answers. */
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+const ALLOWED = '_-=@,.;AZaz09';
+
+const requests = new PushRequests();
+const instance = { instanceId: INSTANCE.id, secretKey: INSTANCE.secretKey };
+/** The backend of the apps. */
+const backend = new PushNotifications(instance);
+let server: Fanfare;
+
+beforeAll(async () => {
+  server = await startPush();
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function startPush(): Promise<Fanfare> {
+  const settings = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
+  return startFanfare({ config: { push: pushSettings(settings) } });
+}
+
+const fetchUserToken = (userId: string) => String(backend.generateToken(userId)['token']);
+
+/** The device as it is told of itself; `undefined` where there is none. */
+async function deviceOf(id: string): Promise<unknown> {
+  const { status, json } = await askPush(server, requests.readDevice(id));
+  if (status === 200) return json;
+  expect([status, json['error']]).toEqual([404, 'Device not found']);
+  return undefined;
+}
+
+/** One page of a device's interests, and the cursor of the next. */
+async function pageOf(id: string, query = '') {
+  const request = requests.readInterests(id);
+  const { status, json } = await askPush(server, { ...request, target: request.target + query });
+  expect(status).toBe(200);
+  return json as {
+    interests: readonly string[];
+    responseMetadata: { readonly nextCursor?: string };
+  };
+}
+
+async function interestsOf(id: string): Promise<readonly string[]> {
+  const { interests, responseMetadata } = await pageOf(id);
+  expect(responseMetadata).toEqual({});
+  return interests;
+}
+
+async function publishTo(interest: string): Promise<string> {
+  const body = { interests: [interest], apns: { aps: { alert: 'Hi' } }, fcm: { data: { a: 'b' } } };
+  const { status, json } = await askPush(server, requests.publish(body));
+  expect(status).toBe(200);
+  return String(json['publishId']);
+}
+
+/** How many devices said that they got it, and that it was opened. */
+async function reportsOf(publishId: string): Promise<readonly unknown[]> {
+  const { json } = await askPush(server, requests.readPublish(publishId));
+  return [json['delivered'], json['opened']];
+}
+
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+const seenInBackground = { appInBackground: true, hasDisplayableContent: true, hasData: false };
+
+const sdks: readonly (readonly [string, MobileSdk])[] = [
+  ['iOS', ios],
+  ['Android', androidSdk],
+];
+
+describe.each(sdks)('an app on %s', (system, sdk) => {
+  const install = (where = server) => InstalledApp.install(sdk, where, fetchUserToken);
+  const [token, nextToken] = sdk.pushTokens;
+  const ID = new RegExp(`^${sdk.platform}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
+
+  it('lives a whole life', async () => {
+    await using app = await install();
+
+    // Installed, and started for the first time.
+    expect(await app.start(token)).toBe('done');
+    await app.launch();
+    expect(app.takeConversation()).toEqual([
+      'register: 200',
+      'set metadata: 200',
+      'set interests: 200',
+    ]);
+    const first = app.deviceId;
+    expect(first).toMatch(ID);
+    expect(await deviceOf(first)).toEqual({
+      id: first,
+      userId: null,
+      metadata:
+        sdk === ios
+          ? { sdkVersion: '4.0.0', iosVersion: '18.5.0' }
+          : { sdkVersion: '1.10.0', androidVersion: '16' },
+    });
+
+    // Interests come and go.
+    expect(await app.addInterest('hello')).toBe('done');
+    expect(await app.addInterest('hello')).toBe('done');
+    expect(await app.addInterest(ALLOWED)).toBe('done');
+    expect(await app.removeInterest('never-added')).toBe('done');
+    expect(await interestsOf(first)).toEqual([ALLOWED, 'hello']);
+    expect(await app.removeInterest(ALLOWED)).toBe('done');
+    expect(await app.setInterests(['news', 'sport', ALLOWED])).toBe('done');
+    expect(await interestsOf(first)).toEqual([ALLOWED, 'news', 'sport']);
+
+    // Its user signs in, and again when the app is started another day.
+    expect(await app.setUser('zoë/7 +1')).toBe('done');
+    await app.launch();
+    expect(await app.setUser('zoë/7 +1')).toBe('done');
+    expect(await deviceOf(first)).toMatchObject({ userId: 'zoë/7 +1' });
+
+    // A notification comes, and is opened.
+    const publishId = await publishTo('news');
+    const timestampSecs = nowSeconds();
+    expect(
+      await app.report({ event: 'Delivery', publishId, timestampSecs, ...seenInBackground }),
+    ).toBe('done');
+    expect(await app.report({ event: 'Open', publishId, timestampSecs })).toBe('done');
+    expect(await reportsOf(publishId)).toEqual([1, 1]);
+
+    // The backend removes the user, and the device with it. The SDK finds out, and makes another device.
+    expect((await askPush(server, requests.deleteUser('zoë/7 +1'))).status).toBe(200);
+    app.takeConversation();
+    expect(await app.addInterest('weather')).toBe('done');
+    expect(app.takeConversation()).toEqual([
+      'add interest: 404',
+      'register: 200',
+      'set interests: 200',
+      'set user: 200',
+      'add interest: 200',
+    ]);
+    const second = app.deviceId;
+    expect(second).toMatch(ID);
+    expect(second).not.toBe(first);
+    expect(await deviceOf(first)).toBeUndefined();
+    expect(await deviceOf(second)).toMatchObject({ userId: 'zoë/7 +1' });
+    expect(await interestsOf(second)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
+
+    // The system gives the app another token.
+    if (sdk.setToken === undefined) {
+      expect(await app.start(nextToken)).toBe('done');
+    } else {
+      expect(await app.refreshToken(nextToken)).toBe('done');
+      expect(app.deviceId).toBe(second);
+    }
+    expect(await interestsOf(app.deviceId)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
+
+    // It is stopped, and that is said again because the answer was lost.
+    const last = app.deviceId;
+    for (const _ of [1, 2]) expect(await app.stop()).toBe('done');
+    expect(await deviceOf(last)).toBeUndefined();
+
+    // All state was cleared: it starts anew with the token it had, and nothing is left of what was.
+    expect(await app.start(nextToken)).toBe('done');
+    expect([first, second, last]).not.toContain(app.deviceId);
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
+    expect(await app.setUser('bob')).toBe('done');
+  });
+
+  it('reads an id and an empty set of interests when it registers, and nothing else', async () => {
+    await using app = await install();
+    const { status, headers, body } = await app.ask('register', sdk.register(token));
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(JSON.parse(body)).toEqual({
+      id: expect.stringMatching(ID),
+      initialInterestSet: [],
+    });
+  });
+
+  it('names each interest that there can be, as it is in the path', async () => {
+    await using app = await install();
+    await app.start(token);
+    const names = [...ALLOWED, ALLOWED, 'x'.repeat(164), ';;', ',', '=', 'a@b.c', 'user', 'token'];
+    // The Android SDK is built on something that refuses these; iOS puts them into the path as they are.
+    if (sdk === ios) names.push('..', '.hidden');
+    const unique = [...new Set(names)].toSorted();
+
+    for (const name of names) expect([name, await app.addInterest(name)]).toEqual([name, 'done']);
+    expect(await interestsOf(app.deviceId)).toEqual(unique);
+    for (const name of names) {
+      expect([name, await app.removeInterest(name)]).toEqual([name, 'done']);
+    }
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await app.setInterests(unique)).toBe('done');
+    expect(await interestsOf(app.deviceId)).toEqual(unique);
+    expect(await app.setInterests([])).toBe('done');
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+
+    // Names that the SDK itself would not let through are forgotten, not asked for again and again.
+    for (const name of ['a:b', 'x'.repeat(165), 'a%20b']) {
+      expect(await app.addInterest(name)).toBe('skip');
+      expect(await app.removeInterest(name)).toBe('skip');
+    }
+    expect(await app.setInterests(['fine', 'a:b'])).toBe('skip');
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+  });
+
+  it('names an interest the same way where something on the path has encoded it', async () => {
+    await using app = await install();
+    await app.start(token);
+    const encoded = encodeURIComponent(ALLOWED);
+    expect(encoded).toContain('%3B');
+    for (const [name, left] of [
+      [ALLOWED, [ALLOWED]],
+      [encoded, [ALLOWED]],
+    ] as const) {
+      await app.ask('add interest', sdk.addInterest(app.deviceId, name));
+      expect(await interestsOf(app.deviceId)).toEqual(left);
+    }
+    await app.ask('remove interest', sdk.removeInterest(app.deviceId, encoded));
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+  });
+
+  it('has its interests told of in pages, in one order', async () => {
+    await using app = await install();
+    await app.start(token);
+    const names = Array.from({ length: 250 }, (_, n) => `interest-${n}`).toSorted();
+    await app.setInterests(names.toReversed());
+
+    for (const [limit, lengths] of [
+      ['', [100, 100, 50]],
+      ['limit=100&', [100, 100, 50]],
+      ['limit=125&', [100, 100, 50]],
+      ['limit=50&', [50, 50, 50, 50, 50]],
+    ] as const) {
+      const pages: (readonly string[])[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = cursor === undefined ? '' : `cursor=${encodeURIComponent(cursor)}`;
+        const { interests, responseMetadata } = await pageOf(app.deviceId, `?${limit}${query}`);
+        pages.push(interests);
+        cursor = responseMetadata.nextCursor;
+      } while (cursor !== undefined);
+      expect(pages.map(({ length }) => length)).toEqual([...lengths]);
+      expect(pages.flat()).toEqual(names);
+    }
+  });
+
+  it('is not told of a bad push token when its user cannot sign in, and does not ask again', async () => {
+    await using app = await install();
+    await app.start(token);
+    const other = (over: object) => new PushNotifications({ ...instance, ...over });
+    const tokens = [
+      'not a token',
+      'a.b.c',
+      String(other({ secretKey: 'wrong' }).generateToken('ann')['token']),
+      String(other({ instanceId: UNKNOWN }).generateToken('ann')['token']),
+    ];
+    for (const userToken of tokens) {
+      expect(await app.setUser('ann', userToken)).toBe('bad user token');
+    }
+    expect(app.takeConversation()).toEqual([
+      'register: 200',
+      'set user: 401',
+      'set user: 401',
+      'set user: 401',
+      'set user: 403',
+    ]);
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
+  });
+
+  it('keeps its user: another one cannot sign in on the same device', async () => {
+    await using app = await install();
+    await app.start(token);
+    expect(await app.setUser('ann')).toBe('done');
+    expect(await app.setUser('bob')).toBe('skip');
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
+  });
+
+  it('is one too many where its user has 100 devices on this platform', async () => {
+    await using app = await install();
+    const user = `many on ${system}`;
+    const userToken = fetchUserToken(user);
+    const pushToken = (n: number) =>
+      sdk === ios ? n.toString(16).padStart(64, '0') : `of-many:${n}`;
+    const signIn = async (n: number) => {
+      await app.start(pushToken(n));
+      return await app.ask('set user', sdk.setUser(app.deviceId, userToken));
+    };
+    for (let n = 0; n < 100; n++) expect((await signIn(n)).status).toBe(200);
+
+    const refused = await signIn(100);
+    expect([refused.status, JSON.parse(refused.body).error]).toEqual([422, 'Unprocessable Entity']);
+    // iOS does not know this answer.
+    expect(sdk.decide('set user', refused)).toBe(sdk === ios ? 'retry' : 'skip');
+    // One device less, and there is room again.
+    await app.start(pushToken(99));
+    expect((await signIn(100)).status).toBe(200);
+  });
+
+  it('reports of each notification once, however often it says so', async () => {
+    await using app = await install();
+    await app.start(token);
+    const publishId = await publishTo('news');
+    const delivery = {
+      event: 'Delivery',
+      publishId,
+      timestampSecs: nowSeconds(),
+      ...seenInBackground,
+    } as const;
+    for (let times = 0; times < 3; times++) expect(await app.report(delivery)).toBe('done');
+    expect(await reportsOf(publishId)).toEqual([1, 0]);
+
+    const open = { event: 'Open', publishId, timestampSecs: nowSeconds() } as const;
+    for (let times = 0; times < 3; times++) expect(await app.report(open)).toBe('done');
+    expect(await reportsOf(publishId)).toEqual([1, 1]);
+  });
+
+  it('may report of what the server does not know: it never registers again because of that', async () => {
+    await using app = await install();
+    await app.start(token);
+    const known = await publishTo('news');
+    const report = (deviceId: string, publishId: string) =>
+      sdk.report({ event: 'Open', publishId, deviceId, timestampSecs: nowSeconds() });
+    const { deviceId } = app;
+    const rows = [
+      report(deviceId, `pubid-${UNKNOWN}`),
+      report(deviceId, 'what-is-this'),
+      report(`${sdk.platform}-${UNKNOWN}`, known),
+      report('what-is-this', known),
+      withHead(report(deviceId, known), INSTANCE.id, UNKNOWN),
+      withHead(report(deviceId, known), INSTANCE.id, INSTANCE.id.toUpperCase()),
+    ];
+    for (const row of rows) {
+      expect(sdk.decide('report', await app.ask('report', row))).toBe('done');
+    }
+    // The last one was for this instance.
+    expect(await reportsOf(known)).toEqual([0, 1]);
+
+    const bad = withHead(report(deviceId, known), INSTANCE.id, 'my-instance');
+    expect(sdk.decide('report', await app.ask('report', bad))).toBe('skip');
+  });
+
+  it('replaces the device that had its token: the app was installed anew', async () => {
+    await using before = await install();
+    await before.start(token);
+    await before.addInterest('old');
+    await before.setUser('ann');
+
+    await using app = await install();
+    expect(await app.start(token)).toBe('done');
+
+    expect(await deviceOf(before.deviceId)).toBeUndefined();
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
+    expect(await interestsOf(app.deviceId)).toEqual([]);
+    // One that is on another device is left alone.
+    await using other = await install();
+    await other.start(nextToken);
+    expect(await deviceOf(app.deviceId)).toBeDefined();
+  });
+
+  it('deletes whatever it likes, and need not ask again', async () => {
+    await using app = await install();
+    await app.start(token);
+    const ids = [
+      app.deviceId,
+      app.deviceId,
+      `${sdk.platform}-${UNKNOWN}`,
+      `web-${UNKNOWN}`,
+      UNKNOWN,
+      'what-is-this',
+      'x'.repeat(1000),
+      '%00',
+      '%',
+    ];
+    for (const id of ids) {
+      const answer = await app.ask('delete', sdk.delete(id));
+      expect([id, answer.status, sdk.decide('delete', answer)]).toEqual([id, 200, 'done']);
+    }
+    expect(await deviceOf(app.deviceId)).toBeUndefined();
+  });
+
+  it('registers again after each request about a device that is not there', async () => {
+    await using app = await install();
+    const id = `${sdk.platform}-${UNKNOWN}`;
+    for (const [job, request] of [
+      ['set metadata', sdk.setMetadata(id)],
+      ['add interest', sdk.addInterest(id, 'news')],
+      ['remove interest', sdk.removeInterest(id, 'news')],
+      ['set interests', sdk.setInterests(id, ['news'])],
+      ['set user', sdk.setUser(id, fetchUserToken('ann'))],
+      ...(sdk.setToken === undefined ? [] : [['set token', sdk.setToken(id, token)] as const]),
+    ] as const) {
+      const answer = await app.ask(job, request);
+      expect([job, answer.status, sdk.decide(job, answer)]).toEqual([job, 404, 'register again']);
+    }
+  });
+
+  it('comes over from another server, whatever that had called it', async () => {
+    for (const id of [`${sdk.platform}-${UNKNOWN}`, UNKNOWN, 'd-123']) {
+      await using app = await install();
+      await app.start(token);
+      await app.setUser('ann');
+      await app.setInterests(['news']);
+      app.deviceId = id;
+      app.takeConversation();
+
+      expect(await app.removeInterest('sport')).toBe('done');
+
+      expect(app.takeConversation()).toEqual([
+        'remove interest: 404',
+        'register: 200',
+        'set interests: 200',
+        'set user: 200',
+        'remove interest: 200',
+      ]);
+      expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
+      expect(await interestsOf(app.deviceId)).toEqual(['news']);
+    }
+  });
+
+  it('waits while the store cannot be used, keeps its device, and goes on afterwards', async () => {
+    await using server = await startPush();
+    await using app = await install(server);
+    await app.start(token);
+    const { deviceId } = app;
+    app.takeConversation();
+    const publishId = `pubid-${UNKNOWN}`;
+    const open = { event: 'Open', publishId, timestampSecs: nowSeconds() } as const;
+    const jobs = [
+      ['add interest', sdk.addInterest(deviceId, 'news'), () => app.addInterest('news')],
+      ['set user', sdk.setUser(deviceId, fetchUserToken('ann')), () => app.setUser('ann')],
+      ['report', sdk.report({ ...open, deviceId }), () => app.report(open)],
+      ['delete', sdk.delete(deviceId), () => app.stop()],
+    ] as const;
+    {
+      await using _lock = await holdStore(server);
+      for (const [job, request] of jobs) {
+        const answer = await app.ask(job, request);
+        expect([job, answer.status, sdk.decide(job, answer)]).toEqual([job, 503, 'retry']);
+      }
+    }
+    for (const [, , does] of jobs) expect(await does()).toBe('done');
+    expect(app.deviceId).toBe(deviceId);
+    const said = new Set(app.takeConversation());
+    for (const [job] of jobs) {
+      said.delete(`${job}: 503`);
+      expect(said.delete(`${job}: 200`)).toBe(true);
+    }
+    expect([...said]).toEqual([]);
+  });
+});
+
+describe('an app on iOS', () => {
+  it('may leave the length out where there is no body', async () => {
+    await using app = await InstalledApp.install(ios, server, fetchUserToken);
+    await app.start(ios.pushTokens[0]);
+    const bare = [
+      ['add interest', ios.addInterest(app.deviceId, 'news')],
+      ['set user', ios.setUser(app.deviceId, fetchUserToken('ann'))],
+    ] as const;
+    for (const [job, request] of bare) {
+      const answer = await app.ask(job, withHead(request, '\r\nContent-Length: 0', ''));
+      expect(answer.status).toBe(200);
+    }
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
+    expect(await interestsOf(app.deviceId)).toEqual(['news']);
+  });
+
+  it('registers without the name of its bundle, and on a Mac', async () => {
+    await using app = await InstalledApp.install(ios, server, fetchUserToken);
+    const [token] = ios.pushTokens;
+    const register = ios.register(token);
+    const bytes = Buffer.from(register.bytes).toString();
+    for (const [from, to] of [
+      // As long as before, so that the length is right.
+      ['"com.example.Shop"', '"missing-bundle-id"'],
+      ['"iosVersion":"18.5.0"', '"macosVersion":"15.5.0"'],
+    ] as const) {
+      const longer = to.length - from.length;
+      const length = Number(/Content-Length: (\d+)/.exec(bytes)?.[1]);
+      const changed = bytes
+        .replace(from, to)
+        .replace(`Content-Length: ${length}`, `Content-Length: ${length + longer}`);
+      const answer = await app.ask('register', { ...register, bytes: Buffer.from(changed) });
+      expect(ios.decide('register', answer)).toBe('done');
+    }
+  });
+});
+
+describe('an app on Android', () => {
+  it('replaces what an older SDK had registered, but never the device of somebody else', async () => {
+    const [token, nextToken] = androidSdk.pushTokens;
+    await using other = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await other.start(nextToken);
+    await using old = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await old.start(token);
+
+    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    const previous = [old.deviceId, other.deviceId, `fcm-${UNKNOWN}`, 'client-of-the-beta'];
+    expect(await app.start(token, previous)).toBe('done');
+
+    expect(await deviceOf(old.deviceId)).toBeUndefined();
+    expect(await deviceOf(other.deviceId)).toBeDefined();
+    expect(await deviceOf(app.deviceId)).toBeDefined();
+  });
+
+  it('takes over a token that another device had', async () => {
+    const [token, nextToken] = androidSdk.pushTokens;
+    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await app.start(token);
+    await app.addInterest('news');
+    await using before = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await before.start(nextToken);
+
+    expect(await app.refreshToken(nextToken)).toBe('done');
+    // Again: the answer was lost.
+    expect(await app.refreshToken(nextToken)).toBe('done');
+
+    expect(await deviceOf(before.deviceId)).toBeUndefined();
+    expect(await interestsOf(app.deviceId)).toEqual(['news']);
+    // The token it had is free.
+    await using after = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await after.start(token);
+    expect(await deviceOf(app.deviceId)).toBeDefined();
+  });
+
+  it('registers again with a new token when its device is gone', async () => {
+    const [token, nextToken] = androidSdk.pushTokens;
+    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
+    await app.start(token);
+    await app.setUser('carl');
+    await app.addInterest('news');
+    await askPush(server, requests.deleteUser('carl'));
+    app.takeConversation();
+
+    expect(await app.refreshToken(nextToken)).toBe('done');
+
+    expect(app.takeConversation()).toEqual([
+      'set token: 404',
+      'register: 200',
+      'set interests: 200',
+      'set user: 200',
+      'set token: 200',
+    ]);
+    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'carl' });
+  });
+});

@@ -1,0 +1,173 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, it } from 'bun:test';
+import { fanfare } from '../cli/run-fanfare.ts';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import {
+  askPush,
+  markedPublish,
+  newMarker,
+  PushConnection,
+  PushRequests,
+} from '../support/push-requests.ts';
+import { instanceSettings, pushSettings } from '../support/push-server.ts';
+import { brokenRows, countOf, openRows } from './push-rows.ts';
+import { storeOf } from './store-trouble.ts';
+
+const LONG_MS = 60_000;
+
+const DEVICES = 20_000;
+const INTERESTS = 10;
+const USER_DEVICES = 100;
+const USER_INTERESTS = 1000;
+
+/** What a publish may take at most. A piece of the deletion takes some milliseconds; all of it, many seconds. */
+const ANSWER_MAX_MS = 1000;
+
+const requests = new PushRequests();
+
+interface Crowd {
+  readonly instance: number;
+  readonly devices: number;
+  readonly interests: number;
+  readonly userId: string | null;
+}
+
+/** Writes devices into the store of a server, which takes long by its API. */
+function addDevices(server: Fanfare, { instance, devices, interests, userId }: Crowd): void {
+  using store = new Database(storeOf(server.directory));
+  store.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF');
+  const addDevice = store.query<{ number: number }, [number, string, string | null]>(
+    `INSERT INTO devices (instance, id, platform, token_identity, user_id, registered_at, seen_at,
+      token, metadata, sdk) VALUES (?1, 'fcm-' || ?2, 'fcm', ?2, ?3, 0, 0, ?2, '{}', '')
+      RETURNING number`,
+  );
+  const addInterest = store.query(
+    'INSERT INTO device_interests (instance, interest, device) VALUES (?, ?, ?)',
+  );
+  store.transaction(() => {
+    for (let n = 0; n < devices; n++) {
+      const number = addDevice.get(instance, crypto.randomUUID(), userId)?.number ?? 0;
+      for (let i = 0; i < interests; i++) addInterest.run(instance, `room-${n % 7}-${i}`, number);
+    }
+    store
+      .query('UPDATE instance_numbers SET devices = devices + ? WHERE number = ?')
+      .run(devices, instance);
+  })();
+}
+
+function numberOf(server: Fanfare, id: string): number {
+  using rows = openRows(server);
+  return countOf(rows, `SELECT number FROM instance_numbers WHERE id = '${id}'`);
+}
+
+/** Publishes, one after the other, and remembers how long the slowest took. */
+class Publishing {
+  count = 0;
+  longestMs = 0;
+  private readonly connection: PushConnection;
+
+  constructor(connection: PushConnection) {
+    this.connection = connection;
+  }
+
+  async once(): Promise<void> {
+    const beganMs = performance.now();
+    await this.connection.does(requests.publish(markedPublish(newMarker())));
+    this.longestMs = Math.max(this.longestMs, performance.now() - beganMs);
+    this.count += 1;
+  }
+
+  async during<T>(work: Promise<T>): Promise<T> {
+    let over = false;
+    const done = work.finally(() => {
+      over = true;
+    });
+    while (!over) await this.once();
+    return await done;
+  }
+}
+
+/** Everything that the sweeps are to take away of what was deleted. */
+function leftOf(server: Fanfare, instance: number): number {
+  using rows = openRows(server);
+  const counts = [
+    ...['devices', 'device_interests', 'publishes', 'publish_keys'].map(
+      (table) => `(SELECT COUNT(*) FROM ${table} WHERE instance = ${instance})`,
+    ),
+    '(SELECT COUNT(*) FROM removed_devices)',
+    '(SELECT COUNT(*) FROM instance_numbers WHERE id IS NULL)',
+  ];
+  return countOf(rows, `SELECT ${counts.join(' + ')}`);
+}
+
+/** Publishes until nothing is left; gives how often some more was gone. */
+async function publishUntilGone(server: Fanfare, instance: number, publishes: Publishing) {
+  const seen = new Set<number>();
+  for (let left = 1; left > 0; ) {
+    for (let n = 0; n < 20; n++) await publishes.once();
+    left = leftOf(server, instance);
+    seen.add(left);
+  }
+  using rows = openRows(server);
+  expect(brokenRows(rows)).toEqual([]);
+  return seen.size;
+}
+
+/** A server that publishes at one instance, and has another one. */
+async function start() {
+  const busy = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
+  const other = { ...instanceSettings(), id: crypto.randomUUID(), secretKeys: ['another'] };
+  const server = await startFanfare({ config: { push: pushSettings(busy, other) } });
+  const publishes = new Publishing(await PushConnection.open(server));
+  return { server, publishes, other: other.id };
+}
+
+describe('publishes do not wait for', () => {
+  it.concurrent(
+    'an instance with many devices that is deleted, and nothing is left of it',
+    async () => {
+      const { server, publishes } = await start();
+      await using _ = server;
+      const instances = async (...args: string[]) => {
+        const config = `${server.directory}/config.json`;
+        const given = ['instances', ...args, '--json', '--config', config];
+        return JSON.parse((await publishes.during(fanfare(server.directory, given))).stdout);
+      };
+      const { id, secretKeys } = await instances('create');
+      while (numberOf(server, id) === 0) await publishes.once();
+      const instance = numberOf(server, id);
+      addDevices(server, { instance, devices: DEVICES, interests: INTERESTS, userId: null });
+      const doomed = new PushRequests({ id, secretKey: secretKeys[0] });
+      const options = { idempotencyKey: 'key' };
+      await askPush(server, doomed.publish(markedPublish(newMarker()), options));
+
+      const { devices } = await instances('delete', id);
+      expect(devices).toBe(DEVICES);
+
+      const timesLess = await publishUntilGone(server, instance, publishes);
+      expect(timesLess).toBeGreaterThan(50);
+      expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
+    },
+    LONG_MS,
+  );
+
+  it.concurrent(
+    'a user with many interests who is deleted, and nothing is left of them',
+    async () => {
+      const { server, publishes, other } = await start();
+      await using _ = server;
+      const instance = numberOf(server, other);
+      const user = { devices: USER_DEVICES, interests: USER_INTERESTS, userId: 'ann' };
+      addDevices(server, { instance, ...user });
+      await using backend = await PushConnection.open(server);
+      const ofOther = new PushRequests({ id: other, secretKey: 'another' });
+
+      await publishes.during(backend.does(ofOther.deleteUser('ann')));
+
+      const timesLess = await publishUntilGone(server, instance, publishes);
+      expect(timesLess).toBeGreaterThan(50);
+      expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
+    },
+    LONG_MS,
+  );
+});

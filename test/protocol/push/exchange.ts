@@ -1,0 +1,309 @@
+import { expect } from 'bun:test';
+import { createHmac, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Platform } from '../../../src/push/device.ts';
+import { configOf, type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { newP256Pair } from '../../support/p256.ts';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../support/raw-http.ts';
+
+/** The instance that most is asked of. It has two secret keys, as while they are rotated, and web push. */
+export const INSTANCE = {
+  id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+  secretKey: 'A3F1C0D95B7E4286A3F1C0D95B7E4286A3F1C0D95B7E4286A3F1C0D95B7E4286',
+  nextKey: '0B1C2D3E4F5061720B1C2D3E4F5061720B1C2D3E4F5061720B1C2D3E4F506172',
+} as const;
+
+/** Another tenant of the same server, without web push. */
+export const NEIGHBOUR = {
+  id: '0d1f8b7e-6a52-4c1e-9b5f-3f0c6a7d2e41',
+  secretKey: 'F00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACE',
+} as const;
+
+/** The id of no instance, and in a device's or a publish's id of nothing else. */
+export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+const vapidPair = newP256Pair();
+export const VAPID_PUBLIC_KEY = vapidPair.publicText;
+const web = {
+  vapid: {
+    publicKey: vapidPair.publicText,
+    privateKey: vapidPair.privateText,
+    subject: 'mailto:ops@example.org',
+  },
+};
+
+interface PushOptions {
+  /** Over the settings of `INSTANCE`. */
+  readonly instance?: object;
+  /** Over the settings of `NEIGHBOUR`. */
+  readonly neighbour?: object;
+  /** Over `push`. */
+  readonly push?: object;
+}
+
+/** The `push` of a configuration with both instances. Publishes have no rate, so that tests need not be slow. */
+function pushSettings({ instance, neighbour, push }: PushOptions = {}): object {
+  const limits = { publishesPerSecond: 0 };
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    instances: [
+      {
+        id: INSTANCE.id,
+        secretKeys: [INSTANCE.secretKey, INSTANCE.nextKey],
+        limits,
+        web,
+        ...instance,
+      },
+      { id: NEIGHBOUR.id, secretKeys: [NEIGHBOUR.secretKey], limits, ...neighbour },
+    ],
+    ...push,
+  };
+}
+
+export function startPush(options: PushOptions = {}): Promise<Fanfare> {
+  return startFanfare({ config: { push: pushSettings(options) } });
+}
+
+/**
+ * Gives a running server another configuration, as an operator does; settles when it is served. Once for each
+ * server: a line of its log tells, which would be there already.
+ */
+export async function reconfigure(server: Fanfare, options: PushOptions): Promise<void> {
+  const config = configOf(server.directory, { config: { push: pushSettings(options) } });
+  writeFileSync(join(server.directory, 'config.json'), JSON.stringify(config));
+  server.process.kill('SIGHUP');
+  await server.logged(/Instances changed/);
+}
+
+/** An answer as its client sees it. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+  /** `undefined` where the answer is no JSON. */
+  readonly json: unknown;
+}
+
+/** What a request has beside its path. */
+interface Asked extends Partial<Omit<RawRequest, 'body' | 'method' | 'target'>> {
+  /** What is no text and no bytes is sent as JSON. */
+  readonly body?: unknown;
+}
+
+type At = Pick<Fanfare, 'pushPort'>;
+
+export function open(server: At): Promise<RawHttp> {
+  return RawHttp.open({ port: server.pushPort });
+}
+
+/** Asks on a connection of its own. Fails where a refusal is not shaped as every refusal must be. */
+export async function ask(
+  server: At,
+  method: string,
+  target: string,
+  { body, ...others }: Asked = {},
+): Promise<Answered> {
+  await using connection = await open(server);
+  const bytes = bytesOf(body);
+  return seen(
+    await connection.asks({
+      method,
+      target,
+      ...others,
+      ...(bytes === undefined ? {} : { body: bytes }),
+    }),
+    method,
+  );
+}
+
+function bytesOf(body: unknown): string | Uint8Array | undefined {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body;
+  return JSON.stringify(body);
+}
+
+/** Reads an answer, and looks at what every answer must have. */
+export function seen({ status, headers, body }: RawAnswer, method = 'GET'): Answered {
+  const isJson = headers.get('content-type') === 'application/json';
+  const json: unknown = isJson && body !== '' ? JSON.parse(body) : undefined;
+  if (status >= 400 && method !== 'HEAD') expectErrorBody(headers, body, json);
+  return { status, headers, text: body, json };
+}
+
+/** Push protocol, §1.3 and §1.4. */
+function expectErrorBody(headers: Answered['headers'], body: string, json: unknown): void {
+  expect(headers.get('content-type')).toBe('application/json');
+  expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)));
+  expect(body).toEndWith('}\n');
+  const nonEmpty = expect.stringMatching(/./);
+  expect(json).toEqual({ error: nonEmpty, description: nonEmpty });
+}
+
+/** What a refusal looks like. `description`: all of it, or a pattern. */
+export function refusal(status: number, error: string, description: string | RegExp = /./) {
+  const said = typeof description === 'string' ? description : expect.stringMatching(description);
+  return { status, json: { error, description: said } };
+}
+
+export const NO_INSTANCE = refusal(404, 'Instance not found', 'Could not find the instance');
+export const NO_DEVICE = refusal(404, 'Device not found');
+export const NO_PATH = refusal(404, 'Not found');
+
+/** What a refused field of a publish looks like. Source: push protocol, §2.2. */
+export function fieldRefusal(field: string, status = 422, error = 'Unprocessable Entity') {
+  return refusal(status, error, new RegExp(`^\`${field.replaceAll('.', '\\.')}\`: .`));
+}
+
+/** 200 without a body. */
+export async function expectEmpty(answer: Answered | Promise<Answered>): Promise<void> {
+  const { status, headers, text } = await answer;
+  expect([status, text, headers.get('content-length')]).toEqual([200, '', '0']);
+}
+
+export const JSON_HEADERS = { 'content-type': 'application/json' };
+export const BACKEND = { authorization: `Bearer ${INSTANCE.secretKey}` };
+export const BACKEND_JSON = { ...JSON_HEADERS, ...BACKEND };
+
+/** Of a publish; version 4. */
+export const PUBLISH_ID =
+  /^pubid-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+export const publishes = (rest = '', id: string = INSTANCE.id) =>
+  `/publish_api/v1/instances/${id}/publishes${rest}`;
+export const user = (rest: string, id: string = INSTANCE.id) =>
+  `/customer_api/v1/instances/${id}/users/${rest}`;
+export const device = (rest: string, id: string = INSTANCE.id) =>
+  `/device_api/v1/instances/${id}/devices/${rest}`;
+export const events = (id: string = INSTANCE.id) => `/reporting_api/v2/instances/${id}/events`;
+
+export const TO_INTERESTS = { interests: ['shop'], fcm: { notification: { title: 'Hi' } } };
+export const TO_USERS = { users: ['ann'], fcm: { notification: { title: 'Hi' } } };
+
+/** Publishes to interests or to users, whichever the path says. */
+export function publish(
+  server: At,
+  kind: '' | '/interests' | '/users',
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  return ask(server, 'POST', publishes(kind), { headers: { ...BACKEND_JSON, ...headers }, body });
+}
+
+/** Publishes what must be accepted; gives the id. */
+export async function published(
+  server: At,
+  body: object = TO_INTERESTS,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const kind = 'users' in body ? '/users' : '/interests';
+  const { status, text, json } = await publish(server, kind, body, headers);
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return (json as { publishId: string }).publishId;
+}
+
+/** What a browser's subscription is, all but its endpoint. */
+export function subscription(endpoint: unknown, keys: object = {}): object {
+  return {
+    endpoint,
+    expirationTime: null,
+    keys: { p256dh: newP256Pair().publicText, auth: 'BTBZMqHH6r4Tts7J_aSIgg', ...keys },
+  };
+}
+
+/** An endpoint that no other device has. */
+export function anyEndpoint(): string {
+  return `https://updates.push.services.mozilla.com/wpush/v2/${randomUUID()}`;
+}
+
+/** What the SDK of a platform registers with: another device each time. */
+export function registration(platform: Platform, change: object = {}): object {
+  switch (platform) {
+    case 'apns': {
+      const token = randomUUID().replaceAll('-', '').repeat(2);
+      const metadata = { sdkVersion: '4.0.0', iosVersion: '19.1' };
+      return { token, bundleIdentifier: 'com.example.shop', metadata, ...change };
+    }
+    case 'fcm': {
+      const metadata = { sdkVersion: '1.10.0', androidVersion: '16' };
+      const token = `d-x:${randomUUID()}`;
+      return { token, knownPreviousClientIds: [], metadata, ...change };
+    }
+    case 'web': {
+      const token = btoa(JSON.stringify(subscription(anyEndpoint())));
+      return { token, metadata: { sdkVersion: '2.1.0' }, ...change };
+    }
+    default:
+      return platform satisfies never;
+  }
+}
+
+/** Registers what must be accepted; gives the id. */
+export async function registered(
+  server: At,
+  platform: Platform = 'fcm',
+  change: object = {},
+  instance: string = INSTANCE.id,
+): Promise<string> {
+  const body = registration(platform, change);
+  const { status, text, json } = await ask(server, 'POST', device(platform, instance), { body });
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return (json as { id: string }).id;
+}
+
+/** Registers a device of a user; gives its id. */
+export async function registeredOf(server: At, sub: string): Promise<string> {
+  const id = await registered(server);
+  await expectEmpty(setUser(server, id, beamsToken({ sub })));
+  return id;
+}
+
+export function setUser(server: At, id: string, token: string): Promise<Answered> {
+  const [platform] = id.split('-', 1);
+  const headers = { authorization: `Bearer ${token}` };
+  return ask(server, 'PUT', device(`${platform}/${id}/user`), { headers });
+}
+
+/** The device as it is told of; `undefined` where there is none. */
+export async function told(
+  server: At,
+  id: string,
+  instance: string = INSTANCE.id,
+): Promise<{ userId: unknown; metadata: unknown } | undefined> {
+  const [platform] = id.split('-', 1);
+  const answer = await ask(server, 'GET', device(`${platform}/${id}`, instance));
+  if (answer.status === 200) return answer.json as { userId: unknown; metadata: unknown };
+  expect(answer).toMatchObject(NO_DEVICE);
+  return undefined;
+}
+
+export const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+/** A Beams Token; claims that are `undefined` are left out. */
+export function beamsToken(
+  claims: object = {},
+  secret: string | Uint8Array = INSTANCE.secretKey,
+  header: object = {},
+): string {
+  const all = {
+    sub: 'ann',
+    exp: nowSeconds() + 3600,
+    iss: `https://${INSTANCE.id}.pushnotifications.pusher.com`,
+    ...claims,
+  };
+  const parts = [{ alg: 'HS256', typ: 'JWT', ...header }, all].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signed = parts.join('.');
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+/** Printable and control characters of ASCII that no interest may have. */
+export const notOfInterests: readonly string[] = Array.from({ length: 128 }, (_, code) =>
+  String.fromCharCode(code),
+).filter((character) => !/[A-Za-z0-9_\-=@,.;]/.test(character));
+
+/** All that interests may have. Source: seed, "Publish request to interests". */
+export const ofInterests: readonly string[] = [
+  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-=@,.;',
+];

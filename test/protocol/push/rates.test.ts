@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import type { Fanfare } from '../../support/fanfare.ts';
+import { requestBytes } from '../../support/raw-http.ts';
+import {
+  type Answered,
+  ask,
+  expectEmpty,
+  JSON_HEADERS,
+  open,
+  publishes,
+  reconfigure,
+  refusal,
+  registered,
+  seen,
+  startPush,
+  TO_INTERESTS,
+  TO_USERS,
+  user,
+} from './exchange.ts';
+
+/** An instance for each test, since none is to wait until a second is over. */
+interface Instance {
+  readonly id: string;
+  readonly secretKeys: readonly [string];
+  readonly limits: { readonly publishesPerSecond?: number };
+}
+
+const instanceWith = (limits: Instance['limits']): Instance => ({
+  id: randomUUID(),
+  secretKeys: [randomUUID()],
+  limits,
+});
+
+/** Requests that are sent at once are over it, however busy this machine is. */
+const few = { publishesPerSecond: 1 };
+const free = { publishesPerSecond: 0 };
+const refused = instanceWith(few);
+const shared = instanceWith(few);
+const reader = instanceWith(few);
+const careless = instanceWith(few);
+const changed = instanceWith(few);
+const usual = instanceWith({});
+const unlimited = instanceWith(free);
+const deleting = instanceWith(free);
+const instances = [refused, shared, reader, careless, changed, usual, unlimited, deleting];
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startPush({ push: { instances } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Fewer than a connection may have without an answer. */
+const AT_ONCE = 25;
+
+/** Sends requests at once, so that the server reads them at the same moment; gives the answers in order. */
+async function sent(requests: readonly Buffer[]): Promise<Answered[]> {
+  await using connection = await open(server);
+  connection.writes(Buffer.concat(requests));
+  const answers: Answered[] = [];
+  for (const _ of requests) answers.push(seen(await connection.reads()));
+  return answers;
+}
+
+/** Sends one request 100 times at once, on several connections. */
+async function hundred(request: Buffer): Promise<Answered[]> {
+  const some = Array<Buffer>(AT_ONCE).fill(request);
+  return (await Promise.all([some, some, some, some].map(sent))).flat();
+}
+
+/** Goes on until something is refused. However slow this machine is, it does more than 100 in a second. */
+async function firstRefused(request: Buffer): Promise<Answered> {
+  for (;;) {
+    const refusal = (await hundred(request)).find(({ status }) => status !== 200);
+    if (refusal !== undefined) return refusal;
+  }
+}
+
+const keyOf = ({ secretKeys: [key] }: Instance) => ({ authorization: `Bearer ${key}` });
+
+/** The bytes of a publish. */
+function publish(instance: Instance, body: object = TO_INTERESTS, path = '/interests'): Buffer {
+  return requestBytes({
+    method: 'POST',
+    target: publishes(path, instance.id),
+    headers: { ...JSON_HEADERS, ...keyOf(instance) },
+    body: JSON.stringify(body),
+  });
+}
+
+const statuses = (answers: readonly Answered[]) => answers.map(({ status }) => status);
+
+describe('an instance that publishes too often', () => {
+  it('is refused with 429, and told when to try again', async () => {
+    const request = publish(refused);
+    const [first, ...others] = await sent([request, request, request]);
+    expect(first?.status).toBe(200);
+    for (const other of others) {
+      expect(other).toMatchObject(refusal(429, 'Rate Limited', /at most 1 per second/));
+      expect(other.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+  });
+
+  it('has one rate for interests, users and the old path, and leaves others alone', async () => {
+    const answers = await sent([
+      publish(shared, TO_USERS, '/users'),
+      publish(shared, TO_INTERESTS, '/interests'),
+      publish(shared, TO_USERS, '/users'),
+      publish(shared, TO_INTERESTS, ''),
+      ...Array<Buffer>(20).fill(publish(unlimited)),
+    ]);
+    expect(statuses(answers)).toEqual([200, 429, 429, 429, ...Array(20).fill(200)]);
+  });
+
+  it('may still read, cancel and delete, and so may its devices register', async () => {
+    const request = publish(reader);
+    const [first, second] = await sent([request, request]);
+    expect(second?.status).toBe(429);
+    const [publishId = ''] = /pubid-[\w-]+/.exec(first?.text ?? '') ?? [];
+    const headers = keyOf(reader);
+    for (const method of ['GET', 'GET', 'DELETE']) {
+      const target = publishes(`/${publishId}`, reader.id);
+      expect((await ask(server, method, target, { headers })).status).toBe(200);
+    }
+    await expectEmpty(ask(server, 'DELETE', user('ann', reader.id), { headers }));
+    await registered(server, 'fcm', {}, reader.id);
+  });
+
+  it('has not used its rate where it was refused for something else', async () => {
+    const target = publishes('/interests', careless.id);
+    const headers = { ...JSON_HEADERS, ...keyOf(careless) };
+    const send = (body: string, others: object = {}) =>
+      requestBytes({ method: 'POST', target, headers: { ...headers, ...others }, body });
+    const answers = await sent([
+      send('{}'),
+      send('['),
+      send(JSON.stringify(TO_INTERESTS), { authorization: 'Bearer wrong' }),
+      publish(careless),
+    ]);
+    expect(statuses(answers)).toEqual([422, 400, 401, 200]);
+  });
+
+  it('may publish 100 times a second where nothing else is configured', async () => {
+    const request = publish(usual);
+    expect(statuses(await hundred(request))).toEqual(Array(100).fill(200));
+    expect(await firstRefused(request)).toMatchObject(
+      refusal(429, 'Rate Limited', /at most 100 per second/),
+    );
+  });
+
+  it('has no limit where that is 0', async () => {
+    const answers = [await hundred(publish(unlimited)), await hundred(publish(unlimited))];
+    expect(statuses(answers.flat())).toEqual(Array(200).fill(200));
+  });
+
+  it('gets another rate while the server runs', async () => {
+    await sent([publish(changed), publish(changed)]);
+    const others = instances.filter((instance) => instance !== changed);
+    await reconfigure(server, { push: { instances: [...others, { ...changed, limits: free }] } });
+    const answers = await sent(Array<Buffer>(AT_ONCE).fill(publish(changed)));
+    expect(new Set(statuses(answers))).toEqual(new Set([200]));
+  });
+});
+
+it('a backend may delete 100 users a second, in each instance', async () => {
+  const remove = (instance: Instance) =>
+    requestBytes({
+      method: 'DELETE',
+      target: user('nobody', instance.id),
+      headers: keyOf(instance),
+    });
+  expect(statuses(await hundred(remove(deleting)))).toEqual(Array(100).fill(200));
+  const refused = await firstRefused(remove(deleting));
+  expect(refused).toMatchObject(refusal(429, 'Rate Limited'));
+  expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(statuses(await sent([remove(unlimited), publish(deleting)]))).toEqual([200, 200]);
+});
