@@ -39,14 +39,14 @@ export function ratios({ floor, server }: Comparison): number[] {
   });
 }
 
-const whole = (number: number): string => Math.round(number).toLocaleString('en');
-const ratio = (number: number): string => number.toFixed(2);
+export const whole = (number: number): string => Math.round(number).toLocaleString('en');
+export const ratio = (number: number): string => number.toFixed(2);
 const ms = (number: number): string => number.toFixed(1);
 const percent = (share: number): string => (Number.isNaN(share) ? '' : `${whole(share * 100)} %`);
 
 type Print = (number: number) => string;
 
-function spread(numbers: readonly number[], print: Print): string {
+export function spread(numbers: readonly number[], print: Print): string {
   return `${print(Math.min(...numbers))} – ${print(Math.max(...numbers))}`;
 }
 
@@ -143,7 +143,7 @@ function notes({ floor, server }: Comparison): string[] {
   ].flat();
 }
 
-function align(rows: readonly (readonly string[])[]): string[] {
+export function align(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );

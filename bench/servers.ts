@@ -92,7 +92,8 @@ function fanfareConfig(
   };
 }
 
-async function startProcess(command: string[], port: number): Promise<RunningServer> {
+/** Starts a server that will listen on this port of the loopback interface; settles when it does. */
+export async function startProcess(command: string[], port: number): Promise<RunningServer> {
   const child = Bun.spawn(command, { stdio: ['ignore', 'ignore', 'inherit'] });
   const kill = () => child.kill();
   // For an end that unwinds nothing, such as Ctrl-C.
@@ -143,7 +144,7 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 /** A port that nobody listened on a moment ago. */
-function freePort(): number {
+export function freePort(): number {
   const listener = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
