@@ -131,8 +131,8 @@ const migrations: readonly (readonly string[])[] = [
       finished_at BIGINT,
       body TEXT NOT NULL
     )`,
-    // By the instance first: what a deleted one leaves behind is found in it.
-    'CREATE UNIQUE INDEX publishes_by_id ON publishes (instance, id)',
+    // Ids begin with their time, so new ones stand together, whatever instances they are of.
+    'CREATE UNIQUE INDEX publishes_by_id ON publishes (id)',
     'CREATE INDEX publishes_due ON publishes (due_at, number) WHERE finished_at IS NULL',
     'CREATE INDEX publishes_finished ON publishes (finished_at) WHERE finished_at IS NOT NULL',
     `CREATE TABLE publish_keys (

@@ -15,7 +15,7 @@ export interface Batch<Item> {
 export type Later = <Item>(batch: Batch<Item>, item: Item) => void;
 
 /** One change of the store. It may run again where it shared a commit with one that failed. */
-export type Change<T> = (sql: TransactionSQL, later: Later) => Promise<T>;
+export type Change<T> = (sql: TransactionSQL, later: Later) => T | Promise<T>;
 
 /** Runs work in one transaction; settles when it is durable. */
 export type Begin = <T>(work: (sql: TransactionSQL) => Promise<T>) => Promise<T>;
@@ -142,7 +142,11 @@ async function runAll(sql: TransactionSQL, group: readonly Waiting[]): Promise<u
     else items.push(item);
   };
   const results: unknown[] = [];
-  for (const { change } of group) results.push(await change(sql, later));
+  for (const { change } of group) {
+    const result = change(sql, later);
+    // Those that leave everything to a batch are many, and have nothing to wait for.
+    results.push(result instanceof Promise ? await result : result);
+  }
   const inOrder = [...batches].sort(([a], [b]) => (a.place ?? 0) - (b.place ?? 0));
   for (const [batch, items] of inOrder) await batch.run(sql, items);
   return results;

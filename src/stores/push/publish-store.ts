@@ -76,15 +76,16 @@ export class StoredPublishes implements PublishStore {
   }
 
   accept(publish: NewPublish): Promise<Acceptance> {
-    return this.database.write(async (sql, later) => {
-      if (publish.devicesMax > 0) {
-        const devices = await devicesOf(sql, publish.instance);
-        if (devices > publish.devicesMax) return { result: 'over-plan', devices };
+    return this.database.write((sql, later) => {
+      const accepted: Acceptance = { result: 'accepted', id: publish.id };
+      if (publish.devicesMax > 0 || publish.idempotency !== undefined) {
+        return refusalOf(sql, publish).then((refused) => {
+          if (refused === undefined) later(insertPublishes, publish);
+          return refused ?? accepted;
+        });
       }
-      const known = await takeKey(sql, publish);
-      if (known !== undefined) return known;
       later(insertPublishes, publish);
-      return { result: 'accepted', id: publish.id };
+      return accepted;
     });
   }
 
@@ -195,6 +196,18 @@ function publishRow(publish: NewPublish) {
     due_at: sendAtMs ?? createdAtMs,
     body: publish.body,
   };
+}
+
+/** Why a publish is not kept; `undefined` where it is, and then its key is taken. */
+async function refusalOf(
+  sql: TransactionSQL,
+  publish: NewPublish,
+): Promise<Acceptance | undefined> {
+  if (publish.devicesMax > 0) {
+    const devices = await devicesOf(sql, publish.instance);
+    if (devices > publish.devicesMax) return { result: 'over-plan', devices };
+  }
+  return await takeKey(sql, publish);
 }
 
 async function devicesOf(sql: TransactionSQL, instance: number): Promise<number> {

@@ -11,6 +11,9 @@ const PIECE_DEVICES = 100;
 /** Publishes that one piece looks at; each has some rows of its own. */
 const PIECE_PUBLISHES = 20;
 
+/** Publishes that one piece looks through for those of an instance: all instances' stand in the order they came in. */
+const PIECE_LOOKED_THROUGH = 2000;
+
 /** How long a publish can be asked about after it was finished. */
 const FINISHED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -23,6 +26,8 @@ export class Removals {
   private readonly sweeps: readonly Sweep[];
   /** Whose turn it is: much work of one kind must not keep the others waiting. */
   private turn = 0;
+  /** The last publish that was looked at for each deleted instance. */
+  private readonly lookedThrough = new Map<number, number>();
 
   constructor(database: Database) {
     this.database = database;
@@ -56,7 +61,11 @@ export class Removals {
     const [deleted]: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM instance_numbers WHERE id IS NULL ORDER BY number LIMIT 1`;
     if (deleted === undefined) return false;
-    await this.database.write((sql) => forgetSomeOfInstance(sql, Number(deleted.number)));
+    const instance = Number(deleted.number);
+    const after = this.lookedThrough.get(instance) ?? 0;
+    const last = await this.database.write((sql) => forgetSomeOfInstance(sql, instance, after));
+    if (last === undefined) this.lookedThrough.delete(instance);
+    else this.lookedThrough.set(instance, last);
     return true;
   }
 
@@ -124,23 +133,37 @@ async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]
 
 /**
  * Does the first of these that finds something; where none does, the number itself goes. Each reads in the
- * order of an index: otherwise PostgreSQL may go through all that the pieces before have deleted.
+ * order of an index: otherwise PostgreSQL may go through all that the pieces before have deleted. Gives the publish
+ * after which the next piece goes on; `undefined`: nothing is left.
  */
-async function forgetSomeOfInstance(sql: TransactionSQL, instance: number): Promise<void> {
-  if (await forgetInterests(sql, instance)) return;
+async function forgetSomeOfInstance(
+  sql: TransactionSQL,
+  instance: number,
+  after: number,
+): Promise<number | undefined> {
+  if (await forgetInterests(sql, instance)) return after;
 
   const devices = await devicesOf(sql, instance);
   if (devices.length > 0) {
     await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
-    return;
+    return after;
   }
-  if (await forgetKeys(sql, instance)) return;
+  if (await forgetKeys(sql, instance)) return after;
 
-  const publishes: { number: BigInteger }[] = await sql`
-    SELECT number FROM publishes WHERE instance = ${instance} ORDER BY id LIMIT ${PIECE_PUBLISHES}`;
-  if (publishes.length > 0) return await forgetPublishes(sql, numbersOf(publishes));
+  // No index leads from an instance to its publishes: it would cost each publish more than all the rest.
+  const publishes: { number: BigInteger; instance: BigInteger }[] = await sql`
+    SELECT number, instance FROM publishes WHERE number > ${after}
+    ORDER BY number LIMIT ${PIECE_LOOKED_THROUGH}`;
+  const own = publishes.filter((publish) => Number(publish.instance) === instance);
+  if (own.length > 0) {
+    await forgetPublishes(sql, numbersOf(own.slice(0, PIECE_PUBLISHES)));
+    return after;
+  }
+  const last = publishes.at(-1);
+  if (last !== undefined) return Number(last.number);
 
   await forgetNumber(sql, instance);
+  return undefined;
 }
 
 async function forgetInterests(sql: TransactionSQL, instance: number): Promise<boolean> {
