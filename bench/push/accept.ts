@@ -28,8 +28,8 @@ import { runTask } from './one-task.ts';
 const CONNECTIONS = 64;
 const WARMUP_SECONDS = 2;
 const CEILING_ROUNDS = 60;
-/** How often a run is made again because others used the machine; the next one counts. */
-const REPEATS_MAX = 3;
+/** How often a run is made because others used the machine. */
+const TRIES_MAX = 4;
 
 const help = `Measures what Fanfare accepts in a second, publishes and registrations, each answered once it is durable; beside
 bench/push/floor.ts, a bare Bun program that answers the same requests and keeps nothing.
@@ -125,11 +125,14 @@ async function checkKept(
   throw new Error(`${answered} ${kind} were answered, ${stored} are stored, ${missing} are lost`);
 }
 
+/** Measures until a run was left alone by others; where none is, the one that was disturbed least counts. */
 async function measure(trial: Trial, kind: Kind, contender: Contender): Promise<CheckedRun> {
-  for (let repeats = 0; ; repeats += 1) {
+  let best: CheckedRun | undefined;
+  for (let tries = 1; ; tries += 1) {
     const run = await measureOnce(trial, kind, contender);
     console.error(printRun(kind, contender.name, run));
-    if (run.cpu.others <= OTHERS_MAX || repeats === REPEATS_MAX) return run;
+    if (best === undefined || run.cpu.others < best.cpu.others) best = run;
+    if (best.cpu.others <= OTHERS_MAX || tries === TRIES_MAX) return best;
   }
 }
 

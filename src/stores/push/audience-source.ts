@@ -17,6 +17,7 @@ interface RecipientRow {
 /** Reads the devices of a publish out of the store's tables. */
 export class StoredAudience implements AudienceSource {
   private readonly database: Database;
+  private turn: Promise<void> = Promise.resolve();
 
   constructor(database: Database) {
     this.database = database;
@@ -30,6 +31,7 @@ export class StoredAudience implements AudienceSource {
     after: number,
     most: number,
   ): Promise<readonly number[]> {
+    await this.ownTurn();
     const { read } = this.database;
     const rows: { number: BigInteger }[] =
       kind === 'interests'
@@ -46,6 +48,7 @@ export class StoredAudience implements AudienceSource {
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     if (numbers.length === 0) return [];
+    await this.ownTurn();
     const { dialect, read } = this.database;
     // One parameter however many numbers there are: the text stays the same, and short.
     const isWanted =
@@ -58,6 +61,16 @@ export class StoredAudience implements AudienceSource {
       FROM devices WHERE ${isWanted} AND +instance = ${instance}
       ORDER BY number`;
     return rows.map(recipientOf);
+  }
+
+  /**
+   * SQLite answers before the loop has turned: without this, nobody else's request would be looked at until
+   * the whole audience is read.
+   */
+  private ownTurn(): Promise<void> {
+    if (this.database.dialect === 'postgres') return Promise.resolve();
+    this.turn = this.turn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.turn;
   }
 }
 
