@@ -1,5 +1,5 @@
-import { classifyAddress, parseAddress } from './address.ts';
-import { type Lookup, Resolver } from './resolve.ts';
+import { parseAddress } from './address.ts';
+import { AddressGuard, codeOf, type GuardOptions } from './guard.ts';
 
 /** A request to an address that someone else gave. */
 export interface OutgoingRequest {
@@ -30,9 +30,7 @@ export type OutgoingAnswer =
 
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-export interface OutgoingOptions {
-  readonly allowPrivateAddresses: boolean;
-  readonly lookup?: Lookup;
+export interface OutgoingOptions extends GuardOptions {
   /** Certificates to trust instead of the system's, as PEM. */
   readonly ca?: string;
 }
@@ -62,12 +60,8 @@ const NOT_CONNECTED = new Set([
  * Where the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; it is then told the
  * checked address and not the name.
  */
-export function createOutgoing({
-  allowPrivateAddresses,
-  lookup,
-  ca,
-}: OutgoingOptions): SendRequest {
-  const resolver = new Resolver(lookup);
+export function createOutgoing({ ca, ...options }: OutgoingOptions): SendRequest {
+  const guard = new AddressGuard(options);
 
   return async (request) => {
     const url = readUrl(request.url);
@@ -79,10 +73,9 @@ export function createOutgoing({
     request.signal?.addEventListener('abort', abort);
     if (request.signal?.aborted) abort();
     try {
-      const addresses = await addressesOf(url, resolver, stop.signal);
-      const refused = allowPrivateAddresses ? undefined : firstRefused(addresses);
-      if (refused !== undefined) return { result: 'not-allowed', why: refused };
-      return await sendToFirst(addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
+      const found = await guard.check(hostOf(url), stop.signal);
+      if (!found.ok) return { result: 'not-allowed', why: found.why };
+      return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
     } catch (error) {
       if (stop.signal.reason === TIMEOUT) return { result: 'timeout' };
       return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : codeOf(error) };
@@ -101,22 +94,9 @@ function readUrl(text: string): URL | undefined {
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
 }
 
-async function addressesOf(
-  url: URL,
-  resolver: Resolver,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  return parseAddress(host) === undefined ? resolver.resolve(host, signal) : [host];
-}
-
-/** One private address among several is enough to refuse a name: an honest one does not mix them. */
-function firstRefused(addresses: readonly string[]): string | undefined {
-  for (const address of addresses) {
-    const found = classifyAddress(address);
-    if (!found.public) return `${address} is not a public address (${found.what})`;
-  }
-  return undefined;
+/** An IPv6 address without its brackets. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
 }
 
 async function sendToFirst(
@@ -149,7 +129,7 @@ async function sendTo(
   target.hostname = address.includes(':') ? `[${address}]` : address;
   target.username = '';
   target.password = '';
-  const named = parseAddress(url.hostname.replace(/^\[|\]$/g, '')) === undefined;
+  const named = parseAddress(hostOf(url)) === undefined;
   const response = await fetch(target, {
     method,
     headers: { ...authorization(url), ...headers, host: url.host },
@@ -196,10 +176,4 @@ async function readStart(
     // The timeout or the end of the connection, in the middle of the body: what came so far is the answer.
   }
   return Buffer.concat(chunks);
-}
-
-function codeOf(error: unknown): string {
-  // Never the message: Bun's contains the URL, and that may hold a secret.
-  if (error instanceof Error) return 'code' in error ? String(error.code) : error.name;
-  return 'unknown';
 }

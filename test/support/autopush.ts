@@ -2,8 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServerWebSocket } from 'bun';
+import {
+  type PushRefusal,
+  readPush,
+  refusalText,
+  refusePush,
+} from '../../src/fake-gateways/push-message.ts';
 import { Inbox } from './inbox.ts';
-import { type PushRefusal, readPush, refusalText, refusePush } from './push-message.ts';
 import {
   type Channel,
   type Message,

@@ -15,7 +15,7 @@ import {
 } from '../../src/push/ports.ts';
 import type { PublishTarget } from '../../src/push/publish.ts';
 
-interface KeptDevice {
+export interface KeptDevice {
   readonly number: number;
   readonly instance: number;
   readonly registered: NewDevice;
@@ -27,10 +27,19 @@ interface KeptDevice {
   seenAtMs: number;
 }
 
+/** What is kept of a device whose token reached nobody. */
+interface Tombstone {
+  readonly device: KeptDevice;
+  readonly atMs: number;
+  readonly reason: string;
+  readonly words: string;
+}
+
 /** Devices in memory, for tests of what needs some, and as the simplest thing that keeps the contract. */
 export class MemoryDevices implements DeviceStore {
   private readonly instances = new Set<number>();
   private readonly devices = new Map<DeviceId, KeptDevice>();
+  private readonly tombstones = new Map<DeviceId, Tombstone>();
   private instancesMade = 0;
   private devicesMade = 0;
 
@@ -38,6 +47,24 @@ export class MemoryDevices implements DeviceStore {
     this.instancesMade += 1;
     this.instances.add(this.instancesMade);
     return this.instancesMade;
+  }
+
+  has(instance: number): boolean {
+    return this.instances.has(instance);
+  }
+
+  /** Deletes a device that still has this token, and remembers why. */
+  prune(number: number, token: string, why: Omit<Tombstone, 'device'>): void {
+    for (const [id, device] of this.devices) {
+      if (device.number !== number || device.token.token !== token) continue;
+      this.devices.delete(id);
+      this.tombstones.set(id, { device, ...why });
+    }
+  }
+
+  pruned(instance: number, id: DeviceId): Tombstone | undefined {
+    const found = this.tombstones.get(id);
+    return found?.device.instance === instance ? found : undefined;
   }
 
   /** Loses an instance with all that was in it. */

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { newP256Pair } from './p256.ts';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { INSTANCE } from './push-server.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from './raw-http.ts';
 

@@ -1,6 +1,6 @@
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import type { PushService } from './beams-page.ts';
 import { startFanfare } from './fanfare.ts';
-import { newP256Pair } from './p256.ts';
 
 /** The instance that every test server of push has. */
 export const INSTANCE = {

@@ -24,7 +24,7 @@ export interface WebhookEvent {
   readonly [field: string]: unknown;
 }
 
-/** The endpoint of an app's backend on 127.0.0.1: it checks no more of a request than that it can be read. */
+/** The endpoint of a backend on 127.0.0.1: it checks no more of a request than that it can be read. */
 export interface WebhookEndpoint extends Disposable {
   readonly url: string;
   /** All requests, in the order in which they came. */
@@ -47,7 +47,8 @@ export function startWebhookEndpoint(statuses: readonly number[] = []): WebhookE
       const status = statuses[asked] ?? 200;
       asked++;
       const body = await request.text();
-      const { time_ms: timeMs, events: told } = JSON.parse(body);
+      // Those of push tell one event, in another form.
+      const { time_ms: timeMs, events: told = [] } = JSON.parse(body);
       requests.put({
         method: request.method,
         path: new URL(request.url).pathname,

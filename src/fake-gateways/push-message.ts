@@ -1,4 +1,4 @@
-import { vapidFault } from './vapid.ts';
+import { vapidFault } from './vapid-check.ts';
 
 /** A message that waits for its browser. */
 export interface WaitingMessage {

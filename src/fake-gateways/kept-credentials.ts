@@ -1,0 +1,138 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { readServiceAccount } from '../gateways/fcm/service-account.ts';
+import { readJsonObject } from '../push/json-object.ts';
+import { accountFile, type FakeAccount, newFakeAccount } from './fcm-account.ts';
+import { newP256Pair } from './p256.ts';
+import { type Certificate, makeSelfSigned } from './self-signed.ts';
+
+/** The public key and the private one, in URL-safe base64. */
+export interface VapidTexts {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+const FILES = {
+  certificate: 'ca.pem',
+  certificateKey: 'ca-key.pem',
+  apnsKey: 'apns-key.p8',
+  serviceAccount: 'service-account.json',
+  vapid: 'vapid.json',
+} as const;
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/**
+ * All that a server and fake gateways know each other by, in a directory. What is there and still good is used
+ * again, so that a server that was started with it goes on with the next fake gateways.
+ */
+export class KeptCredentials {
+  readonly certificate: Certificate;
+  readonly apnsKey: KeyObject;
+  readonly account: FakeAccount;
+  readonly vapid: VapidTexts;
+  private readonly directory: string;
+
+  /** `hosts` are those that the certificate must be for. Throws where the directory cannot be written to. */
+  constructor(directory: string, hosts: readonly string[], nowMs: number) {
+    this.directory = directory;
+    mkdirSync(directory, { recursive: true });
+    this.certificate = this.keptCertificate(hosts, nowMs) ?? this.newCertificate(hosts, nowMs);
+    this.apnsKey = this.keptApnsKey() ?? this.newApnsKey();
+    this.account = this.keptAccount() ?? newFakeAccount();
+    this.vapid = this.keptVapid() ?? this.newVapid();
+  }
+
+  /** Where the file is, for the settings of a server. */
+  path(file: keyof typeof FILES): string {
+    return join(this.directory, FILES[file]);
+  }
+
+  /** Writes down where access tokens are given out, which may be elsewhere each time. */
+  writeAccount(tokenUri: string): void {
+    this.write('serviceAccount', accountFile(this.account, tokenUri));
+  }
+
+  private keptCertificate(hosts: readonly string[], nowMs: number): Certificate | undefined {
+    const cert = this.read('certificate');
+    const key = this.read('certificateKey');
+    try {
+      const read = new X509Certificate(cert);
+      const isGood =
+        hosts.every((host) => (isIP(host) ? read.checkIP(host) : read.checkHost(host))) &&
+        Date.parse(read.validTo) > nowMs + DAY_MS &&
+        read.checkPrivateKey(createPrivateKey(key));
+      return isGood ? { cert, key } : undefined;
+    } catch {
+      // Whatever it is, it is no certificate with its key.
+      return undefined;
+    }
+  }
+
+  private newCertificate(hosts: readonly string[], nowMs: number): Certificate {
+    const made = makeSelfSigned(hosts, nowMs);
+    this.write('certificateKey', made.key);
+    this.write('certificate', made.cert);
+    return made;
+  }
+
+  private keptApnsKey(): KeyObject | undefined {
+    try {
+      const key = createPrivateKey(this.read('apnsKey'));
+      return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined;
+    } catch {
+      // Whatever it is, it is no key.
+      return undefined;
+    }
+  }
+
+  private newApnsKey(): KeyObject {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    this.write('apnsKey', String(privateKey.export({ format: 'pem', type: 'pkcs8' })));
+    return privateKey;
+  }
+
+  private keptAccount(): FakeAccount | undefined {
+    const read = readServiceAccount(Buffer.from(this.read('serviceAccount')));
+    if (!read.ok) return undefined;
+    const { projectId, clientEmail, privateKey } = read.account;
+    return { projectId, clientEmail, privateKey, publicKey: createPublicKey(privateKey) };
+  }
+
+  private keptVapid(): VapidTexts | undefined {
+    const { publicKey, privateKey } = readJsonObject(Buffer.from(this.read('vapid'))) ?? {};
+    return typeof publicKey === 'string' && typeof privateKey === 'string'
+      ? { publicKey, privateKey }
+      : undefined;
+  }
+
+  private newVapid(): VapidTexts {
+    const { publicText, privateText } = newP256Pair();
+    const vapid = { publicKey: publicText, privateKey: privateText };
+    this.write('vapid', `${JSON.stringify(vapid, undefined, 2)}\n`);
+    return vapid;
+  }
+
+  /** Empty where there is none, which is none of all. */
+  private read(file: keyof typeof FILES): string {
+    try {
+      return readFileSync(this.path(file), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+      throw error;
+    }
+  }
+
+  private write(file: keyof typeof FILES, text: string): void {
+    // The certificate is for everybody.
+    writeFileSync(this.path(file), text, { mode: file === 'certificate' ? 0o644 : 0o600 });
+  }
+}

@@ -1,0 +1,72 @@
+import type { ApnsArrival } from './apns.ts';
+import type { FcmArrival } from './fcm.ts';
+import type { PostedMessage } from './web-push.ts';
+
+/** What arrived at one of the fake gateways, in the same words for all. */
+export interface Received {
+  readonly gateway: 'apns' | 'fcm' | 'web';
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** The token of the device, or the endpoint of the browser. */
+  readonly to: string;
+  /** What it was answered with; `null`: nothing. */
+  readonly status: number | null;
+  /** Why it was not taken, or could not be read. */
+  readonly reason: string | null;
+  /** Header fields that say something of the notification. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What a device gets, or FCM; `null` where that could not be read. */
+  readonly message: unknown;
+}
+
+const WEB_HEADERS = ['ttl', 'urgency', 'topic', 'content-encoding'] as const;
+
+export function receivedByApns(arrival: ApnsArrival): Received {
+  const { atMs, token, fields, payload, status, reason } = arrival;
+  const headers = Object.entries(fields).filter(([name]) => name.startsWith('apns-'));
+  return {
+    gateway: 'apns',
+    atMs,
+    to: token,
+    status: status ?? null,
+    reason: reason ?? null,
+    headers: Object.fromEntries(headers),
+    message: readJson(payload),
+  };
+}
+
+export function receivedByFcm({ atMs, token, payload, status, reason }: FcmArrival): Received {
+  return {
+    gateway: 'fcm',
+    atMs,
+    to: token,
+    status: status ?? null,
+    reason: reason ?? null,
+    headers: {},
+    message: readJson(payload),
+  };
+}
+
+export function receivedByWeb(posted: PostedMessage, atMs: number): Received {
+  const { endpoint, status, fault, headers, text } = posted;
+  const shown = WEB_HEADERS.map((name) => [name, headers.get(name)] as const);
+  return {
+    gateway: 'web',
+    atMs,
+    to: endpoint,
+    status: status ?? null,
+    reason: fault ?? null,
+    headers: Object.fromEntries(shown.flatMap(([name, value]) => (value ? [[name, value]] : []))),
+    message: readJson(text),
+  };
+}
+
+function readJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch (error) {
+    // What is no JSON is shown as it is.
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'bun:test';
+import { Journal } from './journal.ts';
+import { Script } from './script.ts';
+
+describe('a script', () => {
+  it('says what the next requests get, one thing after the other', () => {
+    const script = new Script();
+    script.forNext(2, { act: 'hang' });
+    script.forNext(1, { act: 'reset' });
+    const acts = ['a', 'b', 'c', 'd'].map((token) => script.take(token)?.act);
+    expect(acts).toEqual(['hang', 'hang', 'reset', undefined]);
+  });
+
+  it('says what a token gets, until it says something else', () => {
+    const script = new Script();
+    script.forToken('a', { act: 'cut' }, 1);
+    script.forToken('b', { act: 'hang' });
+    script.forNext(1, { act: 'reset' });
+    const acts = ['b', 'b', 'a', 'a', 'a', 'b'].map((token) => script.take(token)?.act);
+    expect(acts).toEqual(['hang', 'hang', 'cut', 'reset', undefined, 'hang']);
+    script.clear();
+    expect(script.take('b')).toBeUndefined();
+  });
+});
+
+describe('a journal', () => {
+  it('keeps the newest entries, and counts all', () => {
+    const journal = new Journal<number>(3);
+    for (let entry = 0; entry < 20; entry++) journal.add(entry);
+    expect(journal.list()).toEqual([17, 18, 19]);
+    expect(journal.count).toBe(20);
+  });
+
+  it('says when so many have arrived', async () => {
+    const journal = new Journal<number>();
+    const two = journal.reaches(2);
+    journal.add(1);
+    journal.add(2);
+    await two;
+    expect(journal.list()).toEqual([1, 2]);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { Outcome } from '../../push/gateway.ts';
+import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
+
+const NOW_MS = 1_700_000_000_000;
+
+function read(status: number, body: unknown, retryAfter?: string): FcmVerdict {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return readFcmAnswer({ status, body: bytes, retryAfter }, NOW_MS);
+}
+
+/** An error as Google writes it. */
+function error(
+  status: string,
+  errorCode?: string,
+  more: { readonly message?: string; readonly details?: readonly object[] } = {},
+) {
+  const { message = '', details = [] } = more;
+  const own = errorCode === undefined ? [] : [{ '@type': FCM_ERROR, errorCode }];
+  return { error: { code: 0, message, status, details: [...own, ...details] } };
+}
+
+const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
+
+const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number): FcmVerdict => ({
+  outcome: { result: 'try-again', reason, afterMs, scope },
+});
+const overQuota = (reason: string, afterMs = 60_000): FcmVerdict => ({
+  ...again(reason, 'gateway', afterMs),
+  isOverQuota: true,
+});
+const refused = (reason: string, words = ''): FcmVerdict => ({
+  outcome: { result: 'refused', reason, words },
+});
+const notAuthorised = (reason: string): FcmVerdict => ({
+  outcome: { result: 'not-authorised', reason, words: '' },
+});
+const gone = (reason: string): FcmVerdict => ({
+  outcome: { result: 'token-gone', reason, sinceMs: undefined },
+});
+
+/** Every row of push protocol, §8.2, "Errors". */
+const rows: readonly (readonly [number, string, string, FcmVerdict])[] = [
+  [400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
+  [404, 'NOT_FOUND', 'UNREGISTERED', gone('UNREGISTERED')],
+  [403, 'PERMISSION_DENIED', 'SENDER_ID_MISMATCH', gone('SENDER_ID_MISMATCH')],
+  [403, 'PERMISSION_DENIED', 'PERMISSION_DENIED', notAuthorised('PERMISSION_DENIED')],
+  [401, 'UNAUTHENTICATED', 'THIRD_PARTY_AUTH_ERROR', refused('THIRD_PARTY_AUTH_ERROR')],
+  [
+    401,
+    'UNAUTHENTICATED',
+    'UNAUTHENTICATED',
+    { ...notAuthorised('UNAUTHENTICATED'), first: 'new-access-token' },
+  ],
+  [429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED', overQuota('QUOTA_EXCEEDED')],
+  [503, 'UNAVAILABLE', 'UNAVAILABLE', again('UNAVAILABLE', 'gateway')],
+  [500, 'INTERNAL', 'INTERNAL', again('INTERNAL', 'gateway')],
+];
+
+describe('an answer of FCM', () => {
+  it('of 200 means that it has taken the message', () => {
+    expect(read(200, { name: 'projects/shop/messages/1' })).toEqual({
+      outcome: { result: 'accepted' },
+    });
+  });
+
+  for (const [status, name, errorCode, verdict] of rows) {
+    it(`of ${errorCode} means ${verdict.outcome.result}`, () => {
+      expect(read(status, error(name, errorCode))).toEqual(verdict);
+    });
+  }
+
+  it.each([
+    [400, 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
+    [400, 'FAILED_PRECONDITION', refused('FAILED_PRECONDITION')],
+    // A project that is not there, for example: no device may be lost by that.
+    [404, 'NOT_FOUND', refused('NOT_FOUND')],
+    [403, 'PERMISSION_DENIED', notAuthorised('PERMISSION_DENIED')],
+    [
+      401,
+      'UNAUTHENTICATED',
+      { ...notAuthorised('UNAUTHENTICATED'), first: 'new-access-token' as const },
+    ],
+    [429, 'RESOURCE_EXHAUSTED', overQuota('RESOURCE_EXHAUSTED')],
+    [409, 'ABORTED', again('ABORTED', 'device')],
+    [499, 'CANCELLED', again('CANCELLED', 'device')],
+    [500, 'UNKNOWN', again('UNKNOWN', 'gateway')],
+    [503, 'UNAVAILABLE', again('UNAVAILABLE', 'gateway')],
+    [504, 'DEADLINE_EXCEEDED', again('DEADLINE_EXCEEDED', 'gateway')],
+  ])('of %d %s is understood by its status', (status, name, verdict) => {
+    expect(read(status, error(name))).toEqual(verdict);
+  });
+
+  it.each([
+    [400, refused('http-400')],
+    [401, { ...notAuthorised('http-401'), first: 'new-access-token' as const }],
+    [403, notAuthorised('http-403')],
+    [404, refused('http-404')],
+    [408, again('http-408', 'device')],
+    [413, refused('http-413')],
+    [429, overQuota('http-429')],
+    [500, again('http-500', 'gateway')],
+    [502, again('http-502', 'gateway')],
+    [302, again('http-302', 'gateway')],
+  ])('of %p is understood without a word', (status, verdict) => {
+    for (const body of ['', '[]', '{"error":1}', '{"error":{"status":"a b"}}', '{"err']) {
+      expect(read(status, body)).toEqual(verdict);
+    }
+  });
+
+  it('is understood by its code where the reason is new', () => {
+    expect(read(400, error('INVALID_ARGUMENT', 'SOMETHING_NEW'))).toEqual(refused('SOMETHING_NEW'));
+    expect(read(503, error('SOMETHING_NEW'))).toEqual(again('SOMETHING_NEW', 'gateway'));
+  });
+
+  it.each(['message.token', 'message.fid'])(
+    'that complains of %s means that it is gone',
+    (field) => {
+      const details = [
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: [{ field, description: 'Invalid registration token' }],
+        },
+      ];
+      expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { details }))).toEqual(
+        gone('INVALID_ARGUMENT'),
+      );
+      expect(read(400, error('INVALID_ARGUMENT', undefined, { details }))).toEqual(
+        gone('INVALID_ARGUMENT'),
+      );
+    },
+  );
+
+  it('that complains of the token in words alone means that it is gone', () => {
+    const message = 'The registration token is not a valid FCM registration token';
+    expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message }))).toEqual(
+      gone('INVALID_ARGUMENT'),
+    );
+  });
+
+  it('that complains of the message says of what', () => {
+    const details = [
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [{ field: 'message.android.ttl', description: 'Invalid' }],
+      },
+    ];
+    const message = 'Invalid value at message.android.ttl';
+    expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message, details }))).toEqual(
+      refused('INVALID_ARGUMENT', message),
+    );
+  });
+
+  it('says how long to wait', () => {
+    expect(read(429, error('RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED'), '90')).toEqual(
+      overQuota('QUOTA_EXCEEDED', 90_000),
+    );
+    expect(read(503, error('UNAVAILABLE', 'UNAVAILABLE'), '7')).toEqual(
+      again('UNAVAILABLE', 'gateway', 7000),
+    );
+  });
+
+  it('of too many messages to one device concerns no other', () => {
+    const details = [
+      {
+        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+        violations: [{ subject: 'device:1', description: 'Device message rate exceeded' }],
+      },
+    ];
+    expect(read(429, error('RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED', { details }))).toEqual(
+      again('QUOTA_EXCEEDED', 'device', 60_000),
+    );
+  });
+
+  it('always means something', () => {
+    const details = fc.array(
+      fc.record(
+        {
+          '@type': fc.constantFrom(
+            FCM_ERROR,
+            'type.googleapis.com/google.rpc.BadRequest',
+            'type.googleapis.com/google.rpc.QuotaFailure',
+          ),
+          errorCode: fc.jsonValue(),
+          fieldViolations: fc.jsonValue(),
+          violations: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      ),
+    );
+    const bodies = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc
+        .record({ status: fc.jsonValue(), message: fc.jsonValue(), details })
+        .map((inner) => JSON.stringify({ error: inner })),
+    );
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 100, max: 999 }),
+        bodies,
+        fc.option(fc.string(), { nil: undefined }),
+        (status, body, retryAfter) => {
+          const { outcome } = read(status, body, retryAfter);
+          if ('reason' in outcome) expect(outcome.reason).toMatch(/^[A-Z_]{2,64}$|^http-\d{3}$/);
+        },
+      ),
+    );
+  });
+});
+
+describe('no answer of FCM', () => {
+  const outcome = (reason: string, scope: 'device' | 'gateway'): Outcome =>
+    again(reason, scope).outcome;
+
+  it.each([
+    ['unknown', 'no-answer', outcome('no-answer', 'device')],
+    ['unknown', 'reset', outcome('reset', 'device')],
+    ['unknown', 'connection-lost', outcome('connection-lost', 'device')],
+    ['unknown', 'silence', outcome('silence', 'gateway')],
+    ['unprocessed', 'unreachable', outcome('unreachable', 'gateway')],
+    ['unprocessed', 'turned-away', outcome('turned-away', 'gateway')],
+    ['unprocessed', 'too-large', refused('too-large').outcome],
+  ] as const)('%s, %s', (result, why, expected) => {
+    expect(readFcmSilence({ result, why, detail: undefined } as never)).toEqual(expected);
+  });
+});

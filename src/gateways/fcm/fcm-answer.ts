@@ -1,0 +1,201 @@
+import type { Outcome } from '../../push/gateway.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { gatewayWords } from '../gateway-words.ts';
+import type { Http2Result } from '../http2/request.ts';
+import { readRetryAfter } from '../retry-after.ts';
+
+type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
+
+/** What FCM answered to one request. */
+export interface FcmAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: Uint8Array;
+}
+
+/** What an answer means; and what is to be tried first, once, before it is believed. */
+export interface FcmVerdict {
+  readonly outcome: Outcome;
+  readonly first?: 'new-access-token';
+  /** More was sent than the project may send. */
+  readonly isOverQuota?: true;
+}
+
+type Meaning =
+  | 'message-wrong'
+  | 'message-or-token-wrong'
+  | 'token-gone'
+  | 'credentials-wrong'
+  | 'access-token-wrong'
+  | 'over-quota'
+  | 'request-lost'
+  | 'trouble';
+
+/** What FCM itself gives as the reason. Source: push protocol, §8.2, "Errors". */
+const fcmMeanings: Readonly<Record<string, Meaning>> = {
+  INVALID_ARGUMENT: 'message-or-token-wrong',
+  UNREGISTERED: 'token-gone',
+  SENDER_ID_MISMATCH: 'token-gone',
+  PERMISSION_DENIED: 'credentials-wrong',
+  // Of the app's own credential at Firebase, for devices of Apple and for browsers: others are reached.
+  THIRD_PARTY_AUTH_ERROR: 'message-wrong',
+  UNAUTHENTICATED: 'access-token-wrong',
+  QUOTA_EXCEEDED: 'over-quota',
+  UNAVAILABLE: 'trouble',
+  INTERNAL: 'trouble',
+};
+
+/** What all services of Google give as status. Source: google.rpc.Code. */
+const statusMeanings: Readonly<Record<string, Meaning>> = {
+  INVALID_ARGUMENT: 'message-or-token-wrong',
+  // Where FCM means a token it says UNREGISTERED; this may as well be the project.
+  NOT_FOUND: 'message-wrong',
+  PERMISSION_DENIED: 'credentials-wrong',
+  UNAUTHENTICATED: 'access-token-wrong',
+  RESOURCE_EXHAUSTED: 'over-quota',
+  ABORTED: 'request-lost',
+  CANCELLED: 'request-lost',
+  DEADLINE_EXCEEDED: 'trouble',
+  INTERNAL: 'trouble',
+  UNAVAILABLE: 'trouble',
+  UNKNOWN: 'trouble',
+};
+
+/** How long FCM is left alone at least that had too much. Source: push protocol, §8.2. */
+const OVER_QUOTA_MS = 60_000;
+
+const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
+const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest';
+const QUOTA_FAILURE = 'type.googleapis.com/google.rpc.QuotaFailure';
+
+/** Fields of a request that name the device. */
+const TARGETS: readonly unknown[] = ['message.token', 'message.fid'];
+
+/** FCM says it in words alone where the token has not even the form of one. Source: push protocol, §8.2. */
+const NO_TOKEN = /registration token is not (?:a )?valid/i;
+
+const ACCEPTED: FcmVerdict = { outcome: { result: 'accepted' } };
+
+/** Reads what FCM answered. Source: push protocol, §8.2, "Errors". */
+export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return ACCEPTED;
+  const error = readError(answer.body);
+  const { reason = `http-${status}`, words } = error;
+  const afterMs = readRetryAfter(answer.retryAfter, nowMs);
+  const refused: FcmVerdict = { outcome: { result: 'refused', reason, words } };
+  const gone: FcmVerdict = { outcome: { result: 'token-gone', reason, sinceMs: undefined } };
+  switch (meaningOf(error, status)) {
+    case 'message-wrong':
+      return refused;
+    case 'message-or-token-wrong':
+      return error.isOfToken ? gone : refused;
+    case 'token-gone':
+      return gone;
+    case 'credentials-wrong':
+      return { outcome: { result: 'not-authorised', reason, words } };
+    case 'access-token-wrong':
+      return { outcome: { result: 'not-authorised', reason, words }, first: 'new-access-token' };
+    case 'over-quota': {
+      const outcome = tryAgain(reason, afterMs ?? OVER_QUOTA_MS, scopeOf(error));
+      return error.isOfDevice ? { outcome } : { outcome, isOverQuota: true };
+    }
+    case 'request-lost':
+      return { outcome: tryAgain(reason, afterMs, 'device') };
+    case 'trouble':
+      return { outcome: tryAgain(reason, afterMs, 'gateway') };
+  }
+}
+
+/** What it means that there was no answer. */
+export function readFcmSilence({ why }: Unanswered): Outcome {
+  switch (why) {
+    case 'too-large':
+      return { result: 'refused', reason: why, words: '' };
+    // Each of these befell one request among others, which went well.
+    case 'no-answer':
+    case 'reset':
+    case 'connection-lost':
+      return tryAgain(why, undefined, 'device');
+    default:
+      return tryAgain(why, undefined, 'gateway');
+  }
+}
+
+interface FcmFault {
+  readonly errorCode: string | undefined;
+  readonly statusName: string | undefined;
+  /** The more exact of both. */
+  readonly reason: string | undefined;
+  readonly words: string;
+  /** It is the token that is wrong. */
+  readonly isOfToken: boolean;
+  /** It is this device that gets too much. */
+  readonly isOfDevice: boolean;
+}
+
+function meaningOf({ errorCode, statusName }: FcmFault, status: number): Meaning {
+  return (
+    lookUp(fcmMeanings, errorCode) ?? lookUp(statusMeanings, statusName) ?? meaningOfStatus(status)
+  );
+}
+
+function lookUp(
+  meanings: Readonly<Record<string, Meaning>>,
+  name: string | undefined,
+): Meaning | undefined {
+  return name !== undefined && Object.hasOwn(meanings, name) ? meanings[name] : undefined;
+}
+
+/** What an answer means that says nothing else to us. */
+function meaningOfStatus(status: number): Meaning {
+  if (status === 401) return 'access-token-wrong';
+  if (status === 403) return 'credentials-wrong';
+  if (status === 429) return 'over-quota';
+  if (status === 408 || status === 425) return 'request-lost';
+  return status >= 400 && status < 500 ? 'message-wrong' : 'trouble';
+}
+
+function scopeOf({ isOfDevice }: FcmFault): 'device' | 'gateway' {
+  return isOfDevice ? 'device' : 'gateway';
+}
+
+function tryAgain(
+  reason: string,
+  afterMs: number | undefined,
+  scope: 'device' | 'gateway',
+): Outcome {
+  return { result: 'try-again', reason, afterMs, scope };
+}
+
+function readError(body: Uint8Array): FcmFault {
+  const { error } = readJsonObject(body) ?? {};
+  const { status, message, details } = isJsonObject(error) ? error : {};
+  const list = Array.isArray(details) ? details.filter(isJsonObject) : [];
+  const ofType = (type: string) => list.filter((detail) => detail['@type'] === type);
+  const errorCode = readName(ofType(FCM_ERROR)[0]?.['errorCode']);
+  const statusName = readName(status);
+  const text = typeof message === 'string' ? message : '';
+  const fields = ofType(BAD_REQUEST).flatMap((detail) => listIn(detail, 'fieldViolations'));
+  const quotas = ofType(QUOTA_FAILURE).flatMap((detail) => listIn(detail, 'violations'));
+  return {
+    errorCode,
+    statusName,
+    reason: errorCode ?? statusName,
+    words: gatewayWords(text),
+    isOfToken: fields.some(({ field }) => TARGETS.includes(field)) || NO_TOKEN.test(text),
+    isOfDevice: quotas.some(({ subject, description }) =>
+      /device/i.test(`${subject} ${description}`),
+    ),
+  };
+}
+
+function listIn(detail: JsonObject, name: string): readonly JsonObject[] {
+  const list = detail[name];
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** It is kept and shown. */
+function readName(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[A-Z][A-Z_]{1,63}$/.test(value) ? value : undefined;
+}

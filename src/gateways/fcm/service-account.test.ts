@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
+import fc from 'fast-check';
+import { readServiceAccount } from './service-account.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const pem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }));
+
+/** As Google gives it out. */
+const file = {
+  type: 'service_account',
+  project_id: 'shop-1234',
+  private_key_id: '0123456789abcdef',
+  private_key: pem,
+  client_email: 'fanfare@shop-1234.iam.gserviceaccount.com',
+  client_id: '1234',
+  auth_uri: 'https://accounts.google.com/o/oauth2/auth',
+  token_uri: 'https://oauth2.googleapis.com/token',
+};
+
+const read = (value: unknown) => readServiceAccount(Buffer.from(JSON.stringify(value)));
+
+describe('the file of a service account', () => {
+  it('is read as Google gives it out', () => {
+    const result = read(file);
+    if (!result.ok) throw new Error(result.why);
+    const { privateKey: key, ...account } = result.account;
+    expect(key.equals(privateKey)).toBe(true);
+    expect(account).toEqual({
+      projectId: 'shop-1234',
+      clientEmail: 'fanfare@shop-1234.iam.gserviceaccount.com',
+      privateKeyId: '0123456789abcdef',
+      tokenUri: 'https://oauth2.googleapis.com/token',
+    });
+  });
+
+  it('needs no more than it takes', () => {
+    const { project_id, private_key, client_email } = file;
+    expect(read({ project_id, private_key, client_email })).toMatchObject({
+      ok: true,
+      account: { privateKeyId: undefined, tokenUri: 'https://oauth2.googleapis.com/token' },
+    });
+  });
+
+  it('may be of an old project, or lead to somewhere else', () => {
+    expect(
+      read({ ...file, project_id: 'example.com:shop', token_uri: 'http://fake:6012/token' }),
+    ).toMatchObject({
+      ok: true,
+      account: { projectId: 'example.com:shop', tokenUri: 'http://fake:6012/token' },
+    });
+  });
+
+  it.each([
+    [{ ...file, type: 'authorized_user' }, 'its type is not "service_account"'],
+    [{ ...file, project_id: undefined }, 'its project_id is missing, or none'],
+    [{ ...file, project_id: '../secrets' }, 'its project_id is missing, or none'],
+    [{ ...file, client_email: 'a\nb@c' }, 'its client_email is missing, or none'],
+    [{ ...file, client_email: 7 }, 'its client_email is missing, or none'],
+    [{ ...file, token_uri: 'file:///etc/passwd' }, 'its token_uri is not an http or https address'],
+    [{ ...file, token_uri: ['a'] }, 'its token_uri is not an http or https address'],
+    [{ ...file, private_key: undefined }, 'its private_key is missing'],
+    [{ ...file, private_key: pem.slice(0, 200) }, 'its private_key is no private key in PEM'],
+    [
+      { ...file, private_key: String(publicKey.export({ format: 'pem', type: 'spki' })) },
+      'its private_key is no private key in PEM',
+    ],
+    [
+      { project_info: { project_id: 'shop-1234' }, client: [] },
+      'it is the google-services.json of an app; the file of a service account is needed',
+    ],
+    [[], 'it is no JSON object'],
+  ])('is told what is wrong with it (%#)', (value, why) => {
+    expect(read(value)).toEqual({ ok: false, why });
+  });
+
+  it.each([
+    generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+  ])('has a key as those from Google are (%#)', (key) => {
+    const private_key = String(key.export({ format: 'pem', type: 'pkcs8' }));
+    expect(read({ ...file, private_key })).toEqual({
+      ok: false,
+      why: 'its private_key is no RSA key of 2048 bits or more, as those from Google are',
+    });
+  });
+
+  it('is never quoted, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(file)), fc.jsonValue(), (name, value) => {
+        const result = read({ ...file, [name]: value });
+        if (!result.ok) expect(result.why).toMatch(/^(its \w+ is|it is) [\w "]+(, |[\w .;-]*)*/);
+      }),
+      { numRuns: 50 },
+    );
+    const secret = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC';
+    expect(JSON.stringify(read({ ...file, private_key: secret }))).not.toContain(secret);
+  });
+});

@@ -1,0 +1,95 @@
+import type { Outcome } from '../../push/gateway.ts';
+import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { gatewayWords } from '../gateway-words.ts';
+import { isFieldValue } from '../http2/header-field.ts';
+import { readRetryAfter } from '../retry-after.ts';
+
+/** What became of a request for an access token. */
+export type TokenRequestResult =
+  | {
+      readonly result: 'answered';
+      readonly status: number;
+      readonly headers: { get(name: string): string | null };
+      readonly body: Uint8Array;
+    }
+  | { readonly result: 'timeout' }
+  | { readonly result: 'unreachable'; readonly why: string }
+  | { readonly result: 'not-allowed'; readonly why: string };
+
+/** Why there is no access token, which is what becomes of each notification: who we are is not believed, or Google is away. */
+export type TokenFault = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
+
+export type ReadToken =
+  | { readonly ok: true; readonly token: string; readonly validMs: number }
+  | { readonly ok: false; readonly fault: TokenFault };
+
+/** How long a token is good where the answer does not say so: as long as Google's are. Source: push protocol, §8.2. */
+const VALID_SECONDS = 3600;
+
+/** Statuses below 500 after which the same request may succeed. */
+const TRY_AGAIN_STATUSES: readonly number[] = [408, 421, 425, 429];
+
+/** Errors that say nothing of who asks. Source: RFC 6749, 4.1.2.1, and what Google adds. */
+const TRY_AGAIN_ERRORS: readonly string[] = [
+  'internal_failure',
+  'server_error',
+  'temporarily_unavailable',
+];
+
+/** Reads what was answered to a request for an access token. Source: RFC 6749, 5. */
+export function readTokenResult(result: TokenRequestResult, nowMs: number): ReadToken {
+  switch (result.result) {
+    case 'answered': {
+      const retryAfter = result.headers.get('retry-after') ?? undefined;
+      return readTokenAnswer(result.status, result.body, readRetryAfter(retryAfter, nowMs));
+    }
+    case 'timeout':
+      return away('no-answer');
+    case 'unreachable':
+      return away('unreachable');
+    case 'not-allowed':
+      return wrong('address-not-allowed', result.why);
+    default:
+      return result satisfies never;
+  }
+}
+
+function readTokenAnswer(status: number, body: Uint8Array, afterMs: number | undefined): ReadToken {
+  const answer = readJsonObject(body) ?? {};
+  if (status === 200) return readGranted(answer);
+  const error = readError(answer);
+  const reason = error ?? `http-${status}`;
+  const isAway =
+    status < 400 ||
+    status >= 500 ||
+    TRY_AGAIN_STATUSES.includes(status) ||
+    TRY_AGAIN_ERRORS.includes(reason);
+  if (isAway) return away(reason, afterMs);
+  const { error_description } = answer;
+  return wrong(reason, typeof error_description === 'string' ? error_description : '');
+}
+
+function readGranted({ access_token, expires_in }: JsonObject): ReadToken {
+  // Somebody else answers, such as the page of a hotel that wants to be logged in to.
+  if (typeof access_token !== 'string' || access_token === '' || !isFieldValue(access_token)) {
+    return away('no-access-token');
+  }
+  const isTime = typeof expires_in === 'number' && expires_in > 0;
+  const validMs = (isTime ? Math.min(expires_in, VALID_SECONDS) : VALID_SECONDS) * 1000;
+  return { ok: true, token: access_token, validMs };
+}
+
+/** It is kept and shown. */
+function readError({ error }: JsonObject): string | undefined {
+  return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined;
+}
+
+function away(why: string, afterMs?: number): ReadToken {
+  const reason = `access-token-${why}`;
+  return { ok: false, fault: { result: 'try-again', reason, afterMs, scope: 'gateway' } };
+}
+
+function wrong(why: string, words: string): ReadToken {
+  const reason = `access-token-${why}`;
+  return { ok: false, fault: { result: 'not-authorised', reason, words: gatewayWords(words) } };
+}

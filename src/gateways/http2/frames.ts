@@ -1,0 +1,97 @@
+/** Types of frames. Source: RFC 9113, 6. */
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+/** Flags; what a bit means depends on the type. Source: RFC 9113, 6. */
+export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 0x20 } as const;
+
+/** Settings. Source: RFC 9113, 6.5.2. */
+export const SETTING = {
+  headerTableSize: 1,
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxFrameSize: 5,
+  maxHeaderListSize: 6,
+} as const;
+
+/** Source: RFC 9113, 7. */
+export const ERROR = {
+  noError: 0,
+  protocolError: 1,
+  internalError: 2,
+  flowControlError: 3,
+  frameSizeError: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compressionError: 9,
+  enhanceYourCalm: 11,
+} as const;
+
+/** What a client says first. Source: RFC 9113, 3.4. */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+export const FRAME_HEADER_BYTES = 9;
+
+/** The largest frame that nobody has to allow. Source: RFC 9113, 6.5.2. */
+export const FRAME_BYTES_MAX = 16 * 1024;
+
+/** What may be sent before anyone said otherwise. Source: RFC 9113, 6.5.2 and 6.9.2. */
+export const WINDOW_BYTES = 65_535;
+
+export const WINDOW_BYTES_MAX = 2 ** 31 - 1;
+
+/** Ids of streams have 31 bits. Source: RFC 9113, 5.1.1. */
+export const STREAM_ID_MAX = 2 ** 31 - 1;
+
+/** One frame. Its payload stands between `start` and `end` of `bytes`, which are only good until the call returns. */
+export type OnFrame = (
+  type: number,
+  flags: number,
+  streamId: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+) => void;
+
+/** Cuts what a peer sends into frames. */
+export class FrameReader {
+  private readonly onFrame: OnFrame;
+  private rest: Buffer | undefined;
+
+  constructor(onFrame: OnFrame) {
+    this.onFrame = onFrame;
+  }
+
+  /** Hands on the frames that are complete; `false` where one is larger than allowed. */
+  read(chunk: Buffer): boolean {
+    const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
+    this.rest = undefined;
+    let at = 0;
+    while (bytes.length - at >= FRAME_HEADER_BYTES) {
+      const word = bytes.readUInt32BE(at);
+      const length = word >>> 8;
+      if (length > FRAME_BYTES_MAX) return false;
+      const start = at + FRAME_HEADER_BYTES;
+      const end = start + length;
+      if (end > bytes.length) break;
+      const flags = bytes[at + 4] ?? 0;
+      const streamId = bytes.readUInt32BE(at + 5) & STREAM_ID_MAX;
+      this.onFrame(word & 0xff, flags, streamId, bytes, start, end);
+      at = end;
+    }
+    // Whoever gave the chunk may use its memory again.
+    if (at < bytes.length) this.rest = Buffer.from(bytes.subarray(at));
+    return true;
+  }
+}

@@ -1,0 +1,90 @@
+import type { OpenWire, WireTarget } from './open-wire.ts';
+import { Peer } from './peer.fixture.ts';
+import type { WireListener } from './wire.ts';
+
+/** One connection of a network in memory, seen from its far end. */
+export class FakeLine extends Peer {
+  readonly target: WireTarget;
+  isClosed = false;
+  /** The client may write on, and is told that it had better not. */
+  isFull = false;
+  private collector: ((bytes: Buffer) => void) | undefined;
+  private readonly listener: () => WireListener | undefined;
+
+  constructor(target: WireTarget, listener: () => WireListener | undefined) {
+    super((bytes) => {
+      if (this.collector !== undefined) return this.collector(bytes);
+      // As a real one, it delivers later, never in the middle of a call.
+      queueMicrotask(() => this.isClosed || listener()?.onData(bytes));
+    });
+    this.target = target;
+    this.listener = listener;
+  }
+
+  /** Ends the connection as seen from the client. */
+  cut(why = 'ECONNRESET'): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    queueMicrotask(() => this.listener()?.onClose(why));
+  }
+
+  /** Sends bytes as they are. */
+  sendRaw(bytes: Buffer): void {
+    queueMicrotask(() => this.listener()?.onData(bytes));
+  }
+
+  /** Hands what is sent from now on to somebody else, until the function that it gives is called. */
+  collecting(take: (bytes: Buffer) => void): () => void {
+    this.collector = take;
+    return () => {
+      this.collector = undefined;
+    };
+  }
+
+  drain(): void {
+    this.isFull = false;
+    queueMicrotask(() => this.listener()?.onDrain());
+  }
+}
+
+/** A network in memory: what a client opens, and what is at the other end. */
+export class FakeNetwork {
+  readonly lines: FakeLine[] = [];
+  /** What happens to each new connection, once it is open. */
+  onOpen: (line: FakeLine) => void = (line) => line.sendSettings();
+  /** Makes the next ones fail so. */
+  failure: { readonly why: string; readonly noHttp2?: boolean } | undefined;
+  attempts: WireTarget[] = [];
+
+  readonly openWire: OpenWire = async (target, attach) => {
+    this.attempts.push(target);
+    await Promise.resolve();
+    if (this.failure !== undefined) return { ok: false, noHttp2: false, ...this.failure };
+    let listener: WireListener | undefined;
+    const line = new FakeLine(target, () => listener);
+    listener = attach({
+      write(bytes) {
+        queueMicrotask(() => line.hear(bytes));
+        return !line.isFull;
+      },
+      end: () => queueMicrotask(() => line.cut('closed')),
+      destroy: () => line.cut('closed'),
+    });
+    if (listener === undefined) return { ok: false, why: 'not wanted', noHttp2: false };
+    this.lines.push(line);
+    this.onOpen(line);
+    return { ok: true };
+  };
+
+  /** The newest connection. */
+  get last(): FakeLine {
+    const line = this.lines.at(-1);
+    if (line === undefined) throw new Error('nothing was opened');
+    return line;
+  }
+}
+
+/** Lets everything run that waits for no timer. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,186 @@
+import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames.ts';
+import { HeaderDecoder } from './header-decoder.ts';
+import { plainField } from './header-field.ts';
+import { OutBuffer } from './out-buffer.ts';
+
+/** A request as it reached the peer. */
+export interface HeardRequest {
+  readonly id: number;
+  readonly fields: Readonly<Record<string, string>>;
+  body: Buffer;
+  isComplete: boolean;
+}
+
+/**
+ * The other side of an HTTP/2 connection, which does nothing by itself: a test says each frame that it sends, and
+ * looks at what it heard.
+ */
+export class Peer {
+  readonly requests: HeardRequest[] = [];
+  /** Ids of streams that were reset, and by which code. */
+  readonly resets: (readonly [id: number, code: number])[] = [];
+  /** Frames without a stream of their own, such as `ping`, `ping ack`, `goaway 0`. */
+  readonly said: string[] = [];
+  readonly settings = new Map<number, number>();
+  /** Bytes that the client let it send beside what all may. */
+  windowBytes = 0;
+  /** Whether it answers pings. */
+  pongs = false;
+  onRequest: (request: HeardRequest) => void = () => undefined;
+  private readonly write: (bytes: Buffer) => void;
+  private readonly decoder = new HeaderDecoder();
+  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
+    this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+  );
+  private preface: Buffer = Buffer.alloc(0);
+
+  constructor(write: (bytes: Buffer) => void) {
+    this.write = write;
+  }
+
+  /** Takes in what the client sends. */
+  hear(bytes: Buffer): void {
+    if (this.preface.length === PREFACE.length) return void this.frames.read(bytes);
+    const all = Buffer.concat([this.preface, bytes]);
+    this.preface = all.subarray(0, PREFACE.length);
+    if (this.preface.length < PREFACE.length) return;
+    if (!this.preface.equals(PREFACE)) throw new Error('not the preface of HTTP/2');
+    this.frames.read(all.subarray(PREFACE.length));
+  }
+
+  /** The request with this path; throws where there is none or it is not complete. */
+  request(path: string): HeardRequest {
+    const request = this.requests.findLast(({ fields }) => fields[':path'] === path);
+    if (request?.isComplete !== true) throw new Error(`no request of ${path}`);
+    return request;
+  }
+
+  sendSettings(settings: Partial<Record<keyof typeof SETTING, number>> = {}): void {
+    const rows = Object.entries(settings) as [keyof typeof SETTING, number][];
+    const payload = Buffer.alloc(rows.length * 6);
+    for (const [index, [name, value]] of rows.entries()) {
+      payload.writeUInt16BE(SETTING[name], index * 6);
+      payload.writeUInt32BE(value, index * 6 + 2);
+    }
+    this.sendFrame(FRAME.settings, 0, 0, payload);
+  }
+
+  answer(id: number, status = 200, fields: Readonly<Record<string, string>> = {}, body = ''): void {
+    const flags = FLAG.endHeaders | (body === '' ? FLAG.endStream : 0);
+    this.sendFrame(FRAME.headers, flags, id, headerBlock({ ':status': String(status), ...fields }));
+    if (body !== '') this.sendFrame(FRAME.data, FLAG.endStream, id, Buffer.from(body));
+  }
+
+  /** Answers with a frame for each part: header fields, or text of the body. The last one ends it, or not. */
+  answerInParts(
+    id: number,
+    parts: readonly (Readonly<Record<string, string>> | string)[],
+    ends = true,
+  ): void {
+    for (const [index, part] of parts.entries()) {
+      const last = ends && index === parts.length - 1 ? FLAG.endStream : 0;
+      if (typeof part === 'string') this.sendFrame(FRAME.data, last, id, Buffer.from(part));
+      else this.sendFrame(FRAME.headers, FLAG.endHeaders | last, id, headerBlock(part));
+    }
+  }
+
+  /** Answers all that was asked and not yet answered. */
+  answerAll(): void {
+    for (const { id } of this.requests.splice(0)) this.answer(id);
+  }
+
+  reset(id: number, code: number): void {
+    this.sendFrame(FRAME.reset, 0, id, uint32(code));
+  }
+
+  goAway(lastId: number, code = 0, words = ''): void {
+    const payload = Buffer.concat([uint32(lastId), uint32(code), Buffer.from(words)]);
+    this.sendFrame(FRAME.goAway, 0, 0, payload);
+  }
+
+  ping(): void {
+    this.sendFrame(FRAME.ping, 0, 0, Buffer.from('12345678'));
+  }
+
+  pong(): void {
+    this.sendFrame(FRAME.ping, FLAG.ack, 0, Buffer.alloc(8));
+  }
+
+  windowUpdate(id: number, bytes: number): void {
+    this.sendFrame(FRAME.windowUpdate, 0, id, uint32(bytes));
+  }
+
+  sendFrame(type: number, flags: number, id: number, payload: Buffer): void {
+    const out = new OutBuffer();
+    out.reserve(FRAME_HEADER_BYTES + payload.length);
+    out.frame(payload.length, type, flags, id);
+    out.bytes(payload);
+    for (const piece of out.take()) this.write(piece);
+  }
+
+  private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
+    switch (type) {
+      case FRAME.headers: {
+        const list = this.decoder.read(payload);
+        const names = list.filter((_, index) => index % 2 === 0);
+        const fields = Object.fromEntries(names.map((name, at) => [name, list[at * 2 + 1] ?? '']));
+        const request = { id, fields, body: Buffer.alloc(0), isComplete: false };
+        this.requests.push(request);
+        this.endIfLast(request, flags);
+        return;
+      }
+      case FRAME.data: {
+        const request = this.requests.find((other) => other.id === id);
+        if (request === undefined) return;
+        request.body = Buffer.concat([request.body, payload]);
+        this.endIfLast(request, flags);
+        return;
+      }
+      case FRAME.reset:
+        this.resets.push([id, payload.readUInt32BE(0)]);
+        return;
+      case FRAME.settings:
+        for (let at = 0; at < payload.length; at += 6) {
+          this.settings.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+        }
+        if ((flags & FLAG.ack) !== 0) this.said.push('settings ack');
+        return;
+      case FRAME.ping:
+        this.said.push((flags & FLAG.ack) === 0 ? 'ping' : `ping ack ${payload}`);
+        if (this.pongs && (flags & FLAG.ack) === 0) this.pong();
+        return;
+      case FRAME.goAway:
+        this.said.push(`goaway ${payload.readUInt32BE(4)}`);
+        return;
+      case FRAME.windowUpdate:
+        if (id === 0) this.windowBytes += payload.readUInt32BE(0);
+        return;
+      default:
+        throw new Error(`a client sends no frame of type ${type}`);
+    }
+  }
+
+  private endIfLast(request: HeardRequest, flags: number): void {
+    if ((flags & FLAG.endStream) === 0) return;
+    request.isComplete = true;
+    this.onRequest(request);
+  }
+}
+
+/** Header fields in the plainest form. */
+export function headerBlock(fields: Readonly<Record<string, string>>): Buffer {
+  const out = new OutBuffer();
+  for (const [name, value] of Object.entries(fields)) {
+    const { nameIndex, literal } = plainField(name, value);
+    out.reserve(literal.length + 8);
+    out.integer(0, 4, nameIndex);
+    out.bytes(literal);
+  }
+  return Buffer.concat(out.take());
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

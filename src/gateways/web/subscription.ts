@@ -1,0 +1,43 @@
+import { decodeBase64 } from '../../push/base64url.ts';
+import { isJsonObject } from '../../push/json-object.ts';
+import type { SubscriptionKeys } from './encryption.ts';
+
+/** Where a browser is reached, and what its messages are encrypted with. */
+export interface Subscription {
+  /** Scheme, host and port of its push service. */
+  readonly origin: string;
+  readonly hostname: string;
+  /** The rest of its endpoint. Whoever knows it can reach the browser: it is a secret. */
+  readonly path: string;
+  readonly keys: SubscriptionKeys;
+}
+
+const POINT_BYTES = 65;
+const AUTH_BYTES = 16;
+
+/** Reads the token of a browser, which was checked when it registered; `undefined` where it is none nevertheless. */
+export function readSubscription(token: string): Subscription | undefined {
+  const { endpoint, keys } = readJson(token) ?? {};
+  const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
+  if (url === null || !isJsonObject(keys)) return undefined;
+  const p256dh = decodeKey(keys['p256dh'], POINT_BYTES);
+  const auth = decodeKey(keys['auth'], AUTH_BYTES);
+  if (p256dh === undefined || auth === undefined) return undefined;
+  const { origin, hostname, pathname, search } = url;
+  return { origin, hostname, path: pathname + search, keys: { p256dh, auth } };
+}
+
+function readJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function decodeKey(value: unknown, bytes: number): Uint8Array | undefined {
+  const decoded = typeof value === 'string' ? decodeBase64(value) : undefined;
+  return decoded?.length === bytes ? decoded : undefined;
+}

@@ -1,0 +1,155 @@
+import type { FindAddresses } from '../http2/addresses.ts';
+import { ANSWER_BYTES_MAX, Http2Origin, type OriginNews } from '../http2/origin.ts';
+import { fieldOf, type Http2Result } from '../http2/request.ts';
+import { systemTimers, type Timers } from '../http2/timers.ts';
+import { Http1Lane, type SendOverHttp1 } from './http1-lane.ts';
+import type { WebPushResult } from './web-push-answer.ts';
+import type { WebPushRequest } from './web-push-request.ts';
+
+export interface WebOriginsOptions {
+  /** Asked for each connection, which then goes to what it gives. It refuses addresses that may not be used. */
+  readonly findAddresses: FindAddresses;
+  /** For push services that speak no HTTP/2. It must keep to the same addresses. */
+  readonly sendOverHttp1: SendOverHttp1;
+  /** Certificates to trust in place of the system's, as PEM. */
+  readonly ca?: string | undefined;
+  readonly timers?: Timers;
+  /** From `send` to the answer. */
+  readonly timeoutMs?: number;
+  /** Push services that connections are kept to. */
+  readonly originsMax?: number;
+  /** Hears what an operator may want to know of. */
+  readonly tell?: (origin: string, news: OriginNews) => void;
+}
+
+/** All browsers together use about five push services, those of Windows have a few dozen names. */
+const ORIGINS_MAX = 100;
+
+/** Google, which is slower than others, takes up to five seconds. */
+const TIMEOUT_MS = 15_000;
+
+/** Google allows 100 requests at the same time on one connection; others say what they allow. */
+const STREAMS_MAX = 100;
+const CONNECTIONS_MAX = 10;
+const WAITING_MAX = 5_000;
+
+/** Google gives up a connection after four minutes. */
+const IDLE_CLOSE_MS = 60_000;
+
+/** One push service. */
+interface Place {
+  readonly http2: Http2Origin;
+  readonly http1: Http1Lane;
+  speaksHttp2: boolean;
+  underWay: number;
+  usedAtMs: number;
+}
+
+/**
+ * The connections to push services, shared by all instances that trust the same ones. HTTP/2 where a service speaks
+ * it, HTTP/1.1 where it does not, or where it is reached without TLS.
+ */
+export class WebOrigins implements AsyncDisposable {
+  private readonly options: WebOriginsOptions;
+  private readonly timers: Timers;
+  private readonly places = new Map<string, Place>();
+  private isClosed = false;
+
+  constructor(options: WebOriginsOptions) {
+    this.options = options;
+    this.timers = options.timers ?? systemTimers;
+  }
+
+  /** Sends a message to the push service at an origin. Settles in every case, and within a bounded time. */
+  async send(origin: string, request: WebPushRequest): Promise<WebPushResult> {
+    if (this.isClosed) return { result: 'not-answered', reason: 'closed' };
+    const place = this.places.get(origin) ?? this.open(origin);
+    if (place === undefined) return { result: 'not-answered', reason: 'too-many-origins' };
+    place.underWay++;
+    place.usedAtMs = this.timers.now();
+    try {
+      return await sendTo(place, request);
+    } finally {
+      place.underWay--;
+    }
+  }
+
+  /** Closes every connection. What is under way settles at once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([...this.places.values()].map(close));
+    this.places.clear();
+  }
+
+  private open(origin: string): Place | undefined {
+    if (!this.makeRoom()) return undefined;
+    const { findAddresses, sendOverHttp1, ca, tell } = this.options;
+    const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS;
+    const { timers } = this;
+    const place: Place = {
+      http2: new Http2Origin({
+        origin,
+        ca,
+        connectionsMax: CONNECTIONS_MAX,
+        streamsPerConnectionMax: STREAMS_MAX,
+        waitingMax: WAITING_MAX,
+        requestTimeoutMs: timeoutMs,
+        idleCloseMs: IDLE_CLOSE_MS,
+        findAddresses,
+        timers,
+        tell: (news) => tell?.(origin, news),
+      }),
+      http1: new Http1Lane(origin, {
+        send: sendOverHttp1,
+        timers,
+        timeoutMs,
+        answerBytesMax: ANSWER_BYTES_MAX,
+      }),
+      // Without TLS nothing is said of what the other side speaks, and all speak HTTP/1.1.
+      speaksHttp2: origin.startsWith('https:'),
+      underWay: 0,
+      usedAtMs: 0,
+    };
+    this.places.set(origin, place);
+    return place;
+  }
+
+  /** Closes what was not used for the longest time where there are as many as there may be. */
+  private makeRoom(): boolean {
+    if (this.places.size < (this.options.originsMax ?? ORIGINS_MAX)) return true;
+    let oldest: [origin: string, place: Place] | undefined;
+    for (const [origin, place] of this.places) {
+      if (place.underWay > 0) continue;
+      if (oldest === undefined || place.usedAtMs < oldest[1].usedAtMs) oldest = [origin, place];
+    }
+    if (oldest === undefined) return false;
+    this.places.delete(oldest[0]);
+    void close(oldest[1]);
+    return true;
+  }
+}
+
+async function close({ http1, http2 }: Place): Promise<void> {
+  http1.close();
+  await http2[Symbol.asyncDispose]();
+}
+
+async function sendTo(place: Place, request: WebPushRequest): Promise<WebPushResult> {
+  if (place.speaksHttp2) {
+    const sent = await place.http2.send(request);
+    if (sent.result !== 'unprocessed' || sent.why !== 'no-http2') return readResult(sent);
+    place.speaksHttp2 = false;
+  }
+  return place.http1.send(request);
+}
+
+function readResult(sent: Http2Result): WebPushResult {
+  if (sent.result === 'answered') {
+    const { status, fields, body } = sent;
+    const retryAfter = fieldOf(fields, 'retry-after');
+    return { result: 'answered', answer: { status, retryAfter, body } };
+  }
+  return sent.why === 'not-allowed'
+    ? { result: 'not-allowed', words: sent.detail ?? '' }
+    : { result: 'not-answered', reason: sent.why };
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { Outcome } from '../../push/gateway.ts';
+import { readWebPushAnswer, readWebPushResult } from './web-push-answer.ts';
+
+const NOW_MS = Date.parse('2026-11-21T18:00:00Z');
+
+function read(status: number, body: unknown = '', retryAfter?: string): Outcome {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return readWebPushAnswer({ status, retryAfter, body: Buffer.from(text) }, NOW_MS);
+}
+
+/** As autopush writes its refusals. */
+const mozilla = (status: number, errno: number, message = 'So it is') => ({
+  code: status,
+  errno,
+  error: 'Not Found',
+  message,
+  more_info: 'http://autopush.readthedocs.io/en/latest/http.html#error-codes',
+});
+
+const gone = (reason: string): Outcome => ({ result: 'token-gone', reason, sinceMs: undefined });
+const refused = (reason: string, words = ''): Outcome => ({ result: 'refused', reason, words });
+const notAuthorised = (reason: string, words = ''): Outcome => ({
+  result: 'not-authorised',
+  reason,
+  words,
+});
+const tryAgain = (reason: string, afterMs?: number): Outcome => ({
+  result: 'try-again',
+  reason,
+  afterMs,
+  scope: 'device',
+});
+
+describe('the answer of a push service', () => {
+  it.each([200, 201, 202, 204])('%d: it has the message', (status) => {
+    expect(read(status, 'whatever')).toEqual({ result: 'accepted' });
+  });
+
+  it.each([404, 410])('%d: the subscription is gone', (status) => {
+    expect(read(status, 'push subscription has unsubscribed or expired.\n')).toEqual(
+      gone(`http-${status}`),
+    );
+  });
+
+  it.each([
+    [404, 102],
+    [410, 103],
+    [404, 105],
+    [410, 106],
+    // Whatever the status was.
+    [400, 102],
+    [400, 106],
+  ])('%d with errno %d of Mozilla: the subscription is gone', (status, errno) => {
+    expect(read(status, mozilla(status, errno))).toEqual(gone(`errno-${errno}`));
+  });
+
+  it.each([
+    [400, 101],
+    [413, 104],
+    [400, 108],
+    [400, 110],
+    [400, 111],
+    [400, 112],
+    [400, 113],
+  ])('%d with errno %d of Mozilla: this message is refused', (status, errno) => {
+    expect(read(status, mozilla(status, errno))).toEqual(refused(`errno-${errno}`, 'So it is'));
+  });
+
+  it.each(['BadWebPushTopic', 'BadTtl', 'PayloadEmpty'])(
+    '400 with the reason %s of Apple: this message is refused',
+    (reason) => {
+      expect(read(400, { reason })).toEqual(refused(reason));
+    },
+  );
+
+  it('of 400 with nothing that is known: this message is refused', () => {
+    expect(read(400, '<h1>Bad</h1> request')).toEqual(refused('http-400', 'Bad request'));
+    expect(read(413)).toEqual(refused('http-413'));
+  });
+
+  it.each([301, 302, 307, 308])('%d: redirects are not followed', (status) => {
+    expect(read(status)).toEqual(refused(`http-${status}`));
+  });
+
+  it('that the VAPID key is not accepted, as Google, Mozilla and Apple say it', () => {
+    const google =
+      'the VAPID credentials in the authorization header do not correspond to the credentials used to create the subscriptions.\n';
+    expect(read(403, google)).toEqual(notAuthorised('http-403', google.trim()));
+    expect(read(401, mozilla(401, 109))).toEqual(notAuthorised('errno-109', 'So it is'));
+    for (const reason of ['BadJwtToken', 'ExpiredJwtToken', 'MissingJwtToken']) {
+      expect(read(403, { reason })).toEqual(notAuthorised(reason));
+    }
+    expect(read(400, { reason: 'VapidPkHashMismatch' })).toEqual(
+      notAuthorised('VapidPkHashMismatch'),
+    );
+  });
+
+  it.each([406, 408, 421, 425, 429, 500, 502, 503, 504, 507])(
+    '%d: the message may be sent again',
+    (status) => {
+      expect(read(status)).toEqual(tryAgain(`http-${status}`));
+      expect(read(status, '', '120')).toEqual(tryAgain(`http-${status}`, 120_000));
+      expect(read(status, '', 'Sat, 21 Nov 2026 18:00:30 GMT')).toEqual(
+        tryAgain(`http-${status}`, 30_000),
+      );
+    },
+  );
+
+  it('that Mozilla’s service is unavailable: again later, or at once', () => {
+    expect(read(503, mozilla(503, 201))).toEqual(tryAgain('errno-201'));
+    expect(read(503, mozilla(503, 202))).toEqual(tryAgain('errno-202', 1_000));
+    expect(read(503, mozilla(503, 202), '9')).toEqual(tryAgain('errno-202', 9_000));
+    expect(read(502, mozilla(502, 902))).toEqual(tryAgain('errno-902'));
+    expect(read(500, mozilla(500, 999))).toEqual(tryAgain('errno-999'));
+  });
+
+  it('has a reason that is a word, and words without secrets, whatever it is', () => {
+    const json = fc.record({
+      errno: fc.jsonValue(),
+      reason: fc.jsonValue(),
+      message: fc.jsonValue(),
+    });
+    const body = fc.oneof(
+      fc.string(),
+      fc.json(),
+      json.map((value) => JSON.stringify(value)),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 999 }), body, fc.string(), (status, text, after) => {
+        const outcome = read(status, text, after);
+        if (outcome.result === 'accepted') return;
+        expect(outcome.reason).toMatch(/^[A-Za-z][\w-]{0,39}$/);
+        if ('words' in outcome) expect(outcome.words.length).toBeLessThanOrEqual(200);
+      }),
+    );
+  });
+
+  it('is not read as a number or a reason where it has neither', () => {
+    for (const errno of ['106', 106.5, 99, 1000, null, [106]]) {
+      expect(read(400, { errno, message: '' })).toEqual(refused('http-400'));
+    }
+    for (const reason of ['a b', 'x'.repeat(41), 7, {}, '']) {
+      expect(read(400, { reason })).toEqual(refused('http-400'));
+    }
+  });
+});
+
+describe('no answer of a push service', () => {
+  it('leaves open whether it has the message', () => {
+    expect(readWebPushResult({ result: 'not-answered', reason: 'silence' }, NOW_MS)).toEqual(
+      tryAgain('silence'),
+    );
+  });
+
+  it('is wanted of one whose address is private', () => {
+    const words = '10.0.0.1 is not a public address (private)';
+    expect(readWebPushResult({ result: 'not-allowed', words }, NOW_MS)).toEqual(
+      refused('address-not-allowed', words),
+    );
+  });
+});

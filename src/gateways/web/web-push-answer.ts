@@ -1,0 +1,109 @@
+import type { Outcome } from '../../push/gateway.ts';
+import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { gatewayWords } from '../gateway-words.ts';
+import { readRetryAfter } from '../retry-after.ts';
+
+/** What a push service answered. */
+export interface WebPushAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** Its beginning is enough. */
+  readonly body: Uint8Array;
+}
+
+/** What became of a message on its way to a push service. */
+export type WebPushResult =
+  | { readonly result: 'answered'; readonly answer: WebPushAnswer }
+  /** It may have been taken all the same, or never have left. `reason` is a word. */
+  | { readonly result: 'not-answered'; readonly reason: string }
+  /** The address of the push service may not be connected to. `words` say which, and why. */
+  | { readonly result: 'not-allowed'; readonly words: string };
+
+/** What Mozilla's service says in numbers: the subscription is not there, or no more. Source: push protocol, §8.3.4. */
+const GONE_ERRNOS: readonly unknown[] = [102, 103, 105, 106];
+
+/** Mozilla's service wants to be asked again at once. Source: the same. */
+const AT_ONCE_ERRNO = 202;
+
+/** What "at once" is taken for: a device that fails at once again must not keep everybody busy. */
+const AT_ONCE_MS = 1000;
+
+/** Apple says with 400 what others say with 403: subscribed with another key. Source: the same. */
+const APPLE_OTHER_KEY = 'VapidPkHashMismatch';
+
+/** Statuses below 500 after which the same request may succeed; Windows says 406 where others say 429. */
+const TRY_AGAIN_STATUSES: readonly number[] = [406, 408, 421, 425, 429];
+
+export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome {
+  switch (result.result) {
+    case 'answered':
+      return readWebPushAnswer(result.answer, nowMs);
+    case 'not-answered':
+      return tryAgain(result.reason, undefined);
+    case 'not-allowed':
+      return { result: 'refused', reason: 'address-not-allowed', words: result.words };
+    default:
+      return result satisfies never;
+  }
+}
+
+/** What comes again is sent to the same push service; others have nothing to do with its trouble. */
+function tryAgain(reason: string, afterMs: number | undefined): Outcome {
+  return { result: 'try-again', reason, afterMs, scope: 'device' };
+}
+
+/** Reads what a push service answered for one message. Sources: push protocol, §8.3.4, and RFC 8030. */
+export function readWebPushAnswer(answer: WebPushAnswer, nowMs: number): Outcome {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { result: 'accepted' };
+  const { errno, appleReason, words } = readBody(answer.body);
+  const reason = errno === undefined ? (appleReason ?? `http-${status}`) : `errno-${errno}`;
+
+  if (status >= 500 || TRY_AGAIN_STATUSES.includes(status)) {
+    const afterMs =
+      readRetryAfter(answer.retryAfter, nowMs) ??
+      (errno === AT_ONCE_ERRNO ? AT_ONCE_MS : undefined);
+    return tryAgain(reason, afterMs);
+  }
+  if (status === 401 || status === 403 || appleReason === APPLE_OTHER_KEY) {
+    return { result: 'not-authorised', reason, words };
+  }
+  if (status === 404 || status === 410 || (status >= 400 && GONE_ERRNOS.includes(errno))) {
+    return { result: 'token-gone', reason, sinceMs: undefined };
+  }
+  return { result: 'refused', reason, words };
+}
+
+interface AnswerBody {
+  /** Of Mozilla's service. */
+  readonly errno: number | undefined;
+  /** Of Apple's service. */
+  readonly appleReason: string | undefined;
+  readonly words: string;
+}
+
+function readBody(body: Uint8Array): AnswerBody {
+  const object = readJsonObject(body);
+  return {
+    errno: object && readErrno(object),
+    appleReason: object && readAppleReason(object),
+    words: gatewayWords(wordsIn(object) ?? Buffer.from(body).toString()),
+  };
+}
+
+function readErrno({ errno }: JsonObject): number | undefined {
+  const isErrno =
+    typeof errno === 'number' && Number.isInteger(errno) && errno >= 100 && errno < 1000;
+  return isErrno ? errno : undefined;
+}
+
+function readAppleReason({ reason }: JsonObject): string | undefined {
+  return typeof reason === 'string' && /^[A-Z][A-Za-z]{2,39}$/.test(reason) ? reason : undefined;
+}
+
+/** Of an object, only what is known to be meant for people; Apple's has nothing. */
+function wordsIn(object: JsonObject | undefined): string | undefined {
+  if (object === undefined) return undefined;
+  const { message } = object;
+  return typeof message === 'string' ? message : '';
+}

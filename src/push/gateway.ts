@@ -1,0 +1,70 @@
+import type { Platform, Recipient } from './device.ts';
+import type { ApnsPayload } from './payloads/apns.ts';
+import type { FcmPayload } from './payloads/fcm.ts';
+import type { WebPayload } from './payloads/web.ts';
+import type { PublishId } from './publish.ts';
+
+/** A publish as one platform sends it, to as many devices as there are. */
+export interface Notification<Payload> {
+  readonly instanceId: string;
+  readonly publishId: PublishId;
+  readonly payload: Payload;
+  /** When the publish was accepted, or was to go out. Its time to live counts from here. */
+  readonly acceptedAtMs: number;
+}
+
+/** The payload of each platform. */
+export interface Payloads {
+  readonly apns: ApnsPayload;
+  readonly fcm: FcmPayload;
+  readonly web: WebPayload;
+}
+
+/** What became of one notification for one device. `reason` is one word or code, always the same for the same cause. */
+export type Outcome =
+  /** The gateway has taken it. */
+  | { readonly result: 'accepted' }
+  /**
+   * It may succeed later: the gateway is in trouble, or wants to be left alone for a while. `afterMs` is what the
+   * gateway asked for. `scope` is whom that concerns: this device, or all that go the same way.
+   */
+  | {
+      readonly result: 'try-again';
+      readonly reason: string;
+      readonly afterMs: number | undefined;
+      readonly scope: 'device' | 'gateway';
+    }
+  /** The token reaches nobody any more; since when, where the gateway says so. */
+  | {
+      readonly result: 'token-gone';
+      readonly reason: string;
+      readonly sinceMs: number | undefined;
+    }
+  /**
+   * This device does not get it, now or later; with the scope `'publish'`, no other one of the publish would, however
+   * it is reached. `words` are the gateway's own, at most 200 characters, or empty.
+   */
+  | {
+      readonly result: 'refused';
+      readonly reason: string;
+      readonly words: string;
+      readonly scope?: 'publish';
+    }
+  /** What the operator gave us to prove who we are is not accepted: nobody is reached before that is mended. */
+  | { readonly result: 'not-authorised'; readonly reason: string; readonly words: string };
+
+/** Hands one notification to one device's gateway. */
+export type Deliver = (recipient: Recipient) => Promise<Outcome>;
+
+/**
+ * The way to the devices of one platform, for one instance.
+ *
+ * `prepare` makes once what is the same for all devices of a publish. What it gives settles for every recipient
+ * with an outcome, within a bounded time, and never throws for what a gateway or a network does. It may be called
+ * for as many recipients at the same time as `atOnce` says; more would only wait inside.
+ */
+export interface Gateway<P extends Platform> extends AsyncDisposable {
+  readonly platform: P;
+  readonly atOnce: number;
+  prepare(notification: Notification<Payloads[P]>): Deliver;
+}

@@ -1,0 +1,110 @@
+import { generateKeyPairSync } from 'node:crypto';
+import {
+  type FakeApns,
+  type FakeApnsOptions,
+  startFakeApns,
+} from '../../src/fake-gateways/apns.ts';
+import {
+  type ApnsGatewayOptions,
+  createApnsGateway,
+} from '../../src/gateways/apns/apns-gateway.ts';
+import type { OriginNews } from '../../src/gateways/http2/origin.ts';
+import type { DeviceId, Recipient } from '../../src/push/device.ts';
+import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
+import { newPublishId } from '../../src/push/publish-id.ts';
+
+export const TOPIC = 'com.example.app';
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const who = { teamId: 'TEAM123456', keyId: 'KEY1234567' };
+
+/** A device that registered; each number has a token of its own. */
+export function apnsDevice(number: number, bundleId: string | undefined = TOPIC): Recipient {
+  return {
+    number,
+    id: `apns-${number}` as DeviceId,
+    platform: 'apns',
+    token: `b${number.toString(16).padStart(63, '0')}`,
+    bundleId,
+    userId: undefined,
+    registeredAtMs: 0,
+  };
+}
+
+export function apnsDevices(count: number): readonly Recipient[] {
+  return Array.from({ length: count }, (_, number) => apnsDevice(number));
+}
+
+function payloadOf(published: Readonly<Record<string, unknown>>): ApnsPayload {
+  const payload = readApnsPayload(published);
+  if (!('aps' in payload)) throw new Error('no payload');
+  return payload;
+}
+
+/** A publish that a gateway was told of. */
+export function publishBy(
+  gateway: Gateway<'apns'>,
+  published: Readonly<Record<string, unknown>> = { aps: { alert: 'Hello' } },
+): Deliver {
+  return gateway.prepare({
+    instanceId: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+    publishId: newPublishId(Date.now()),
+    payload: payloadOf(published),
+    acceptedAtMs: Date.now(),
+  });
+}
+
+export async function deliverAll(
+  deliver: Deliver,
+  recipients: readonly Recipient[],
+): Promise<readonly Outcome[]> {
+  return Promise.all(recipients.map((recipient) => deliver(recipient)));
+}
+
+export interface ApnsSite extends AsyncDisposable {
+  readonly production: FakeApns;
+  readonly sandbox: FakeApns;
+  readonly gateway: Gateway<'apns'>;
+  readonly news: readonly OriginNews[];
+  /** What both services and the gateway take for the time. */
+  setNow(nowMs: number): void;
+}
+
+/** Both of Apple's services, faked, and a gateway that leads to them. */
+export async function apnsSite(
+  options: Partial<ApnsGatewayOptions> = {},
+  fakeOptions: FakeApnsOptions = {},
+): Promise<ApnsSite> {
+  let now: number | undefined;
+  const nowMs = () => now ?? Date.now();
+  const keys = [{ ...who, publicKey }];
+  const production = await startFakeApns({ keys, nowMs, ...fakeOptions });
+  const { ca = '' } = production;
+  const sandbox = await startFakeApns({ keys, nowMs, ...fakeOptions });
+  const news: OriginNews[] = [];
+  const gateway = createApnsGateway({
+    ...who,
+    privateKey,
+    environment: 'production',
+    origins: { production: production.origin, sandbox: sandbox.origin },
+    ca: `${ca}${sandbox.ca}`,
+    nowMs,
+    tell: (_, told) => news.push(told),
+    ...options,
+  });
+  return {
+    production,
+    sandbox,
+    gateway,
+    news,
+    setNow(value) {
+      now = value;
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await production[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}

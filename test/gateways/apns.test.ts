@@ -1,0 +1,398 @@
+import { describe, expect, it } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
+import { apnsRefusal, type FakeApns } from '../../src/fake-gateways/apns.ts';
+import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
+import { apnsDevice, apnsDevices, apnsSite, deliverAll, publishBy, TOPIC } from './apns-devices.ts';
+
+const accepted = { result: 'accepted' } as const;
+
+function onlySession({ sessions }: FakeApns): ServedSession {
+  const [session] = sessions;
+  if (session === undefined || sessions.size > 1) throw new Error(`${sessions.size} connections`);
+  return session;
+}
+
+/** Delivers one notification, so that a connection is open and known to be good. */
+async function connected(site: Awaited<ReturnType<typeof apnsSite>>): Promise<ServedSession> {
+  expect(await publishBy(site.gateway)(apnsDevice(1_000_000))).toEqual(accepted);
+  return onlySession(site.production);
+}
+
+describe('a notification for an Apple device', () => {
+  it('arrives as Apple wants it', async () => {
+    await using site = await apnsSite();
+    const deliver = publishBy(site.gateway, {
+      aps: { alert: { title: 'Hi', body: 'There' } },
+      data: { a: 1 },
+      collapse_id: 'score',
+      expiration: 1_800_000_000,
+      priority: 10,
+    });
+    expect(await deliver(apnsDevice(1))).toEqual(accepted);
+    const [arrival] = site.production.journal.list();
+    expect(arrival?.fields).toEqual({
+      ':method': 'POST',
+      ':scheme': 'https',
+      ':authority': site.production.origin.slice('https://'.length),
+      ':path': `/3/device/${apnsDevice(1).token}`,
+      'apns-topic': TOPIC,
+      'apns-push-type': 'alert',
+      'apns-priority': '10',
+      'apns-expiration': '1800000000',
+      'apns-collapse-id': 'score',
+      'content-length': String(arrival?.payload.length),
+    });
+    expect(JSON.parse(arrival?.payload ?? '')).toMatchObject({
+      aps: { alert: { title: 'Hi', body: 'There' }, 'content-available': 1 },
+      data: { a: 1, pusher: { userShouldIgnore: true } },
+    });
+  });
+
+  it('replaces itself where it arrives twice', async () => {
+    await using site = await apnsSite();
+    const deliver = publishBy(site.gateway);
+    await deliverAll(deliver, [apnsDevice(1), apnsDevice(1)]);
+    const [first, second] = site.production.journal
+      .list()
+      .map(({ fields }) => fields['apns-collapse-id']);
+    expect(first).toMatch(/^pubid-/);
+    expect(second).toBe(first ?? '');
+  });
+
+  it('arrives in every app of the instance', async () => {
+    await using site = await apnsSite();
+    const deliver = publishBy(site.gateway);
+    const bundles = Array.from({ length: 250 }, (_, number) => `com.example.app${number}`);
+    const outcomes = await deliverAll(
+      deliver,
+      bundles.map((bundleId, number) => apnsDevice(number, bundleId)),
+    );
+    expect(outcomes).toEqual(bundles.map(() => accepted));
+    const topics = site.production.journal.list().map(({ fields }) => fields['apns-topic']);
+    expect(topics.toSorted()).toEqual(bundles.toSorted());
+  });
+
+  it('is not sent where the device is none of Apple', async () => {
+    await using site = await apnsSite();
+    const deliver = publishBy(site.gateway);
+    const device = apnsDevice(1);
+    expect([
+      await deliver({ ...device, token: 'x/../y' }),
+      await deliver({ ...device, bundleId: undefined }),
+      await deliver({ ...device, bundleId: 'a\r\nb' }),
+    ]).toEqual([
+      { result: 'refused', reason: 'no-apns-token', words: '' },
+      { result: 'refused', reason: 'no-bundle-id', words: '' },
+      { result: 'refused', reason: 'no-bundle-id', words: '' },
+    ]);
+    expect(site.production.journal.count).toBe(0);
+  });
+
+  it('is what one of many is, at full speed, each exactly once', async () => {
+    await using site = await apnsSite({}, { startsWithOne: true });
+    const devices = apnsDevices(site.gateway.atOnce);
+    const outcomes = await deliverAll(publishBy(site.gateway), devices);
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    const tokens = site.production.journal.list().map(({ token }) => token);
+    expect(tokens.toSorted()).toEqual(devices.map(({ token }) => token).toSorted());
+  });
+});
+
+describe('what Apple answers', () => {
+  it.each([
+    [400, 'TopicDisallowed', { result: 'refused', reason: 'TopicDisallowed', words: '' }],
+    [403, 'Forbidden', { result: 'not-authorised', reason: 'Forbidden', words: '' }],
+    [413, 'PayloadTooLarge', { result: 'refused', reason: 'PayloadTooLarge', words: '' }],
+    [
+      500,
+      'InternalServerError',
+      { result: 'try-again', reason: 'InternalServerError', afterMs: undefined, scope: 'gateway' },
+    ],
+  ] as const)('is handed on: %d %s', async (status, reason, outcome) => {
+    await using site = await apnsSite();
+    site.production.script.forNext(1, apnsRefusal(status, reason));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(outcome);
+    expect(site.production.journal.count).toBe(1);
+  });
+
+  it('is handed on with the time that it wants', async () => {
+    await using site = await apnsSite();
+    site.production.script.forNext(1, apnsRefusal(429, 'TooManyRequests', { 'retry-after': '12' }));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
+      result: 'try-again',
+      reason: 'TooManyRequests',
+      afterMs: 12_000,
+      scope: 'device',
+    });
+  });
+
+  it('is handed on with the time since when a token is gone', async () => {
+    await using site = await apnsSite();
+    site.production.script.forNext(1, apnsRefusal(410, 'Unregistered', {}, 1_700_000_000_000));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
+      result: 'token-gone',
+      reason: 'Unregistered',
+      sinceMs: 1_700_000_000_000,
+    });
+  });
+
+  it('goes over another connection where this one is of no use any more', async () => {
+    await using site = await apnsSite();
+    const first = await connected(site);
+    site.production.script.forNext(1, apnsRefusal(400, 'IdleTimeout'));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(accepted);
+    expect(site.news).toContainEqual({
+      news: 'connection-leaving',
+      why: 'Apple wants another one',
+    });
+    expect([...site.production.sessions].at(-1)).not.toBe(first);
+    // So soon again, another connection would not help either.
+    site.production.script.forNext(1, apnsRefusal(503, 'Shutdown'));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toMatchObject({
+      result: 'try-again',
+      reason: 'Shutdown',
+      scope: 'gateway',
+    });
+  });
+});
+
+describe('a token that Apple does not know', () => {
+  const badToken = apnsRefusal(400, 'BadDeviceToken');
+  const gone = { result: 'token-gone', reason: 'BadDeviceToken', sinceMs: undefined } as const;
+
+  it('is gone where others of the app are known', async () => {
+    await using site = await apnsSite();
+    await connected(site);
+    site.production.script.forToken(apnsDevice(1).token, badToken);
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(gone);
+    // Of another app, nothing is known.
+    expect(await publishBy(site.gateway)(apnsDevice(1, 'com.example.other'))).toEqual({
+      result: 'refused',
+      reason: 'BadDeviceToken',
+      words: '',
+    });
+  });
+
+  it('may be none of ours: the environment is perhaps the wrong one, and no device is lost', async () => {
+    await using site = await apnsSite();
+    site.production.script.forNext(3, badToken);
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
+    expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['refused']));
+    expect(site.sandbox.journal.count).toBe(0);
+  });
+
+  it('is tried in the other environment once, which is remembered', async () => {
+    await using site = await apnsSite({ environment: 'auto' });
+    const device = apnsDevice(1);
+    site.production.script.forToken(device.token, badToken);
+    const deliver = publishBy(site.gateway);
+    expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
+    expect([site.production.journal.count, site.sandbox.journal.count]).toEqual([1, 2]);
+    // The app is from the store now.
+    site.production.script.clear();
+    site.sandbox.script.forToken(device.token, badToken);
+    expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
+    expect([site.production.journal.count, site.sandbox.journal.count]).toEqual([3, 3]);
+  });
+
+  it('is gone where neither environment knows it', async () => {
+    await using site = await apnsSite({ environment: 'auto' });
+    site.production.script.forNext(1, badToken);
+    site.sandbox.script.forNext(1, badToken);
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(gone);
+  });
+
+  it('stays where the other environment does not take our key, or is in trouble', async () => {
+    await using site = await apnsSite({ environment: 'auto' });
+    site.production.script.forNext(2, badToken);
+    site.sandbox.script.forNext(1, apnsRefusal(403, 'BadEnvironmentKeyInToken'));
+    site.sandbox.script.forNext(1, apnsRefusal(503, 'ServiceUnavailable'));
+    const deliver = publishBy(site.gateway);
+    expect([await deliver(apnsDevice(1)), await deliver(apnsDevice(1))]).toEqual([
+      { result: 'refused', reason: 'BadDeviceToken', words: '' },
+      { result: 'try-again', reason: 'ServiceUnavailable', afterMs: undefined, scope: 'device' },
+    ]);
+  });
+
+  it('is not asked about where the key is known to be for the other environment', async () => {
+    await using site = await apnsSite({ environment: 'auto' });
+    site.production.script.forNext(10, apnsRefusal(403, 'BadEnvironmentKeyInToken'));
+    const deliver = publishBy(site.gateway);
+    expect(await deliver(apnsDevice(1))).toEqual(accepted);
+    expect(await deliver(apnsDevice(2))).toEqual(accepted);
+    expect(site.production.journal.count).toBe(1);
+  });
+});
+
+describe('who sends', () => {
+  /** A half hour of the clock, and a minute. */
+  const startMs = Math.floor(Date.now() / 1_800_000) * 1_800_000 + 60_000;
+
+  it('is told by a token that Apple takes, and that is renewed as seldom as Apple wants', async () => {
+    await using site = await apnsSite();
+    const deliver = publishBy(site.gateway);
+    for (let minute = 0; minute < 150; minute++) {
+      site.setNow(startMs + minute * 60_000);
+      expect(await deliver(apnsDevice(minute))).toEqual(accepted);
+    }
+  });
+
+  it('is told again where the token was renewed while a notification was under way', async () => {
+    await using site = await apnsSite();
+    site.setNow(startMs);
+    await connected(site);
+    site.production.script.forNext(1, apnsRefusal(403, 'ExpiredProviderToken'));
+    site.production.script.latencyMs = 5;
+    const outcome = publishBy(site.gateway)(apnsDevice(1));
+    site.setNow(startMs + 1_800_000);
+    expect(await outcome).toEqual(accepted);
+    // With the newest one, it is the clock or the key that is wrong.
+    site.production.script.forNext(1, apnsRefusal(403, 'ExpiredProviderToken'));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
+      result: 'not-authorised',
+      reason: 'ExpiredProviderToken',
+      words: '',
+    });
+  });
+
+  it('is not believed with another key, or at another time', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    await using wrongKey = await apnsSite({ privateKey });
+    expect(await publishBy(wrongKey.gateway)(apnsDevice(1))).toMatchObject({
+      result: 'not-authorised',
+      reason: 'InvalidProviderToken',
+    });
+    await using wrongClock = await apnsSite({ nowMs: () => Date.now() - 2 * 3600_000 });
+    expect(await publishBy(wrongClock.gateway)(apnsDevice(1))).toMatchObject({
+      result: 'not-authorised',
+      reason: 'ExpiredProviderToken',
+    });
+  });
+
+  it('is waited with where Apple has seen too many tokens', async () => {
+    await using site = await apnsSite();
+    await connected(site);
+    site.production.script.forNext(2, apnsRefusal(429, 'TooManyProviderTokenUpdates'));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
+      result: 'try-again',
+      reason: 'TooManyProviderTokenUpdates',
+      afterMs: 60_000,
+      scope: 'gateway',
+    });
+    expect(site.news).toContainEqual({
+      news: 'connection-leaving',
+      why: 'Apple wants another one',
+    });
+  });
+});
+
+describe('a connection to Apple', () => {
+  it('takes one request until Apple knows who asks, and then what Apple says', async () => {
+    await using site = await apnsSite({}, { startsWithOne: true, streamsMax: 50 });
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(500));
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    const sessions = [...site.production.sessions];
+    expect(sessions.length).toBeLessThanOrEqual(4);
+    expect(sessions.map(({ turnedAway }) => turnedAway)).toEqual(sessions.map(() => 0));
+    for (const { mostAtOnce } of sessions) expect(mostAtOnce).toBeLessThanOrEqual(50);
+  });
+
+  it('finds out a bound that is not announced', async () => {
+    await using site = await apnsSite({ connectionsMax: 1 });
+    const session = await connected(site);
+    session.enforce(20);
+    site.production.script.latencyMs = 1;
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(500));
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    expect(site.production.journal.count).toBe(501);
+    expect(session.turnedAway).toBeGreaterThan(0);
+  });
+
+  it('that says goodbye in the middle loses nothing, and nothing arrives twice', async () => {
+    await using site = await apnsSite();
+    await connected(site);
+    site.production.script.latencyMs = 5;
+    const devices = apnsDevices(1000);
+    site.production.script.forToken(apnsDevice(500).token, { act: 'go-away' }, 1);
+    const outcomes = await deliverAll(publishBy(site.gateway), devices);
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    expect(site.production.journal.count).toBe(1001);
+    expect(new Set(site.production.journal.list().map(({ token }) => token)).size).toBe(1001);
+  });
+
+  it('that breaks leaves it open what has arrived', async () => {
+    await using site = await apnsSite();
+    await connected(site);
+    site.production.script.forToken(apnsDevice(3).token, { act: 'cut' }, 1);
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(10));
+    for (const outcome of outcomes) {
+      expect(['accepted', 'try-again']).toContain(outcome.result);
+      if (outcome.result === 'try-again') {
+        expect(outcome).toMatchObject({ reason: 'connection-lost', scope: 'device' });
+      }
+    }
+    expect(await publishBy(site.gateway)(apnsDevice(3))).toEqual(accepted);
+  });
+
+  it('that resets one request leaves the others alone', async () => {
+    await using site = await apnsSite();
+    site.production.script.forToken(apnsDevice(3).token, { act: 'reset' });
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(6));
+    const refused = outcomes.flatMap(({ result }, at) => (result === 'accepted' ? [] : at));
+    expect(refused).toEqual([3]);
+    expect(outcomes[3]).toMatchObject({ reason: 'reset', scope: 'device' });
+  });
+
+  it('on which one request hangs gives that one up in time', async () => {
+    await using site = await apnsSite({ requestTimeoutMs: 600 });
+    site.production.script.forToken(apnsDevice(1).token, { act: 'hang' });
+    const hanging = publishBy(site.gateway)(apnsDevice(1));
+    const others = publishBy(site.gateway);
+    let isOver = false;
+    void hanging.then(() => {
+      isOver = true;
+    });
+    while (!isOver) expect(await others(apnsDevice(2))).toEqual(accepted);
+    expect(await hanging).toEqual({
+      result: 'try-again',
+      reason: 'no-answer',
+      afterMs: undefined,
+      scope: 'device',
+    });
+    expect(site.production.sessions.size).toBe(1);
+  });
+
+  it('of which nobody is there any more is given up, and another one opened', async () => {
+    await using site = await apnsSite({ requestTimeoutMs: 500 });
+    const dead = await connected(site);
+    dead.freeze();
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
+      result: 'try-again',
+      reason: 'silence',
+      afterMs: undefined,
+      scope: 'gateway',
+    });
+    await deliverAll(publishBy(site.gateway), apnsDevices(3));
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(accepted);
+  });
+
+  it('cannot be made where Apple is not there', async () => {
+    await using site = await apnsSite({ origins: { production: 'https://127.0.0.1:1' } });
+    const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
+    expect(outcomes).toEqual(
+      outcomes.map(() => ({
+        result: 'try-again',
+        reason: 'unreachable',
+        afterMs: undefined,
+        scope: 'gateway',
+      })),
+    );
+    expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
+  });
+
+  it('is not made to somebody who only says that he is Apple', async () => {
+    await using site = await apnsSite({ ca: undefined });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toMatchObject({ reason: 'unreachable' });
+    expect(site.production.journal.count).toBe(0);
+  });
+});

@@ -1,0 +1,105 @@
+import { type FakeFcm, type FakeFcmOptions, startFakeFcm } from '../../src/fake-gateways/fcm.ts';
+import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
+import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
+import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
+import type { OriginNews } from '../../src/gateways/http2/origin.ts';
+import { createOutgoing } from '../../src/outgoing/request.ts';
+import type { DeviceId, Recipient } from '../../src/push/device.ts';
+import { FieldFault } from '../../src/push/field-fault.ts';
+import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
+import { newPublishId } from '../../src/push/publish-id.ts';
+
+/** Making one takes a while. */
+const account = newFakeAccount();
+
+/** A device that registered; each number has a token of its own. */
+export function fcmDevice(number: number): Recipient {
+  return {
+    number,
+    id: `fcm-${number}` as DeviceId,
+    platform: 'fcm',
+    token: `installation${number}:APA91b${number}`,
+    bundleId: undefined,
+    userId: undefined,
+    registeredAtMs: 0,
+  };
+}
+
+export function fcmDevices(count: number): readonly Recipient[] {
+  return Array.from({ length: count }, (_, number) => fcmDevice(number));
+}
+
+/** A publish that a gateway was told of. */
+export function publishBy(
+  gateway: Gateway<'fcm'>,
+  published: Readonly<Record<string, unknown>> = { notification: { title: 'Hello' } },
+): Deliver {
+  const payload = readFcmPayload(published);
+  if (payload instanceof FieldFault) throw new Error(`${payload.field}: ${payload.reason}`);
+  return gateway.prepare({
+    instanceId: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
+    publishId: newPublishId(Date.now()),
+    payload,
+    acceptedAtMs: Date.now(),
+  });
+}
+
+export async function deliverAll(
+  deliver: Deliver,
+  recipients: readonly Recipient[],
+): Promise<readonly Outcome[]> {
+  return Promise.all(recipients.map((recipient) => deliver(recipient)));
+}
+
+export interface FcmSite extends AsyncDisposable {
+  readonly fcm: FakeFcm;
+  readonly gateway: Gateway<'fcm'>;
+  readonly news: readonly OriginNews[];
+  /** Another gateway to the same FCM. Whoever opens it closes it. */
+  open(options: Partial<FcmGatewayOptions>): Gateway<'fcm'>;
+  /** Lets time pass for FCM and for the gateway, but for what waits for an answer. */
+  pass(ms: number): void;
+}
+
+/** FCM, faked, and a gateway that leads to it. */
+export async function fcmSite(
+  options: Partial<FcmGatewayOptions> = {},
+  fakeOptions: FakeFcmOptions = {},
+): Promise<FcmSite> {
+  let passedMs = 0;
+  const nowMs = () => Date.now() + passedMs;
+  const fcm = await startFakeFcm({ account, nowMs, ...fakeOptions });
+  const news: OriginNews[] = [];
+  const open = (more: Partial<FcmGatewayOptions>) =>
+    createFcmGateway({
+      account: serviceAccountOf(fcm),
+      requestToken: createOutgoing({ allowPrivateAddresses: true, ca: fcm.ca }),
+      origin: fcm.origin,
+      ca: fcm.ca,
+      nowMs,
+      tell: (told) => news.push(told),
+      ...options,
+      ...more,
+    });
+  const gateway = open({});
+  return {
+    fcm,
+    gateway,
+    news,
+    open,
+    pass(ms) {
+      passedMs += ms;
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await fcm[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function serviceAccountOf({ accountFile }: FakeFcm): ServiceAccount {
+  const read = readServiceAccount(Buffer.from(accountFile));
+  if (!read.ok) throw new Error(read.why);
+  return read.account;
+}

@@ -1,0 +1,337 @@
+import { describe, expect, it } from 'bun:test';
+import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm.ts';
+import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
+import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
+import { Paces } from '../../src/gateways/fcm/pace.ts';
+import { FakeTimers } from '../../src/webhooks/fake-timers.fixture.ts';
+import {
+  deliverAll,
+  fcmDevice,
+  fcmDevices,
+  fcmSite,
+  publishBy,
+  serviceAccountOf,
+} from './fcm-devices.ts';
+
+const accepted = { result: 'accepted' } as const;
+const MINUTE_MS = 60_000;
+
+const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number) => ({
+  result: 'try-again' as const,
+  reason,
+  afterMs,
+  scope,
+});
+const refused = (reason: string, words = '') => ({ result: 'refused' as const, reason, words });
+const gone = (reason: string) => ({ result: 'token-gone' as const, reason, sinceMs: undefined });
+const notAuthorised = (reason: string, words = '') => ({
+  result: 'not-authorised' as const,
+  reason,
+  words,
+});
+
+/** Delivers one message, so that a connection is open and the project known to be the right one. */
+async function connected(site: Awaited<ReturnType<typeof fcmSite>>): Promise<ServedSession> {
+  expect(await publishBy(site.gateway)(fcmDevice(999))).toEqual(accepted);
+  const [session] = site.fcm.sessions;
+  if (session === undefined || site.fcm.sessions.size > 1) {
+    throw new Error(`${site.fcm.sessions.size} connections`);
+  }
+  return session;
+}
+
+const tokensIn = ({ journal }: FakeFcm) => journal.list().map(({ token }) => token);
+
+describe('a message for a device of Firebase', () => {
+  it('arrives as FCM wants it', async () => {
+    await using site = await fcmSite();
+    const deliver = publishBy(site.gateway, {
+      notification: { title: 'Hi', body: 'There' },
+      data: { a: { b: 1 } },
+      time_to_live: 3600,
+      priority: 'high',
+    });
+    expect(await deliver(fcmDevice(1))).toEqual(accepted);
+    const [arrival] = site.fcm.journal.list();
+    expect(arrival?.fields).toEqual({
+      ':method': 'POST',
+      ':scheme': 'https',
+      ':authority': site.fcm.origin.slice('https://'.length),
+      ':path': '/v1/projects/fanfare-fake/messages:send',
+      'content-type': 'application/json',
+      'content-length': String(arrival?.payload.length),
+    });
+    expect(JSON.parse(arrival?.payload ?? '')).toEqual({
+      message: {
+        token: fcmDevice(1).token,
+        notification: { title: 'Hi', body: 'There' },
+        data: { a: '{"b":1}', pusher: expect.stringContaining('"publishId":"pubid-') },
+        android: {
+          priority: 'HIGH',
+          ttl: '3600s',
+          notification: {
+            tag: expect.stringMatching(/^pubid-/),
+            click_action: 'com.pusher.pushnotifications.OPEN_TRACKING',
+          },
+        },
+      },
+    });
+  });
+
+  it('arrives where the app has an installation id in the place of a token', async () => {
+    await using site = await fcmSite();
+    const token = 'c7uAbc_-1234567890abcd';
+    expect(await publishBy(site.gateway)({ ...fcmDevice(1), token })).toEqual(accepted);
+    expect(JSON.parse(site.fcm.journal.list()[0]?.payload ?? '')).toMatchObject({
+      message: { fid: token },
+    });
+  });
+
+  it('is what one of many is, each exactly once', async () => {
+    await using site = await fcmSite();
+    const devices = fcmDevices(site.gateway.atOnce);
+    const outcomes = await deliverAll(publishBy(site.gateway), devices);
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    expect(tokensIn(site.fcm).toSorted()).toEqual(devices.map(({ token }) => token).toSorted());
+    expect(site.fcm.desk.granted).toBe(1);
+  });
+
+  it('that is wrong in what only FCM knows is refused with its words', async () => {
+    await using site = await fcmSite();
+    const deliver = publishBy(site.gateway, { data: {}, android: { nonsense: 1 } });
+    expect(await deliver(fcmDevice(1))).toEqual(
+      refused('INVALID_ARGUMENT', `Invalid value at 'message.android': Unknown name "nonsense"`),
+    );
+  });
+});
+
+describe('what FCM answers', () => {
+  it.each([
+    [400, 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
+    [404, 'UNREGISTERED', gone('UNREGISTERED')],
+    [403, 'PERMISSION_DENIED', notAuthorised('PERMISSION_DENIED')],
+    [401, 'THIRD_PARTY_AUTH_ERROR', refused('THIRD_PARTY_AUTH_ERROR')],
+    [429, 'QUOTA_EXCEEDED', again('QUOTA_EXCEEDED', 'gateway', MINUTE_MS)],
+    [503, 'UNAVAILABLE', again('UNAVAILABLE', 'gateway')],
+    [500, 'INTERNAL', again('INTERNAL', 'gateway')],
+  ] as const)('is handed on: %d %s', async (status, code, outcome) => {
+    await using site = await fcmSite();
+    site.fcm.script.forNext(1, fcmRefusal(status, code));
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(outcome);
+    expect(site.fcm.journal.count).toBe(1);
+    expect(site.fcm.desk.granted).toBe(1);
+  });
+
+  it('is handed on with the time that it wants', async () => {
+    await using site = await fcmSite();
+    site.fcm.script.forNext(1, fcmRefusal(503, 'UNAVAILABLE', { 'retry-after': '12' }));
+    site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED', { 'retry-after': '90' }));
+    const deliver = publishBy(site.gateway);
+    expect([await deliver(fcmDevice(1)), await deliver(fcmDevice(1))]).toEqual([
+      again('UNAVAILABLE', 'gateway', 12_000),
+      again('QUOTA_EXCEEDED', 'gateway', 90_000),
+    ]);
+  });
+
+  it('is that a token is none', async () => {
+    await using site = await fcmSite();
+    const details = [
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [{ field: 'message.token', description: 'Invalid registration token' }],
+      },
+    ];
+    site.fcm.script.forNext(1, fcmRefusal(400, 'INVALID_ARGUMENT', {}, details));
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(gone('INVALID_ARGUMENT'));
+  });
+
+  it('of a device of another project is believed once a device of this one was reached', async () => {
+    await using site = await fcmSite();
+    const mismatch = fcmRefusal(403, 'SENDER_ID_MISMATCH');
+    site.fcm.script.forNext(2, mismatch);
+    const deliver = publishBy(site.gateway);
+    expect(await deliverAll(deliver, fcmDevices(2))).toEqual([
+      refused('SENDER_ID_MISMATCH'),
+      refused('SENDER_ID_MISMATCH'),
+    ]);
+    await connected(site);
+    site.fcm.script.forNext(1, mismatch);
+    expect(await deliver(fcmDevice(1))).toEqual(gone('SENDER_ID_MISMATCH'));
+  });
+});
+
+describe('who sends', () => {
+  it('is told by an access token that is renewed before its end', async () => {
+    await using site = await fcmSite();
+    const deliver = publishBy(site.gateway);
+    for (let minute = 0; minute < 150; minute++) {
+      expect(await deliver(fcmDevice(minute))).toEqual(accepted);
+      site.pass(MINUTE_MS);
+    }
+    expect(site.fcm.desk.granted).toBe(3);
+  });
+
+  it('is told anew where FCM does not take the token any more, and each message arrives', async () => {
+    await using site = await fcmSite();
+    await connected(site);
+    site.fcm.desk.revokeAll();
+    const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(50));
+    expect(outcomes).toEqual(outcomes.map(() => accepted));
+    expect(site.fcm.desk.granted).toBe(2);
+  });
+
+  it('is not believed twice: then it is not the token that is wrong', async () => {
+    await using site = await fcmSite();
+    site.fcm.script.forNext(100, fcmRefusal(401, 'UNAUTHENTICATED'));
+    const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(20));
+    expect(outcomes).toEqual(outcomes.map(() => notAuthorised('UNAUTHENTICATED')));
+    expect(site.fcm.desk.granted).toBe(2);
+  });
+
+  it('is not believed with a key that Google does not know', async () => {
+    await using site = await fcmSite();
+    const { privateKey } = newFakeAccount();
+    await using gateway = site.open({ account: { ...serviceAccountOf(site.fcm), privateKey } });
+    expect(await publishBy(gateway)(fcmDevice(1))).toEqual(
+      notAuthorised('access-token-invalid_grant', 'Invalid JWT Signature.'),
+    );
+    expect(site.fcm.journal.count).toBe(0);
+  });
+
+  it('cannot be told while Google gives no tokens: nothing is sent', async () => {
+    await using site = await fcmSite();
+    site.fcm.tokenScript.forNext(1, {
+      act: 'answer',
+      status: 503,
+      fields: { 'retry-after': '20' },
+    });
+    const deliver = publishBy(site.gateway);
+    expect(await deliverAll(deliver, fcmDevices(2))).toEqual([
+      again('access-token-http-503', 'gateway', 20_000),
+      again('access-token-http-503', 'gateway', 20_000),
+    ]);
+    expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'access-token-http-503' });
+    expect(site.fcm.journal.count).toBe(0);
+    site.pass(20_000);
+    expect(await deliver(fcmDevice(1))).toEqual(accepted);
+  });
+});
+
+describe('the pace', () => {
+  it('is what Google allows, whichever instances send', async () => {
+    const timers = new FakeTimers();
+    const paces = new Paces({ timers, perMinute: 600 });
+    await using site = await fcmSite({ paces });
+    await using other = site.open({});
+    const atOnce = deliverAll(publishBy(site.gateway), fcmDevices(300));
+    expect(await atOnce).toEqual(fcmDevices(300).map(() => accepted));
+    const more = publishBy(other)(fcmDevice(1000));
+    // It has its access token, and still waits.
+    while (site.fcm.desk.granted < 2) await timers.advance(0);
+    expect(site.fcm.journal.count).toBe(300);
+    await timers.advance(5_000);
+    expect(await more).toEqual(accepted);
+    expect(site.fcm.journal.count).toBe(301);
+  });
+
+  it('is slower once FCM has had too much', async () => {
+    const timers = new FakeTimers();
+    const paces = new Paces({ timers, perMinute: 600 });
+    await using site = await fcmSite({ paces });
+    site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
+    const deliver = publishBy(site.gateway);
+    expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    const next = deliver(fcmDevice(2));
+    await timers.advance(10);
+    expect(site.fcm.journal.count).toBe(1);
+    await timers.advance(5_000);
+    expect(await next).toEqual(accepted);
+  });
+});
+
+describe('the connections', () => {
+  it('are opened as they are needed, with 100 messages at a time on each, whatever FCM says', async () => {
+    await using site = await fcmSite({}, { streamsAnnounced: 1000 });
+    await connected(site);
+    site.fcm.script.latencyMs = 5;
+    const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(900));
+    expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
+    const sessions = [...site.fcm.sessions];
+    expect(sessions.length).toBeGreaterThan(1);
+    expect(sessions.length).toBeLessThanOrEqual(15);
+    expect(Math.max(...sessions.map(({ mostAtOnce }) => mostAtOnce))).toBe(100);
+    expect(sessions.map(({ turnedAway }) => turnedAway)).toEqual(sessions.map(() => 0));
+  });
+
+  it('that are ended for having too much are replaced, and each message arrives once', async () => {
+    await using site = await fcmSite({}, { streamsMax: 10, streamsAnnounced: 100 });
+    await connected(site);
+    site.fcm.script.latencyMs = 5;
+    const devices = fcmDevices(15);
+    const outcomes = await deliverAll(publishBy(site.gateway), devices);
+    expect(outcomes).toEqual(devices.map(() => accepted));
+    expect(site.news).toContainEqual({
+      news: 'connection-leaving',
+      why: expect.stringContaining('exceeded_max_concurrent_streams'),
+    });
+    expect(new Set(tokensIn(site.fcm)).size).toBe(16);
+    expect(site.fcm.journal.count).toBe(16);
+  });
+
+  it('that are ended for their age are replaced in the middle of everything', async () => {
+    await using site = await fcmSite();
+    site.fcm.script.forToken(fcmDevice(20).token, { act: 'go-away' }, 1);
+    site.fcm.script.forToken(fcmDevice(30).token, { act: 'turn-away' }, 1);
+    const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(60));
+    expect(outcomes).toEqual(outcomes.map(() => accepted));
+    expect(site.fcm.journal.count).toBe(60);
+  });
+
+  it('that break leave it open what has arrived', async () => {
+    await using site = await fcmSite();
+    await connected(site);
+    site.fcm.script.forToken(fcmDevice(3).token, { act: 'cut' }, 1);
+    const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(10));
+    for (const outcome of outcomes) {
+      if (outcome.result === 'accepted') continue;
+      expect(outcome).toEqual(again('connection-lost', 'device'));
+    }
+    expect(outcomes[3]).toEqual(again('connection-lost', 'device'));
+    expect(await publishBy(site.gateway)(fcmDevice(3))).toEqual(accepted);
+  });
+
+  it('on which one message hangs give that one up in time', async () => {
+    await using site = await fcmSite({ requestTimeoutMs: 600 });
+    site.fcm.script.forToken(fcmDevice(1).token, { act: 'hang' });
+    const hanging = publishBy(site.gateway)(fcmDevice(1));
+    const others = publishBy(site.gateway);
+    let outcome: unknown;
+    void hanging.then((settled) => {
+      outcome = settled;
+    });
+    while (outcome === undefined) expect(await others(fcmDevice(2))).toEqual(accepted);
+    expect(outcome).toEqual(again('no-answer', 'device'));
+  });
+
+  it('cannot be made where FCM is not there', async () => {
+    await using site = await fcmSite({ origin: 'https://127.0.0.1:1' });
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'gateway'));
+    expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
+  });
+
+  it('are not made to somebody who only says that he is Google', async () => {
+    await using site = await fcmSite({ ca: undefined });
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toMatchObject({ reason: 'unreachable' });
+    expect(site.fcm.journal.count).toBe(0);
+  });
+
+  it('end with the gateway, and whatever waits settles', async () => {
+    await using site = await fcmSite();
+    site.fcm.script.forNext(1, { act: 'hang' });
+    const hanging = publishBy(site.gateway)(fcmDevice(1));
+    await site.fcm.journal.reaches(1);
+    await site.gateway[Symbol.asyncDispose]();
+    expect(await hanging).toMatchObject({ result: 'try-again', reason: 'closed' });
+    expect(await publishBy(site.gateway)(fcmDevice(2))).toMatchObject({ reason: 'closed' });
+  });
+});

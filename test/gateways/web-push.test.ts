@@ -1,0 +1,460 @@
+import { afterEach, describe, expect, it } from 'bun:test';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
+import {
+  type FakeWebPush,
+  type FakeWebPushOptions,
+  startFakeWebPush,
+} from '../../src/fake-gateways/web-push.ts';
+import { createWebGateway } from '../../src/gateways/web/web-gateway.ts';
+import { WebOrigins, type WebOriginsOptions } from '../../src/gateways/web/web-origins.ts';
+import { a, b } from '../../src/outgoing/certificates.fixture.ts';
+import { createFindGuarded } from '../../src/outgoing/guard.ts';
+import { createOutgoing } from '../../src/outgoing/request.ts';
+import type { Lookup } from '../../src/outgoing/resolve.ts';
+import type { DeviceId, Recipient } from '../../src/push/device.ts';
+import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
+import type { WebPayload } from '../../src/push/payloads/web.ts';
+import { newPublishId } from '../../src/push/publish-id.ts';
+import { readWebToken } from '../../src/push/web-subscription.ts';
+
+let stops = new AsyncDisposableStack();
+afterEach(async () => {
+  await stops.disposeAsync();
+  stops = new AsyncDisposableStack();
+});
+
+const HOST = 'a.example.test';
+const vapidPair = newP256Pair();
+const vapidKey = vapidPair.publicText;
+
+function startService(options: FakeWebPushOptions = { certificate: a, host: HOST }): FakeWebPush {
+  return stops.use(startFakeWebPush(options));
+}
+
+interface WayOptions extends Partial<WebOriginsOptions> {
+  readonly allowPrivateAddresses?: boolean;
+  readonly allowedHosts?: readonly string[];
+  readonly lookup?: Lookup;
+  readonly nowMs?: () => number;
+}
+
+/** The gateway of one instance, put together as the server does. */
+function openGateway({
+  allowPrivateAddresses = true,
+  allowedHosts = ['*.example.test', 'localhost'],
+  lookup = async () => ['127.0.0.1'],
+  nowMs = Date.now,
+  ...more
+}: WayOptions = {}): Gateway<'web'> {
+  const guard = { allowPrivateAddresses, lookup };
+  const ca = `${a.cert}\n${b.cert}`;
+  const origins = new WebOrigins({
+    findAddresses: createFindGuarded(guard),
+    sendOverHttp1: createOutgoing({ ...guard, ca }),
+    ca,
+    ...more,
+  });
+  stops.use(origins);
+  return createWebGateway({
+    vapid: {
+      publicKey: vapidKey,
+      privateKey: vapidPair.privateText,
+      subject: 'mailto:ops@example.test',
+    },
+    rules: { allowedHosts, allowPrivateAddresses },
+    origins,
+    nowMs,
+  });
+}
+
+const instanceId = '8f9a6e22-2483-49aa-8552-125f1a4c5781';
+
+function notification(more: Partial<WebPayload> = {}): Notification<WebPayload> {
+  const payload = {
+    timeToLiveSeconds: 3600,
+    notification: { title: 'Hi!' },
+    data: { a: 1 },
+    ...more,
+  };
+  const acceptedAtMs = Date.now();
+  return { instanceId, publishId: newPublishId(acceptedAtMs), payload, acceptedAtMs };
+}
+
+/** A device as it is kept once it has registered, wherever its push service is. */
+function deviceOf(subscription: string): Recipient {
+  const url = JSON.parse(Buffer.from(subscription, 'base64').toString()).endpoint;
+  const rules = { allowedHosts: [new URL(url).host], allowPrivateAddresses: true };
+  const registered = readWebToken(subscription, rules);
+  if (!('token' in registered)) throw new Error(registered.description);
+  return {
+    number: 1,
+    id: 'web-1' as DeviceId,
+    platform: 'web',
+    token: registered.token,
+    bundleId: undefined,
+    userId: undefined,
+    registeredAtMs: 0,
+  };
+}
+
+const subscribe = (service: FakeWebPush) => service.subscribe(vapidKey);
+
+const deliverTo = (gateway: Gateway<'web'>, service: FakeWebPush): Promise<Outcome> =>
+  gateway.prepare(notification())(deviceOf(subscribe(service).token));
+
+const accepted: Outcome = { result: 'accepted' };
+const tryAgain = (reason: string, afterMs?: number): Outcome => ({
+  result: 'try-again',
+  reason,
+  afterMs,
+  scope: 'device',
+});
+
+const kinds: readonly (readonly [string, FakeWebPushOptions])[] = [
+  ['HTTP/2', { certificate: a, host: HOST }],
+  ['HTTP/1.1 with TLS', { certificate: a, host: HOST, http2: false }],
+  ['HTTP/1.1 without TLS', { host: HOST, http2: false }],
+];
+
+describe.each(kinds)('a push service that speaks %s', (_name, options) => {
+  it('gets what the browser reads, and knows who it is from', async () => {
+    const service = startService(options);
+    const publish = notification();
+    const { token, endpoint } = subscribe(service);
+
+    expect(await openGateway().prepare(publish)(deviceOf(token))).toEqual(accepted);
+
+    const [message] = service.journal.list();
+    expect(JSON.parse(message?.text ?? '')).toEqual({
+      notification: { title: 'Hi!' },
+      data: {
+        a: 1,
+        pusher: {
+          instanceId,
+          publishId: publish.publishId,
+          hasDisplayableContent: true,
+          hasData: true,
+        },
+      },
+    });
+    expect(message).toMatchObject({ endpoint, status: 201, fault: undefined });
+    expect(message?.headers.get('urgency')).toBe('normal');
+    expect(message?.headers.get('ttl')).toBe('3600');
+    expect(message?.headers.get('host')).toBe(new URL(service.origin).host);
+  });
+
+  it('says what became of a message', async () => {
+    const service = startService(options);
+    const gateway = openGateway();
+    const { token, endpoint } = subscribe(service);
+    const stranger = service.subscribe(newP256Pair().publicText).token;
+    const deliver = gateway.prepare(notification());
+
+    const { script } = service;
+    script.forNext(1, { act: 'answer', status: 429, fields: { 'retry-after': '30' } });
+    script.forNext(1, { act: 'answer', status: 413, body: 'Too large' });
+    script.forNext(1, { act: 'answer', status: 503 });
+    expect(await deliver(deviceOf(token))).toEqual(tryAgain('http-429', 30_000));
+    expect(await deliver(deviceOf(token))).toEqual({
+      result: 'refused',
+      reason: 'http-413',
+      words: 'Too large',
+    });
+    expect(await deliver(deviceOf(token))).toEqual(tryAgain('http-503'));
+    expect(await deliver(deviceOf(stranger))).toEqual({
+      result: 'not-authorised',
+      reason: 'errno-109',
+      words: 'another key than that of the subscription',
+    });
+    service.unsubscribe(endpoint);
+    expect(await deliver(deviceOf(token))).toEqual({
+      result: 'token-gone',
+      reason: 'errno-106',
+      sinceMs: undefined,
+    });
+  });
+
+  it('may end without an answer, or never give one', async () => {
+    const service = startService(options);
+    const gateway = openGateway({ timeoutMs: 500 });
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+    service.script.forNext(1, { act: 'reset' });
+    service.script.forNext(1, { act: 'hang' });
+    for (const reason of [/^(reset|connection-lost)$/, /^(no-answer|silence)$/]) {
+      const outcome = await deliverTo(gateway, service);
+      expect(outcome).toMatchObject({ result: 'try-again' });
+      expect('reason' in outcome && outcome.reason).toMatch(reason);
+    }
+  });
+
+  it('is not waited for when the server stops', async () => {
+    const service = startService(options);
+    const gateway = openGateway();
+    service.script.forNext(1, { act: 'hang' });
+    const underWay = deliverTo(gateway, service);
+    await service.journal.reaches(1);
+    await stops.disposeAsync();
+    stops = new AsyncDisposableStack();
+    const outcome = await underWay;
+    expect('reason' in outcome && outcome.reason).toMatch(/^(closed|connection-lost)$/);
+  });
+
+  it('is not followed to where it redirects', async () => {
+    const service = startService(options);
+    const other = startService(options);
+    const location = subscribe(other).endpoint;
+    service.script.forNext(1, { act: 'answer', status: 307, fields: { location } });
+
+    expect(await deliverTo(openGateway(), service)).toEqual({
+      result: 'refused',
+      reason: 'http-307',
+      words: '',
+    });
+    expect(other.journal.list()).toEqual([]);
+  });
+
+  it('may answer with megabytes, of which little is read', async () => {
+    const service = startService(options);
+    const gateway = openGateway();
+    const body = 'No way! '.repeat(1_000_000);
+    service.script.forNext(1, { act: 'answer', status: 400, body });
+
+    const outcome = await deliverTo(gateway, service);
+    expect(outcome).toMatchObject({ result: 'refused', reason: 'http-400' });
+    expect('words' in outcome && outcome.words).toStartWith('No way! No way!');
+    expect('words' in outcome && outcome.words).toHaveLength(200);
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+  });
+
+  it('is reached by the next address where one refuses', async () => {
+    const service = startService(options);
+    const gateway = openGateway({ lookup: async () => ['::1', '127.0.0.2', '127.0.0.1'] });
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+  });
+
+  it('gets many at once, each for its own browser', async () => {
+    const service = startService(options);
+    const gateway = openGateway();
+    const deliver = gateway.prepare(notification());
+    const browsers = Array.from({ length: 200 }, () => subscribe(service));
+    const outcomes = await Promise.all(browsers.map(({ token }) => deliver(deviceOf(token))));
+    expect(outcomes).toEqual(browsers.map(() => accepted));
+    for (const { endpoint } of browsers) expect(service.collect(endpoint)).toHaveLength(1);
+  });
+});
+
+describe('a browser that is away', () => {
+  it('is shown a message once that was sent twice, and every publish', async () => {
+    const service = startService();
+    const gateway = openGateway();
+    const { token, endpoint } = subscribe(service);
+    const deliver = gateway.prepare(notification());
+    await deliver(deviceOf(token));
+    await deliver(deviceOf(token));
+    await gateway.prepare(notification({ data: { another: true } }))(deviceOf(token));
+
+    const texts = service.collect(endpoint);
+    expect(texts).toHaveLength(2);
+    expect(texts[1]).toContain('another');
+  });
+
+  it('is not shown what is too old by then, counted from when it was published', async () => {
+    let nowMs = Date.now();
+    const service = startService({ certificate: a, host: HOST, nowMs: () => nowMs });
+    const gateway = openGateway({ nowMs: () => nowMs });
+    const { token, endpoint } = subscribe(service);
+    const deliver = gateway.prepare({
+      ...notification({ timeToLiveSeconds: 60 }),
+      acceptedAtMs: nowMs,
+    });
+    nowMs += 50_000;
+    await deliver(deviceOf(token));
+    expect(service.journal.list()[0]?.headers.get('ttl')).toBe('10');
+    nowMs += 10_000;
+    expect(service.collect(endpoint)).toEqual([]);
+  });
+});
+
+describe('the guard', () => {
+  it('refuses a private address, though the host is allowed', async () => {
+    for (const options of [
+      { certificate: a, host: HOST },
+      { certificate: a, host: HOST, http2: false },
+    ]) {
+      const service = startService({ ...options, port: 0 });
+      const port = new URL(service.origin).port;
+      const gateway = openGateway({
+        allowPrivateAddresses: false,
+        allowedHosts: [`${HOST}:${port}`],
+      });
+      expect(await deliverTo(gateway, service)).toEqual({
+        result: 'refused',
+        reason: 'address-not-allowed',
+        words: '127.0.0.1 is not a public address (loopback)',
+      });
+      expect(service.journal.list()).toEqual([]);
+    }
+  });
+
+  it('looks at each connection’s address, not only at the first one’s', async () => {
+    const service = startService();
+    let connectionsAllowed = 1;
+    const asked: string[] = [];
+    // The name changes its mind after the first connection.
+    const gateway = openGateway({
+      timeoutMs: 5_000,
+      async findAddresses(host) {
+        asked.push(host);
+        return connectionsAllowed-- > 0
+          ? { ok: true, addresses: ['127.0.0.1'] }
+          : { ok: false, allowed: false, why: '127.0.0.1 is not a public address (loopback)' };
+      },
+    });
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+    expect(asked).toEqual([HOST]);
+
+    const { port } = new URL(service.origin);
+    const device = deviceOf(subscribe(service).token);
+    await service[Symbol.asyncDispose]();
+    const again = startService({ certificate: a, host: HOST, port: Number(port) });
+    // The first may still find its old connection ending.
+    const deliver = gateway.prepare(notification());
+    let outcome = await deliver(device);
+    while (outcome.result === 'try-again') outcome = await deliver(device);
+    expect(outcome).toMatchObject({ result: 'refused', reason: 'address-not-allowed' });
+    expect(again.journal.list()).toEqual([]);
+  });
+
+  it('connects to the address that it looked up, and asks nobody else', async () => {
+    const service = startService();
+    let asked = 0;
+    const gateway = openGateway({
+      // Nobody else knows this name.
+      lookup: async () => (asked++ === 0 ? ['127.0.0.1'] : ['192.0.2.1']),
+    });
+    expect(await deliverTo(gateway, service)).toEqual(accepted);
+    expect(asked).toBe(1);
+  });
+
+  it('refuses a host that is not allowed any more, and asks for no address', async () => {
+    const service = startService();
+    const asked: string[] = [];
+    const gateway = openGateway({
+      allowedHosts: ['other.example.test'],
+      async lookup(host) {
+        asked.push(host);
+        return ['127.0.0.1'];
+      },
+    });
+    expect(await deliverTo(gateway, service)).toEqual({
+      result: 'refused',
+      reason: 'host-not-allowed',
+      words: '',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('refuses to send without TLS, but where private addresses are allowed', async () => {
+    const service = startService({ host: HOST });
+    const { port } = new URL(service.origin);
+    const gateway = openGateway({
+      allowPrivateAddresses: false,
+      allowedHosts: [HOST, `${HOST}:${port}`],
+    });
+    expect(await deliverTo(gateway, service)).toMatchObject({ reason: 'host-not-allowed' });
+    expect(service.journal.list()).toEqual([]);
+  });
+
+  it('refuses a certificate of another name', async () => {
+    const service = startService({ certificate: b, host: HOST });
+    const outcome = await deliverTo(openGateway({ timeoutMs: 2_000 }), service);
+    expect(outcome).toEqual(tryAgain('unreachable'));
+    expect(service.journal.list()).toEqual([]);
+  });
+});
+
+describe('a push service that is in trouble', () => {
+  it('is left alone after 20 failures, while others get their messages', async () => {
+    let nowMs = Date.now();
+    const broken = startService();
+    const healthy = startService({ certificate: b, host: 'b.example.test' });
+    broken.script.forNext(20, { act: 'answer', status: 503 });
+    const gateway = openGateway({ nowMs: () => nowMs });
+    for (let count = 0; count < 20; count++) {
+      expect(await deliverTo(gateway, broken)).toEqual(tryAgain('http-503'));
+    }
+    expect(await deliverTo(gateway, broken)).toEqual(tryAgain('http-503', 1_000));
+    expect(broken.journal.count).toBe(20);
+    expect(await deliverTo(gateway, healthy)).toEqual(accepted);
+
+    nowMs += 1_000;
+    expect(await deliverTo(gateway, broken)).toEqual(accepted);
+  });
+
+  it('cannot be reached: the message may be sent again', async () => {
+    const service = startService();
+    const device = deviceOf(subscribe(service).token);
+    await service[Symbol.asyncDispose]();
+    expect(await openGateway().prepare(notification())(device)).toEqual(tryAgain('unreachable'));
+  });
+
+  it('has a name that nobody resolves: the message may be sent again', async () => {
+    const service = startService();
+    const gateway = openGateway({
+      async lookup() {
+        throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+      },
+    });
+    expect(await deliverTo(gateway, service)).toEqual(tryAgain('unreachable'));
+  });
+});
+
+describe('the connections to push services', () => {
+  it('are kept to so many services: the one that was used least lately is closed', async () => {
+    const services = ['a', 'b'].map((name) =>
+      startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
+    );
+    const asked: string[] = [];
+    const gateway = openGateway({
+      originsMax: 1,
+      async lookup(host) {
+        asked.push(host);
+        return ['127.0.0.1'];
+      },
+    });
+    for (const service of [...services, ...services]) {
+      expect(await deliverTo(gateway, service)).toEqual(accepted);
+    }
+    expect(asked).toEqual(['a', 'b', 'a', 'b'].map((name) => `${name}.example.test`));
+  });
+
+  it('are not closed while they are needed: the message may be sent again', async () => {
+    const busy = startService();
+    const other = startService({ certificate: b, host: 'b.example.test' });
+    const gateway = openGateway({ originsMax: 1, timeoutMs: 500 });
+    busy.script.forNext(1, { act: 'hang' });
+    const underWay = deliverTo(gateway, busy);
+    await busy.journal.reaches(1);
+    expect(await deliverTo(gateway, other)).toEqual(tryAgain('too-many-origins'));
+    expect(await underWay).toMatchObject({ result: 'try-again' });
+    expect(await deliverTo(gateway, other)).toEqual(accepted);
+  });
+});
+
+describe('the token of a device', () => {
+  it('that is none, or whose key is none, is refused', async () => {
+    const service = startService();
+    const device = deviceOf(subscribe(service).token);
+    const deliver = openGateway().prepare(notification());
+    expect(await deliver({ ...device, token: 'nothing' })).toMatchObject({
+      reason: 'bad-subscription',
+    });
+    const p256dh = Buffer.alloc(65, 4).toString('base64url');
+    const token = JSON.stringify({
+      endpoint: subscribe(service).endpoint,
+      keys: { p256dh, auth: Buffer.alloc(16).toString('base64url') },
+    });
+    expect(await deliver({ ...device, token })).toMatchObject({ reason: 'bad-keys' });
+  });
+});
