@@ -180,6 +180,87 @@ const migrations: readonly (readonly string[])[] = [
       opened BIGINT NOT NULL
     )`,
   ],
+  [
+    // Three kinds of work wait: publishes to plan, pages, and devices to try again. Each has a time at which it may
+    // be claimed, which is when it is due or when its claim ends, and none any more when it is done. Who has
+    // claimed it stays there until it is done or waits anew: it tells what was under way when a publish was
+    // cancelled. What is due is found instance by instance.
+    'DROP INDEX publishes_due',
+    // Beside the publishes and not in them, because it changes with each page and a publish's body is large.
+    `CREATE TABLE publish_plans (
+      publish BIGINT PRIMARY KEY,
+      instance BIGINT NOT NULL,
+      planned_to BIGINT NOT NULL,
+      ended INTEGER NOT NULL,
+      due_at BIGINT NOT NULL,
+      ready_at BIGINT,
+      leased_by {text}
+    ) {without rowid}`,
+    `INSERT INTO publish_plans (publish, instance, planned_to, ended, due_at, ready_at)
+      SELECT number, instance, 0, 0, due_at, due_at FROM publishes WHERE finished_at IS NULL`,
+    `CREATE INDEX publish_plans_ready ON publish_plans (instance, ready_at, publish)
+      WHERE ready_at IS NOT NULL`,
+    // Small columns stand before the devices, so that reading them does not read these.
+    `CREATE TABLE publish_pages (
+      number {number},
+      publish BIGINT NOT NULL,
+      instance BIGINT NOT NULL,
+      state {text} NOT NULL,
+      first_device BIGINT NOT NULL,
+      last_device BIGINT NOT NULL,
+      apns INTEGER NOT NULL,
+      fcm INTEGER NOT NULL,
+      web INTEGER NOT NULL,
+      due_at BIGINT NOT NULL,
+      ready_at BIGINT,
+      leased_by {text},
+      done_at BIGINT,
+      devices TEXT NOT NULL
+    )`,
+    'CREATE UNIQUE INDEX publish_pages_by_device ON publish_pages (publish, last_device)',
+    `CREATE INDEX publish_pages_ready ON publish_pages (instance, ready_at, number)
+      WHERE ready_at IS NOT NULL`,
+    // Devices of which there is more to tell than that their page was delivered.
+    `CREATE TABLE publish_devices (
+      publish BIGINT NOT NULL,
+      device BIGINT NOT NULL,
+      instance BIGINT NOT NULL,
+      platform {text},
+      state {text} NOT NULL,
+      attempts INTEGER NOT NULL,
+      changed_at BIGINT NOT NULL,
+      due_at BIGINT NOT NULL,
+      ready_at BIGINT,
+      leased_by {text},
+      reason {text} NOT NULL,
+      words TEXT NOT NULL,
+      PRIMARY KEY (publish, device)
+    ) {without rowid}`,
+    `CREATE INDEX publish_devices_ready ON publish_devices (instance, ready_at, publish, device)
+      WHERE ready_at IS NOT NULL`,
+    `CREATE INDEX publish_devices_leased ON publish_devices (publish, platform)
+      WHERE leased_by IS NOT NULL`,
+    // Of publishes to users: whom at least one device was reached of, and whom only others.
+    `CREATE TABLE publish_users (
+      publish BIGINT NOT NULL,
+      user_id {text} NOT NULL,
+      reached INTEGER NOT NULL,
+      PRIMARY KEY (publish, user_id)
+    ) {without rowid}`,
+    // Devices whose tokens reached nobody any more.
+    `CREATE TABLE device_tombstones (
+      instance BIGINT NOT NULL,
+      id {text} NOT NULL,
+      number BIGINT NOT NULL,
+      platform {text} NOT NULL,
+      registered_at BIGINT NOT NULL,
+      removed_at BIGINT NOT NULL,
+      reason TEXT NOT NULL,
+      words TEXT NOT NULL,
+      PRIMARY KEY (instance, id)
+    ) {without rowid}`,
+    'CREATE INDEX device_tombstones_by_age ON device_tombstones (removed_at)',
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

@@ -8,6 +8,7 @@ import type {
   OutboxRequest,
   OutboxState,
 } from '../channels/outbox.ts';
+import { shownPublishWebhook } from '../push/webhooks/publish-webhook.ts';
 import type { Database } from './database.ts';
 import { type RequestRow, requestOf } from './outbox.ts';
 
@@ -37,12 +38,13 @@ export class StoredOutboxLog implements OutboxLog {
   }
 
   async list({
-    kind,
+    kinds,
     ownerId,
     state,
     limit,
     before,
   }: OutboxFilter): Promise<readonly OutboxEntry[]> {
+    if (kinds?.length === 0) return [];
     if (!mayBeStored(ownerId) || !mayBeStored(before)) return [];
     const { read: sql } = this.database;
     const rows: EntryRow[] = await sql`
@@ -50,7 +52,7 @@ export class StoredOutboxLog implements OutboxLog {
         next_attempt_at, finished_at
       FROM outbox_requests
       WHERE 1 = 1
-        ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}
+        ${kinds === undefined ? sql`` : sql`AND kind IN ${sql(kinds)}`}
         ${ownerId === undefined ? sql`` : sql`AND owner_id = ${ownerId}`}
         ${state === undefined ? sql`` : sql`AND state = ${state}`}
         ${before === undefined ? sql`` : sql`AND id < ${before}`}
@@ -68,7 +70,8 @@ export class StoredOutboxLog implements OutboxLog {
     const attempts: AttemptRow[] = await this.database.read`
       SELECT number, at, duration_ms, outcome, status, answer
       FROM outbox_attempts WHERE request_id = ${id} ORDER BY number`;
-    return { ...entryOf(row), body: row.body, attemptLog: attempts.map(attemptOf) };
+    const body = row.kind === 'publish' ? shownPublishWebhook(row.body) : row.body;
+    return { ...entryOf(row), body, attemptLog: attempts.map(attemptOf) };
   }
 
   async replay(id: string, nowMs: number): Promise<OutboxRequest | 'waiting' | 'unknown'> {

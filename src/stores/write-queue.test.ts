@@ -199,6 +199,22 @@ describe('the write queue', () => {
     expect(ran.at(-1)).toEqual([4]);
   });
 
+  it('runs what is left to the end of a commit in the order of its places', async () => {
+    const { begin, commits, does } = disk();
+    const queue = new WriteQueue(begin, 1);
+    const batch = (name: string, place?: number): Batch<number> => ({
+      ...(place === undefined ? {} : { place }),
+      async run() {
+        await does(name)();
+      },
+    });
+    const [last, first, second] = [batch('last', 1), batch('first'), batch('second', 0)];
+    await queue.run(async (_, later) => {
+      for (const one of [last, first, second]) later(one, 1);
+    });
+    expect(commits).toEqual([['first', 'second', 'last']]);
+  });
+
   it('refuses what is too much, and takes more once there is room', async () => {
     const { begin, commits, does, gates, slowDown } = disk();
     slowDown();

@@ -201,7 +201,17 @@ export function outboxContract(
       expect(await ids({ limit: 2 })).toEqual([other.id, second.id]);
       expect(await ids({ limit: 2, before: second.id })).toEqual([first.id]);
       expect(await ids({ limit: 9, ownerId: 'app-2' })).toEqual([other.id]);
-      expect(await ids({ limit: 9, kind: 'channels', state: 'failed' })).toEqual([second.id]);
+      expect(await ids({ limit: 9, kinds: ['channels'], state: 'failed' })).toEqual([second.id]);
+      await ports.outbox.write(
+        [outboxRequest(4, { kind: 'push' }), outboxRequest(5, { kind: 'publish' })],
+        [],
+      );
+      expect(await ids({ limit: 9, kinds: ['push', 'publish'], ownerId: 'app' })).toEqual([
+        'id-000005',
+        'id-000004',
+      ]);
+      expect(await ids({ limit: 1, kinds: ['channels'] })).toEqual([other.id]);
+      expect(await ids({ limit: 9, kinds: [] })).toEqual([]);
       expect((await ports.log.list({ limit: 1, state: 'failed' }))[0]).toEqual({
         id: second.id,
         kind: 'channels',

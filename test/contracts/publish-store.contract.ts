@@ -15,8 +15,8 @@ export interface PublishStoreCase extends AsyncDisposable {
   /** An instance's number, and another one's. */
   readonly instance: number;
   readonly foreign: number;
-  /** Registers a device and gives its id. */
-  device(instance: number): Promise<string>;
+  /** Registers a device, of a user where one is named, and gives its id. */
+  device(instance: number, userId?: string): Promise<string>;
   /** Loses everything, as when a database is put in the place of another. */
   lose(): Promise<void>;
 }
@@ -195,18 +195,22 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.status(given.instance, over.id, NOW_MS)).toBeUndefined();
     });
 
-    it('counts each report of a device once', async () => {
+    it('counts each report of a device once, and tells whose device it is', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
-      const [a, b] = [await given.device(given.instance), await given.device(given.instance)];
+      const [a, b] = [
+        await given.device(given.instance, 'ann'),
+        await given.device(given.instance),
+      ];
       const opening = { event: 'open' } as const;
-      expect(await given.store.report(given.instance, report(one.id, a), NOW_MS)).toBe(true);
-      expect(await given.other.report(given.instance, report(one.id, a), NOW_MS)).toBe(false);
-      expect(await given.store.report(given.instance, report(one.id, b), NOW_MS)).toBe(true);
-      expect(await given.store.report(given.instance, report(one.id, a, opening), NOW_MS)).toBe(
-        true,
-      );
+      const kept = (device: string, change?: Partial<Report>, store = given.store) =>
+        store.report(given.instance, report(one.id, device, change), NOW_MS);
+      expect(await kept(a)).toEqual({ userId: 'ann' });
+      expect(await kept(a, {}, given.other)).toBeUndefined();
+      expect(await kept(b)).toEqual({ userId: undefined });
+      // What a report says of its user changes nothing.
+      expect(await kept(a, { ...opening, userId: 'bob' })).toEqual({ userId: 'ann' });
       const status = await given.store.status(given.instance, one.id, NOW_MS);
       expect(status).toMatchObject({ delivered: 2, opened: 1 });
     });
@@ -245,7 +249,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
         report(one.id, ''),
       ];
       for (const each of refused) {
-        expect(await given.store.report(given.instance, each, NOW_MS)).toBe(false);
+        expect(await given.store.report(given.instance, each, NOW_MS)).toBeUndefined();
       }
       expect(await given.store.status(given.instance, one.id, NOW_MS)).toEqual(fresh(one));
     });

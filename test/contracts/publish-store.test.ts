@@ -9,9 +9,12 @@ import { makeInstance } from '../support/push-instance.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 import { publishStoreContract } from './publish-store.contract.ts';
 
-const registerIn = (devices: DeviceStore) => async (instance: number) => {
+const registerIn = (devices: DeviceStore) => async (instance: number, userId?: string) => {
   const device = newDevice();
   await devices.register(instance, device, NOW_MS);
+  if (userId !== undefined) {
+    await devices.setUser(instance, device.id, { userId, max: 9, replaceOldest: false }, NOW_MS);
+  }
   return device.id;
 };
 

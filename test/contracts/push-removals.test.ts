@@ -24,6 +24,11 @@ const tables = [
   'publish_reasons',
   'publish_reports',
   'publish_feedback',
+  'publish_plans',
+  'publish_pages',
+  'publish_devices',
+  'publish_users',
+  'device_tombstones',
 ] as const;
 type Rows = Record<(typeof tables)[number], number>;
 
@@ -74,8 +79,13 @@ describe.each(databases)('removals in $name', ({ make }) => {
     return made.id;
   }
 
-  /** A publish with a row of each kind, and as many reports as wanted. */
-  async function publish(where: number, finishedAtMs: number | null, reports = 1): Promise<void> {
+  /** A publish with a row of each kind, and as many reports and devices in trouble as wanted. */
+  async function publish(
+    where: number,
+    finishedAtMs: number | null,
+    reports = 1,
+    troubles = 1,
+  ): Promise<void> {
     await database.write(async (sql) => {
       const [made]: { number: number | string }[] = await sql`
         INSERT INTO publishes (id, instance, state, target, created_at, due_at, finished_at, body)
@@ -91,6 +101,29 @@ describe.each(databases)('removals in $name', ({ make }) => {
         await sql`INSERT INTO publish_reasons ${sql(reason)}`;
       }
       await sql`INSERT INTO publish_feedback ${sql({ publish: number, delivered: 1, opened: 1 })}`;
+      const row = { publish: number, instance: where, due_at: NOW_MS };
+      await sql`INSERT INTO publish_plans ${sql({ ...row, planned_to: 9, ended: 1 })}`;
+      await sql`INSERT INTO publish_users ${sql({ publish: number, user_id: 'ann', reached: 1 })}`;
+      const page = { ...row, state: 'delivered', apns: 0, fcm: 1, web: 0, devices: 'B' };
+      for (const device of [1, 2]) {
+        await sql`INSERT INTO publish_pages
+          ${sql({ ...page, first_device: device, last_device: device })}`;
+      }
+      const trouble = {
+        ...row,
+        state: 'failed',
+        attempts: 1,
+        changed_at: 1,
+        reason: '',
+        words: '',
+      };
+      for (let from = 0; from < troubles; from += 400) {
+        const some = Array.from({ length: Math.min(400, troubles - from) }, (_, index) => ({
+          ...trouble,
+          device: from + index,
+        }));
+        await sql`INSERT INTO publish_devices ${sql(some)}`;
+      }
       for (let from = 0; from < reports; from += 400) {
         const some = Array.from({ length: Math.min(400, reports - from) }, (_, index) => ({
           publish: number,
@@ -115,6 +148,21 @@ describe.each(databases)('removals in $name', ({ make }) => {
       }));
       for (let from = 0; from < count; from += 400) {
         await sql`INSERT INTO publish_keys ${sql(some.slice(from, from + 400))}`;
+      }
+    });
+  }
+
+  async function tombstones(where: number, removedAtMs: number, count: number): Promise<void> {
+    const kept = { instance: where, platform: 'fcm', registered_at: 1, reason: '', words: '' };
+    const rows = Array.from({ length: count }, (_, number) => ({
+      ...kept,
+      id: `${removedAtMs} ${number}`,
+      number,
+      removed_at: removedAtMs,
+    }));
+    await database.write(async (sql) => {
+      for (let from = 0; from < count; from += 400) {
+        await sql`INSERT INTO device_tombstones ${sql(rows.slice(from, from + 400))}`;
       }
     });
   }
@@ -154,7 +202,8 @@ describe.each(databases)('removals in $name', ({ make }) => {
       await devices.delete(where, await device(5, where));
       await keys(where, NOW_MS + DAY_MS, 600);
       for (let index = 0; index < 25; index += 1) await publish(where, index % 2 ? NOW_MS : null);
-      await publish(where, null, 1300);
+      await publish(where, null, 1300, 900);
+      await tombstones(where, NOW_MS, 700);
     }
     await deleteInstance(deleted);
     await sweepAll();
@@ -169,6 +218,11 @@ describe.each(databases)('removals in $name', ({ make }) => {
       publish_reasons: 78,
       publish_reports: 1325,
       publish_feedback: 26,
+      publish_plans: 26,
+      publish_pages: 52,
+      publish_devices: 925,
+      publish_users: 26,
+      device_tombstones: 700,
     });
     expect(await removals.sweepSome(NOW_MS)).toBe(false);
   });
@@ -197,7 +251,7 @@ describe.each(databases)('removals in $name', ({ make }) => {
 
   it('take away publishes that were finished 30 days ago, with all that belongs to them', async () => {
     for (let index = 0; index < 45; index += 1) await publish(instance, NOW_MS - 30 * DAY_MS);
-    await publish(instance, NOW_MS - 31 * DAY_MS, 1700);
+    await publish(instance, NOW_MS - 31 * DAY_MS, 1700, 1200);
     await publish(instance, NOW_MS - 30 * DAY_MS + 1);
     await publish(instance, null);
     await sweepAll();
@@ -207,7 +261,19 @@ describe.each(databases)('removals in $name', ({ make }) => {
       publish_reasons: 6,
       publish_reports: 2,
       publish_feedback: 2,
+      publish_plans: 2,
+      publish_pages: 4,
+      publish_devices: 2,
+      publish_users: 2,
     });
+  });
+
+  it('take away what is known of dead devices after 30 days', async () => {
+    await tombstones(instance, NOW_MS - 30 * DAY_MS, 1100);
+    await tombstones(instance, NOW_MS - 30 * DAY_MS + 1, 3);
+    expect(await sweepAll()).toBe(3);
+    expect(await rows()).toMatchObject({ device_tombstones: 3 });
+    expect(await removals.sweepSome(NOW_MS)).toBe(false);
   });
 
   it('give each kind its turn', async () => {
@@ -216,9 +282,10 @@ describe.each(databases)('removals in $name', ({ make }) => {
     }
     await keys(instance, NOW_MS, 1);
     await publish(instance, NOW_MS - 31 * DAY_MS);
-    for (let piece = 0; piece < 3; piece += 1) await removals.sweepSome(NOW_MS);
+    await tombstones(instance, NOW_MS - 31 * DAY_MS, 1);
+    for (let piece = 0; piece < 4; piece += 1) await removals.sweepSome(NOW_MS);
     const counted = await rows();
-    expect(counted).toMatchObject({ publish_keys: 0, publishes: 0 });
+    expect(counted).toMatchObject({ publish_keys: 0, publishes: 0, device_tombstones: 0 });
     expect(counted.removed_devices).toBeGreaterThan(0);
   });
 

@@ -46,9 +46,15 @@ for (const { name, make } of databases) {
       await fill(store.url);
       await using log = await openStoredWebhooks(store.url);
       const ids = async (filter: Partial<Parameters<typeof log.list>[0]>) =>
-        (await log.list({ app: undefined, state: undefined, limit: 9, ...filter })).map(
-          ({ id }) => id,
-        );
+        (
+          await log.list({
+            app: undefined,
+            instance: undefined,
+            state: undefined,
+            limit: 9,
+            ...filter,
+          })
+        ).map(({ id }) => id);
       expect(await ids({})).toEqual(['2', '1']);
       expect(await ids({ limit: 1 })).toEqual(['2']);
       expect(await ids({ app: 'a' })).toEqual(['1']);
@@ -66,6 +72,40 @@ for (const { name, make } of databases) {
       expect(await log.replay('2')).toBe('waiting');
       expect(await log.replay('1')).toBe('replayed');
       expect(await ids({ state: 'waiting' })).toEqual(['2', '1']);
+    });
+
+    it('tells apps and instances apart, and shows no password that a publish has named', async () => {
+      await using store = await make();
+      await using database = await openDatabase(store.url);
+      const withPassword = 'https://ann:geheim@hooks.example.test/';
+      await new StoredOutbox(database).write(
+        [
+          request('1', 'a'),
+          { ...request('2', 'a'), kind: 'push' },
+          {
+            ...request('3', 'a'),
+            kind: 'publish',
+            body: JSON.stringify({ status: 'STARTED', requestBody: { webhookUrl: withPassword } }),
+          },
+        ],
+        [],
+      );
+      await using log = await openStoredWebhooks(store.url);
+      const owners = async (app: string | undefined, instance: string | undefined) =>
+        (await log.list({ app, instance, state: undefined, limit: 9 })).map(
+          ({ id, kind, ...owner }) => [id, kind, owner.app, owner.instance],
+        );
+      expect(await owners('a', undefined)).toEqual([['1', 'channels', 'a', null]]);
+      expect(await owners(undefined, 'A')).toEqual([
+        ['3', 'publish', null, 'a'],
+        ['2', 'push', null, 'a'],
+      ]);
+      expect(await owners('a', 'a')).toEqual([]);
+      expect(await owners(undefined, undefined)).toHaveLength(3);
+      expect((await log.show('3'))?.body).toBe(
+        '{"status":"STARTED","requestBody":{"webhookUrl":"https://hooks.example.test/"}}',
+      );
+      expect(await new StoredOutbox(database).body('3')).toContain('geheim');
     });
   });
 }

@@ -3,6 +3,7 @@ import type { AudienceSource } from '../../push/ports.ts';
 import type { PublishTarget } from '../../push/publish.ts';
 import type { Database } from '../database.ts';
 import type { BigInteger } from './device-rows.ts';
+import { isAmong } from './number-list.ts';
 
 interface RecipientRow {
   readonly number: BigInteger;
@@ -50,15 +51,10 @@ export class StoredAudience implements AudienceSource {
     if (numbers.length === 0) return [];
     await this.ownTurn();
     const { dialect, read } = this.database;
-    // One parameter however many numbers there are: the text stays the same, and short.
-    const isWanted =
-      dialect === 'postgres'
-        ? read`number = ANY(${read.array([...numbers], 'BIGINT')})`
-        : read`number IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
     // The plus keeps the database from going through all devices of the instance by another index.
     const rows: RecipientRow[] = await read`
       SELECT number, id, platform, token, bundle_id, user_id, registered_at
-      FROM devices WHERE ${isWanted} AND +instance = ${instance}
+      FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
       ORDER BY number`;
     return rows.map(recipientOf);
   }

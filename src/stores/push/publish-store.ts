@@ -1,10 +1,9 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
-import type { PublishStore } from '../../push/ports.ts';
+import type { KeptReport, PublishStore } from '../../push/ports.ts';
 import type {
   Acceptance,
   NewPublish,
-  PlatformCounts,
   PublishId,
   PublishState,
   PublishStatus,
@@ -12,7 +11,10 @@ import type {
 } from '../../push/publish.ts';
 import type { Database } from '../database.ts';
 import type { Batch } from '../write-queue.ts';
+import { cancelPublish } from './cancelling.ts';
 import { requireInstance, requireInstances } from './instance-presence.ts';
+import { publishChanges } from './publish-changes.ts';
+import { type CountName, countNames } from './publish-counts.ts';
 
 interface PublishRow {
   readonly number: number | string;
@@ -22,32 +24,28 @@ interface PublishRow {
   readonly send_at: number | string | null;
 }
 
+interface PlanRow {
+  readonly number: number | string;
+  readonly instance: number | string;
+  readonly due_at: number | string;
+}
+
 interface KeyRow {
   readonly fingerprint: string;
   readonly publish_id: PublishId;
   readonly expires_at: number | string;
 }
 
-type CountName = keyof PlatformCounts;
-
 type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
 
-const countNames: readonly CountName[] = [
-  'planned',
-  'accepted',
-  'retrying',
-  'failed',
-  'pruned',
-  'expired',
-  'cancelled',
-];
-
-/** All publishes of a commit go into the store with one statement. */
+/** All publishes of a commit go into the store with one statement, and what is to be planned with another. */
 const insertPublishes: Batch<NewPublish> = {
   async run(sql, publishes) {
     // What goes by the number of an instance that is not there would never be found again.
     await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
-    await sql`INSERT INTO publishes ${sql(publishes.map(publishRow))}`;
+    const made: PlanRow[] = await sql`
+      INSERT INTO publishes ${sql(publishes.map(publishRow))} RETURNING number, instance, due_at`;
+    await sql`INSERT INTO publish_plans ${sql(made.map(planRow))}`;
   },
 };
 
@@ -122,23 +120,32 @@ export class StoredPublishes implements PublishStore {
   }
 
   async cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
-    await this.database.write(
-      (sql) => sql`UPDATE publishes SET state = 'cancelled', finished_at = ${nowMs}
-        WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`,
-    );
+    const { dialect } = this.database;
+    await this.database.write(async (sql, later) => {
+      const [found]: { number: number | string }[] = await sql`
+        SELECT number FROM publishes
+        WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
+      if (found === undefined) return;
+      later(publishChanges, {
+        dialect,
+        publish: Number(found.number),
+        run: (of, held) => cancelPublish(dialect, of, held, nowMs),
+      });
+    });
     return await this.status(instance, id, nowMs);
   }
 
-  report(instance: number, report: Report, nowMs: number): Promise<boolean> {
+  report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
     return this.database.write(async (sql, later) => {
       const publishes: { number: number | string }[] = await sql`
         SELECT number FROM publishes WHERE id = ${report.publishId} AND instance = ${instance}`;
-      const devices: { number: number | string }[] = await sql`
-        SELECT number FROM devices WHERE id = ${report.deviceId} AND instance = ${instance}`;
+      const devices: { number: number | string; user_id: string | null }[] = await sql`
+        SELECT number, user_id FROM devices
+        WHERE id = ${report.deviceId} AND instance = ${instance}`;
       const [publish, device] = [publishes[0], devices[0]];
       if (publish === undefined || device === undefined) {
         await requireInstance(sql, instance);
-        return false;
+        return undefined;
       }
       const kept: unknown[] = await sql`
         INSERT INTO publish_reports (publish, device, event, reported_at, device_time,
@@ -147,9 +154,9 @@ export class StoredPublishes implements PublishStore {
           ${report.timestampSeconds}, ${flag(report.appInBackground)},
           ${flag(report.hasDisplayableContent)}, ${flag(report.hasData)})
         ON CONFLICT DO NOTHING RETURNING publish`;
-      if (kept.length === 0) return false;
+      if (kept.length === 0) return undefined;
       later(countReports, { publish: Number(publish.number), event: report.event });
-      return true;
+      return { userId: device.user_id ?? undefined };
     });
   }
 
@@ -208,6 +215,10 @@ async function refusalOf(
     if (devices > publish.devicesMax) return { result: 'over-plan', devices };
   }
   return await takeKey(sql, publish);
+}
+
+function planRow({ number, instance, due_at }: PlanRow) {
+  return { publish: number, instance, planned_to: 0, ended: 0, due_at, ready_at: due_at };
 }
 
 async function devicesOf(sql: TransactionSQL, instance: number): Promise<number> {

@@ -14,8 +14,8 @@ const PIECE_PUBLISHES = 20;
 /** Publishes that one piece looks through for those of an instance: all instances' stand in the order they came in. */
 const PIECE_LOOKED_THROUGH = 2000;
 
-/** How long a publish can be asked about after it was finished. */
-const FINISHED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long a publish can be asked about after it was finished, and a device after it was found dead. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Looks for work of one kind, and does a piece of it; `false`: there was none. */
 type Sweep = (nowMs: number) => Promise<boolean>;
@@ -36,6 +36,7 @@ export class Removals {
       () => this.sweepDeletedInstance(),
       (nowMs) => this.sweepExpiredKeys(nowMs),
       (nowMs) => this.sweepFinishedPublishes(nowMs),
+      (nowMs) => this.sweepTombstones(nowMs),
     ];
   }
 
@@ -87,10 +88,24 @@ export class Removals {
   private async sweepFinishedPublishes(nowMs: number): Promise<boolean> {
     const finished: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM publishes
-      WHERE finished_at IS NOT NULL AND finished_at <= ${nowMs - FINISHED_KEPT_MS}
+      WHERE finished_at IS NOT NULL AND finished_at <= ${nowMs - KEPT_MS}
       ORDER BY finished_at LIMIT ${PIECE_PUBLISHES}`;
     if (finished.length === 0) return false;
     await this.database.write((sql) => forgetPublishes(sql, numbersOf(finished)));
+    return true;
+  }
+
+  private async sweepTombstones(nowMs: number): Promise<boolean> {
+    const beforeMs = nowMs - KEPT_MS;
+    const [old]: unknown[] = await this.database.read`
+      SELECT 1 FROM device_tombstones WHERE removed_at <= ${beforeMs} LIMIT 1`;
+    if (old === undefined) return false;
+    await this.database.write(
+      (sql) => sql`
+        DELETE FROM device_tombstones WHERE (instance, id) IN (
+          SELECT instance, id FROM device_tombstones
+          WHERE removed_at <= ${beforeMs} ORDER BY removed_at LIMIT ${PIECE_ROWS})`,
+    );
     return true;
   }
 }
@@ -112,23 +127,46 @@ async function forgetDevices(sql: TransactionSQL, removed: readonly number[]): P
   await sql`DELETE FROM removed_devices WHERE number IN ${sql(whole)}`;
 }
 
-/** Takes away a publish with all that is known of it; first the reports, of which there may be any number. */
+/** Rows that a publish may have any number of, and the column by which their own index goes on after it. */
+const rowsOfPublishes = [
+  { table: 'publish_reports', key: 'device' },
+  { table: 'publish_devices', key: 'device' },
+  { table: 'publish_users', key: 'user_id' },
+  { table: 'publish_pages', key: 'last_device' },
+] as const;
+
+/** Takes away publishes with all that is known of them; first that of which there may be much. */
 async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]): Promise<void> {
-  const rows: { publish: BigInteger; device: BigInteger }[] = await sql`
-    SELECT publish, device FROM publish_reports WHERE publish IN ${sql(publishes)}
-    ORDER BY publish, device, event LIMIT ${PIECE_ROWS}`;
-  const last = rows.length < PIECE_ROWS ? undefined : rows.at(-1);
-  if (last !== undefined) {
-    await sql`DELETE FROM publish_reports
-      WHERE publish = ${last.publish} AND device <= ${last.device}`;
+  let left = PIECE_ROWS;
+  for (const { table, key } of rowsOfPublishes) {
+    left -= await forgetRows(sql, table, key, publishes, left);
+    if (left <= 0) return;
   }
-  const whole = allBefore(publishes, last?.publish);
-  if (whole.length === 0) return;
-  await sql`DELETE FROM publish_reports WHERE publish IN ${sql(whole)}`;
-  await sql`DELETE FROM publish_outcomes WHERE publish IN ${sql(whole)}`;
-  await sql`DELETE FROM publish_reasons WHERE publish IN ${sql(whole)}`;
-  await sql`DELETE FROM publish_feedback WHERE publish IN ${sql(whole)}`;
-  await sql`DELETE FROM publishes WHERE number IN ${sql(whole)}`;
+  await sql`DELETE FROM publish_outcomes WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM publish_reasons WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM publish_feedback WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM publish_plans WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM publishes WHERE number IN ${sql(publishes)}`;
+}
+
+/** Takes away so many rows of publishes, or all, and gives how many: fewer means that none are left. */
+async function forgetRows(
+  sql: TransactionSQL,
+  table: string,
+  key: string,
+  publishes: readonly number[],
+  most: number,
+): Promise<number> {
+  const rows: { publish: BigInteger; key: BigInteger }[] = await sql`
+    SELECT publish, ${sql(key)} AS key FROM ${sql(table)} WHERE publish IN ${sql(publishes)}
+    ORDER BY publish, ${sql(key)} LIMIT ${most}`;
+  const last = rows.at(-1);
+  if (last === undefined) return 0;
+  const whole = allBefore(publishes, last.publish);
+  if (whole.length > 0) await sql`DELETE FROM ${sql(table)} WHERE publish IN ${sql(whole)}`;
+  await sql`DELETE FROM ${sql(table)}
+    WHERE publish = ${last.publish} AND ${sql(key)} <= ${last.key}`;
+  return rows.length;
 }
 
 /**
@@ -149,6 +187,7 @@ async function forgetSomeOfInstance(
     return after;
   }
   if (await forgetKeys(sql, instance)) return after;
+  if (await forgetTombstones(sql, instance)) return after;
 
   // No index leads from an instance to its publishes: it would cost each publish more than all the rest.
   const publishes: { number: BigInteger; instance: BigInteger }[] = await sql`
@@ -192,6 +231,16 @@ async function forgetKeys(sql: TransactionSQL, instance: number): Promise<boolea
   if (last === undefined) return false;
   await sql`DELETE FROM publish_keys
     WHERE instance = ${instance} AND idempotency_key <= ${last.idempotency_key}`;
+  return true;
+}
+
+async function forgetTombstones(sql: TransactionSQL, instance: number): Promise<boolean> {
+  const rows: { id: string }[] = await sql`
+    SELECT id FROM device_tombstones WHERE instance = ${instance}
+    ORDER BY id LIMIT ${PIECE_ROWS}`;
+  const last = rows.at(-1);
+  if (last === undefined) return false;
+  await sql`DELETE FROM device_tombstones WHERE instance = ${instance} AND id <= ${last.id}`;
   return true;
 }
 

@@ -1,0 +1,83 @@
+import type {
+  AfterJob,
+  DeliveryBacklog,
+  DeviceResult,
+  DeviceStory,
+  Job,
+  NewPage,
+  PlanningClaim,
+  UsersReached,
+} from './delivery.ts';
+import type { DeviceId } from './device.ts';
+import type { PublishId } from './publish.ts';
+
+/**
+ * Keeps how far publishes have come: pages of devices that nobody but one server works on at a time. Claims end
+ * by themselves, so what a server was at when it died is done again by itself or another. Each method that changes
+ * something is one commit, durable when it settles; where it fails without an answer, it may have been done.
+ *
+ * Every device of every page is, at any time, in a page that waits or counted once in the status of its publish:
+ * as accepted, retrying, failed, pruned, expired or cancelled. What comes a second time changes nothing.
+ *
+ * An instance that is deleted has no work any more, whatever is left of it.
+ */
+export interface DeliveryStore {
+  /**
+   * Claims publishes that are due and not planned to their end: of each instance in turn the one that waits
+   * longest, and none that somebody else is planning. None of the instances of `except`: whoever asks has enough
+   * of them.
+   */
+  claimPlanning(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    except: readonly number[],
+  ): Promise<readonly PlanningClaim[]>;
+  /**
+   * Adds a page and remembers how far planning has come. Until `untilMs` the page is claimed by whoever planned
+   * it; 0: whoever comes first may claim it. Gives its number, or `undefined` where planning is no longer the
+   * caller's: the publish was cancelled, or somebody else has gone on with it.
+   */
+  addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined>;
+  /** The audience was read to its end from `after` on. `'finished'` where nothing is left to deliver. */
+  endPlanning(publish: number, after: number, nowMs: number): Promise<AfterJob>;
+  /** Keeps this server's claims from ending while their work goes on; what others have taken is theirs. */
+  extend(
+    held: { readonly plannings: readonly number[]; readonly jobs: readonly Job[] },
+    untilMs: number,
+  ): Promise<void>;
+  /**
+   * Claims pages and due retries, fairly: of each instance in turn, and in an instance of both kinds, those that
+   * are due first. No more than `most` jobs, and retries of no more than `devicesMost` devices in one. There may be
+   * more where it gives fewer: `nextDue` knows. None of the instances of `except`: whoever asks has enough of them,
+   * or cannot reach their gateways now.
+   */
+  claimJobs(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    devicesMost: number,
+    except: readonly number[],
+  ): Promise<readonly Job[]>;
+  /**
+   * Keeps what has become of a job's devices, counts it, deletes devices whose tokens reach nobody, and finishes
+   * the publish where this was the last of it. Of a publish that was cancelled, no device is tried again. A claim
+   * that has ended does not matter as long as nobody else has kept the page, or claimed the retries: those would be
+   * another attempt's, and this may be the same call again, of which the answer was lost.
+   */
+  finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob>;
+  /**
+   * When there is something to claim: now or earlier, or when it is due or its claim ends. Of the instances of
+   * `except`, nothing. `undefined`: nothing waits.
+   */
+  nextDue(except?: readonly number[]): Promise<number | undefined>;
+  /**
+   * Gives back what this server has claimed, as when it is stopped; `'everybodys'` is for the start of a process
+   * that has the store to itself.
+   */
+  release(whose: 'mine' | 'everybodys'): Promise<void>;
+  backlog(): Promise<DeliveryBacklog>;
+  /** Why a device did or did not get a publish; `undefined` where one of them is not known. */
+  story(instance: number, publish: PublishId, device: DeviceId): Promise<DeviceStory | undefined>;
+  usersReached(publish: number): Promise<UsersReached>;
+}

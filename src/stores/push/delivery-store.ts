@@ -1,0 +1,105 @@
+import type {
+  AfterJob,
+  DeliveryBacklog,
+  DeviceResult,
+  DeviceStory,
+  Job,
+  NewPage,
+  PlanningClaim,
+  UsersReached,
+} from '../../push/delivery.ts';
+import type { DeliveryStore } from '../../push/delivery-store.ts';
+import type { DeviceId } from '../../push/device.ts';
+import type { PublishId } from '../../push/publish.ts';
+import type { Database } from '../database.ts';
+import { JobClaims } from './claims.ts';
+import { endLeases, extendLeases } from './leases.ts';
+import { Planning } from './planning.ts';
+import { finishJob } from './results.ts';
+import { readStory } from './story.ts';
+import { countBacklog, earliestReady } from './waiting.ts';
+
+/** How far publishes have come, in the store's tables. Several servers may use one store: claims keep them apart. */
+export class StoredDeliveries implements DeliveryStore {
+  private readonly database: Database;
+  /** What this server's claims are known by. */
+  private readonly server = crypto.randomUUID();
+  private readonly planning: Planning;
+  private readonly jobs: JobClaims;
+
+  constructor(database: Database) {
+    this.database = database;
+    this.planning = new Planning(database, this.server);
+    this.jobs = new JobClaims(database, this.server);
+  }
+
+  claimPlanning(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    except: readonly number[],
+  ): Promise<readonly PlanningClaim[]> {
+    requireFuture(nowMs, untilMs);
+    return this.planning.claim(nowMs, untilMs, most, except);
+  }
+
+  addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined> {
+    return this.planning.addPage(publish, page, untilMs);
+  }
+
+  endPlanning(publish: number, after: number, nowMs: number): Promise<AfterJob> {
+    return this.planning.end(publish, after, nowMs);
+  }
+
+  extend(
+    { plannings, jobs }: { readonly plannings: readonly number[]; readonly jobs: readonly Job[] },
+    untilMs: number,
+  ): Promise<void> {
+    return extendLeases(this.database, this.server, plannings, jobs, untilMs);
+  }
+
+  claimJobs(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    devicesMost: number,
+    except: readonly number[],
+  ): Promise<readonly Job[]> {
+    requireFuture(nowMs, untilMs);
+    return this.jobs.claim({ nowMs, untilMs, most, devicesMost, except });
+  }
+
+  finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
+    return finishJob(this.database, this.server, job, results, nowMs);
+  }
+
+  nextDue(except: readonly number[] = []): Promise<number | undefined> {
+    return earliestReady(this.database.read, except);
+  }
+
+  async release(whose: 'mine' | 'everybodys'): Promise<void> {
+    const server = whose === 'mine' ? this.server : undefined;
+    await this.database.write((sql) => endLeases(sql, server));
+  }
+
+  backlog(): Promise<DeliveryBacklog> {
+    return countBacklog(this.database.read);
+  }
+
+  story(instance: number, publish: PublishId, device: DeviceId): Promise<DeviceStory | undefined> {
+    return readStory(this.database.read, instance, publish, device);
+  }
+
+  async usersReached(publish: number): Promise<UsersReached> {
+    const rows: { user_id: string; reached: number }[] = await this.database.read`
+      SELECT user_id, reached FROM publish_users WHERE publish = ${publish} ORDER BY user_id`;
+    const those = (reached: number) =>
+      rows.filter((row) => row.reached === reached).map(({ user_id }) => user_id);
+    return { delivered: those(1), failed: those(0) };
+  }
+}
+
+/** What is claimed must not be claimable at the same moment: claiming would find it again and again. */
+function requireFuture(nowMs: number, untilMs: number): void {
+  if (untilMs <= nowMs) throw new Error('a claim ends later than it begins');
+}
