@@ -17,15 +17,29 @@ export function readJsonObject(body: Uint8Array): Record<string, unknown> | unde
 
 /** Reads a body that must be a JSON object, and keeps its text. */
 export function readJsonObjectText(body: Uint8Array): JsonObjectText | undefined {
+  const text = decode(body);
+  const object = text === undefined ? undefined : parseJsonObject(text);
+  return text === undefined || object === undefined ? undefined : { object, text };
+}
+
+/** Reads text that must be a JSON object. */
+export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {
-    const text = utf8.decode(body);
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? { object: value, text } : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch (error) {
-    // Not UTF-8, not JSON, or nested deeper than the stack: each of them is no JSON object.
-    if (error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError) {
-      return undefined;
-    }
+    // Not JSON, or nested deeper than the stack: neither is a JSON object.
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function decode(body: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch (error) {
+    // Not UTF-8.
+    if (error instanceof TypeError) return undefined;
     throw error;
   }
 }

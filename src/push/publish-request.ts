@@ -44,8 +44,8 @@ function readFields(
   bodyBytes: number,
   { instanceId, nowMs }: { readonly instanceId: string; readonly nowMs: number },
 ): Omit<PublishRequest, 'body'> | FieldFault {
-  const names = readNames(kind, fields[kind]);
-  if (names instanceof FieldFault) return names;
+  const target = readTarget(kind, fields);
+  if (target instanceof FieldFault) return target;
   const payloads = readPayloads(fields);
   if (payloads instanceof FieldFault) return payloads;
   const oversize = findOversize(payloads, instanceId, bodyBytes);
@@ -55,11 +55,17 @@ function readFields(
   const sendAt = readWhen(fields['sendAt'], nowMs);
   if (sendAt instanceof FieldFault) return sendAt;
   return {
-    target: { kind, names },
+    target,
     platforms: platforms.filter((platform) => payloads[platform] !== undefined),
     webhookUrl: webhook.url,
     sendAtMs: sendAt.ms,
   };
+}
+
+/** Reads whom a publish is for out of its body. */
+export function readTarget(kind: Kind, fields: JsonObject): PublishTarget | FieldFault {
+  const names = readNames(kind, fields[kind]);
+  return names instanceof FieldFault ? names : { kind, names };
 }
 
 function readNames(kind: Kind, value: unknown): readonly string[] | FieldFault {

@@ -1,0 +1,376 @@
+import type { Job, PublishUnderWay } from '../delivery.ts';
+import { type Platform, platforms, type Recipient } from '../device.ts';
+import { expireWaiting, returnLater, returnNow, returnUnanswered } from './giving-back.ts';
+import { HeldWorks } from './held-works.ts';
+import { countDevices } from './holdings.ts';
+import { Lane, type OutcomeCounts } from './lane.ts';
+import { type DeliveryLimits, IN_VAIN_MS, PARK_MS, STUCK_MS } from './limits.ts';
+import { noGateways } from './no-gateway.ts';
+import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
+import type { AnyGateway } from './prepared.ts';
+import { defaultRates } from './rates.ts';
+import type { StoreAccess } from './store-access.ts';
+import { readStoredPublish, type StoredPublish } from './stored-publish.ts';
+import { Work } from './work.ts';
+
+/** Reasons of devices that come back without having been sent to. */
+const CLAIM_ENDED = 'claim-ended';
+const CANCELLED = 'cancelled';
+
+/** A page that was planned, and whose devices are at hand. */
+export interface PlannedPage {
+  readonly page: number;
+  readonly publish: PublishUnderWay;
+  readonly recipients: readonly Recipient[];
+  readonly leasedUntilMs: number;
+  readonly stored: StoredPublish;
+}
+
+/** Where a page can go that is planned now. */
+export type PlaceForPage =
+  | 'here'
+  /** Somebody should claim it as soon as there is room. */
+  | 'store'
+  /** Its gateways cannot be reached now. */
+  | 'store-later'
+  /** So much waits already that planning should. */
+  | 'nowhere';
+
+/** Delivers the jobs of all instances, each through the lanes that its devices need, and keeps what became of them. */
+export class Deliverer {
+  readonly held: HeldWorks;
+  readonly counts: Readonly<Record<Platform, OutcomeCounts>> = {
+    apns: noOutcomes(),
+    fcm: noOutcomes(),
+    web: noOutcomes(),
+  };
+  private readonly ports: PipelinePorts;
+  private readonly limits: DeliveryLimits;
+  private readonly access: StoreAccess;
+  /** Hears that there may be room again. */
+  private readonly onRoom: () => void;
+  private readonly lanes = new Map<string, Lane>();
+  /** Jobs that were claimed in vain. */
+  private away: Job[] = [];
+  /** Until when nothing is claimed of an instance because of those. */
+  private readonly inVainUntilMs = new Map<number, number>();
+  private isStopping = false;
+  private onEmpty: (() => void) | undefined;
+
+  constructor(
+    ports: PipelinePorts,
+    limits: DeliveryLimits,
+    access: StoreAccess,
+    onRoom: () => void,
+  ) {
+    this.ports = ports;
+    this.limits = limits;
+    this.access = access;
+    this.onRoom = onRoom;
+    this.held = new HeldWorks(limits);
+  }
+
+  get sending(): number {
+    let sending = 0;
+    for (const lane of this.lanes.values()) sending += lane.sending;
+    return sending;
+  }
+
+  pauses(): readonly Pause[] {
+    return [...this.lanes.values()].flatMap((lane) => lane.pauses());
+  }
+
+  /** Instances of which nothing more is of use here now. */
+  except(): readonly number[] {
+    const nowMs = this.ports.timers.now();
+    const inVain = [...this.inVainUntilMs].filter(([, untilMs]) => untilMs > nowMs);
+    return [...new Set([...this.held.room.full(), ...inVain.map(([instance]) => instance)])];
+  }
+
+  /** Where a page goes that has devices of these platforms: one that takes it is enough, since no other holds it up. */
+  placeFor(instance: number, some: Iterable<Platform>): PlaceForPage {
+    const { room } = this.held;
+    const open = [...some].filter((platform) => !this.isShut(instance, platform));
+    if (open.some((platform) => room.hasRoom(instance, platform))) return 'here';
+    if (!room.mayLeaveAhead(instance)) return 'nowhere';
+    return open.length > 0 ? 'store' : 'store-later';
+  }
+
+  /** Delivers a page for which room is held already; it is no longer. */
+  deliverPlanned({ page, publish, recipients, leasedUntilMs, stored }: PlannedPage): void {
+    const devices = recipients.map(({ number }) => number);
+    const job: Job = { what: 'page', page, job: { publish, devices, leasedUntilMs } };
+    this.held.claim(job);
+    this.begin(job, recipients, () => stored);
+  }
+
+  /** Delivers a job that was claimed. Never throws. */
+  async deliverClaimed(job: Job): Promise<void> {
+    const { publish, devices } = job.job;
+    const { instance } = publish;
+    if (job.what === 'page') this.held.room.cameBack(instance);
+    if (!this.held.claim(job)) return;
+    const { audience } = this.ports;
+    const recipients = await this.access.insist(() => audience.recipients(instance, devices));
+    if (recipients === undefined) this.held.unclaim(job);
+    else if (this.isOfUse(instance, recipients))
+      this.begin(job, recipients, () => readStoredPublish(publish));
+    else this.sendAway(job);
+  }
+
+  /** To be called about once a second. */
+  look(passedMs: number): void {
+    this.checkGateways();
+    const nowMs = this.ports.timers.now();
+    for (const [name, lane] of this.lanes) {
+      lane.look(passedMs);
+      if (lane.isIdle(nowMs)) this.lanes.delete(name);
+    }
+    for (const [instance, untilMs] of this.inVainUntilMs) {
+      if (untilMs <= nowMs) this.inVainUntilMs.delete(instance);
+    }
+    for (const work of this.held.all()) {
+      this.consider(work);
+      if (work.inFlight > 0 && nowMs - work.movedAtMs > STUCK_MS) {
+        this.ports.notices.fault(new Error('a gateway gives no outcome'));
+        this.endUnanswered(work);
+      }
+    }
+    void this.giveBackAway(nowMs);
+  }
+
+  /** Uses gateways that were replaced. */
+  checkGateways(): void {
+    for (const lane of this.lanes.values()) {
+      const instance = this.ports.instances.byNumber(lane.instance);
+      if (instance !== undefined) lane.use(gatewayOf(instance, lane.platform));
+    }
+  }
+
+  /**
+   * Sends nothing more, waits for what is under way as long as `stopMs` says, and keeps what became of it. What was
+   * not begun is left in the store.
+   */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    for (const lane of this.lanes.values()) lane.stop();
+    for (const work of this.held.all()) this.consider(work);
+    await this.untilEmpty(this.limits.stopMs);
+    for (const work of this.held.all()) this.endUnanswered(work);
+    await this.untilEmpty(this.limits.storeStopMs);
+  }
+
+  private begin(
+    job: Job,
+    recipients: readonly Recipient[],
+    readStored: () => StoredPublish | undefined,
+  ): void {
+    const { publish } = job.job;
+    const work = new Work(job, recipients, this.ports.timers.now());
+    this.held.add(work);
+    const instance = this.ports.instances.byNumber(publish.instance);
+    if (instance === undefined || this.isStopping) {
+      // Another server knows it, or this one will when the claim has ended.
+      this.forget(work);
+      return;
+    }
+    const stored = once(readStored);
+    const places = Map.groupBy(recipients.keys(), (place) => recipients[place]?.platform);
+    const lanes: Lane[] = [];
+    for (const platform of platforms) {
+      const some = places.get(platform);
+      if (some === undefined) continue;
+      const lane = this.lane(publish.instance, instance, platform);
+      lane.add(work, some, stored);
+      lanes.push(lane);
+    }
+    for (const lane of lanes) lane.start();
+    this.consider(work);
+  }
+
+  private lane(number: number, instance: DeliveredInstance, platform: Platform): Lane {
+    const name = nameOfLane(number, platform);
+    const gateway = gatewayOf(instance, platform);
+    const known = this.lanes.get(name);
+    if (known !== undefined) {
+      known.use(gateway);
+      return known;
+    }
+    const { timers, random, notices, rates = defaultRates } = this.ports;
+    const lane = new Lane({
+      instance: number,
+      instanceId: instance.id,
+      gateway,
+      rate: rates[platform],
+      limits: this.limits,
+      timers,
+      random,
+      notices,
+      counts: this.counts[platform],
+      idle: this.consider,
+    });
+    this.lanes.set(name, lane);
+    return lane;
+  }
+
+  private isShut(instance: number, platform: Platform): boolean {
+    const lane = this.lanes.get(nameOfLane(instance, platform));
+    return lane?.isShut(this.ports.timers.now()) ?? false;
+  }
+
+  /** Whether one platform at least has a use for what was claimed. */
+  private isOfUse(instance: number, recipients: readonly Recipient[]): boolean {
+    const devices = countDevices(recipients);
+    const needed = platforms.filter((platform) => devices[platform] > 0);
+    return (
+      needed.length === 0 ||
+      needed.some(
+        (platform) =>
+          !this.isShut(instance, platform) && !this.held.room.isOverfull(instance, platform),
+      )
+    );
+  }
+
+  /** Decides what follows for a work of which nothing is under way. */
+  private readonly consider = (work: Work): void => {
+    if (work.isClosed || work.inFlight > 0) return;
+    if (!work.isDone) this.giveUpWaiting(work);
+    if (!work.isClosed && work.isDone) this.finish(work);
+  };
+
+  private giveUpWaiting(work: Work): void {
+    const nowMs = this.ports.timers.now();
+    const isBegun = work.results.length > 0;
+    if (this.isStopping || nowMs >= work.leasedUntilMs) {
+      if (isBegun) returnNow(work, CLAIM_ENDED, nowMs);
+      else this.forget(work);
+      return;
+    }
+    let areShut = true;
+    for (const part of work.parts) {
+      if (!part.hasNext) continue;
+      if (!part.holdsUp(nowMs)) return;
+      if (!part.isShut(nowMs)) areShut = false;
+      else expireWaiting(work, part, nowMs);
+    }
+    if (work.isDone) return;
+    if (this.shouldReturn(work, isBegun, areShut, nowMs)) {
+      for (const part of work.parts) returnLater(work, part, nowMs);
+    } else if (areShut && !isBegun && this.held.room.isCrowded(work.instance, work.devices)) {
+      this.forget(work);
+      this.sendAway(work.job);
+    }
+  }
+
+  /** Whether the devices that wait come back on their own, which takes a row for each, instead of being waited for. */
+  private shouldReturn(work: Work, isBegun: boolean, areShut: boolean, nowMs: number): boolean {
+    // They have rows already.
+    if (areShut && work.job.what === 'retries') return true;
+    if (!isBegun) return false;
+    // What goes another way is not held up. Where all go the same way, nothing is gained.
+    return work.parts.length > 1 || (areShut && nowMs - work.movedAtMs > PARK_MS);
+  }
+
+  private endUnanswered(work: Work): void {
+    if (work.isClosed) return;
+    const nowMs = this.ports.timers.now();
+    returnNow(work, CLAIM_ENDED, nowMs);
+    returnUnanswered(work, nowMs, this.ports.random);
+    this.finish(work);
+  }
+
+  /** Leaves a work of which nothing was sent to whoever claims it next. */
+  private forget(work: Work): void {
+    this.close(work);
+    this.drop(work);
+  }
+
+  /** It can be claimed again after a while. Until then it stays in the store, where it takes no memory. */
+  private sendAway(job: Job): void {
+    const { instance } = job.job.publish;
+    this.held.unclaim(job);
+    this.inVainUntilMs.set(instance, this.ports.timers.now() + IN_VAIN_MS);
+    if (job.what === 'page') this.held.room.leftAhead(instance);
+    this.away.push(job);
+  }
+
+  private async giveBackAway(nowMs: number): Promise<void> {
+    if (this.away.length === 0) return;
+    const jobs = this.away;
+    this.away = [];
+    const untilMs = nowMs + this.limits.awayMs;
+    try {
+      await this.access.ask(() => this.ports.store.extend({ plannings: [], jobs }, untilMs));
+    } catch {
+      // It was told. Their claims end by themselves, only later.
+    }
+  }
+
+  private finish(work: Work): void {
+    this.close(work);
+    void this.keep(work);
+  }
+
+  private close(work: Work): void {
+    work.isClosed = true;
+    for (const part of work.parts) part.leave();
+  }
+
+  private async keep(work: Work): Promise<void> {
+    const { store, timers, events } = this.ports;
+    const after = await this.access.insist(() =>
+      store.finishJob(work.job, work.results, timers.now()),
+    );
+    this.drop(work);
+    const { publish } = work.job.job;
+    if (after === 'finished') events.finished(publish);
+    if (after === 'cancelled') this.cancel(publish.number);
+  }
+
+  private drop(work: Work): void {
+    this.held.drop(work);
+    if (this.held.isEmpty) this.onEmpty?.();
+    this.onRoom();
+  }
+
+  /** What has not gone out of a publish does not: no device of a cancelled one is tried again. */
+  private cancel(publish: number): void {
+    const nowMs = this.ports.timers.now();
+    for (const work of this.held.all()) {
+      if (work.isClosed || work.job.job.publish.number !== publish) continue;
+      returnNow(work, CANCELLED, nowMs);
+      this.consider(work);
+    }
+  }
+
+  private async untilEmpty(ms: number): Promise<void> {
+    if (this.held.isEmpty) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.ports.timers.after(ms, resolve);
+      this.onEmpty = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function gatewayOf({ gateways }: DeliveredInstance, platform: Platform): AnyGateway {
+  return gateways[platform] ?? noGateways[platform];
+}
+
+function nameOfLane(instance: number, platform: Platform): string {
+  return `${instance} ${platform}`;
+}
+
+function noOutcomes(): OutcomeCounts {
+  return { accepted: 0, retry: 0, failed: 0, expired: 0, pruned: 0 };
+}
+
+function once<Value>(read: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => {
+    known ??= { value: read() };
+    return known.value;
+  };
+}

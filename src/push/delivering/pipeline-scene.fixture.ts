@@ -1,0 +1,266 @@
+import { MemoryDeliveries } from '../../../test/support/memory-deliveries.ts';
+import { MemoryPublishes } from '../../../test/support/memory-publishes.ts';
+import { MemoryAudience, MemoryDevices } from '../../../test/support/memory-push-stores.ts';
+import { type DeviceId, type Platform, platforms } from '../device.ts';
+import type { Gateway, Outcome } from '../gateway.ts';
+import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../publish.ts';
+import { FakeTime } from './fake-time.fixture.ts';
+import { deliveryLimits } from './limits.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
+import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
+
+/** One attempt to reach a device. */
+export interface SceneSend {
+  readonly atMs: number;
+  readonly platform: Platform;
+  readonly instance: number;
+  readonly publish: PublishId;
+  readonly device: string;
+  readonly token: string;
+}
+
+/** What a gateway answers, and after how long. */
+export interface Answer {
+  readonly outcome: Outcome;
+  /** `undefined`: never. */
+  readonly afterMs: number | undefined;
+}
+
+export const accepted: Outcome = { result: 'accepted' };
+
+export function tryAgain(scope: 'device' | 'gateway', afterMs?: number): Outcome {
+  return { result: 'try-again', reason: 'trouble', afterMs, scope };
+}
+
+/** Platforms that an instance has a gateway for. */
+const all: readonly Platform[] = platforms;
+
+/** A pipeline with devices and gateways around it that do what a test says. */
+export class PipelineScene {
+  readonly time = new FakeTime();
+  readonly devices = new MemoryDevices();
+  readonly publishes = new MemoryPublishes(this.devices);
+  readonly sends: SceneSend[] = [];
+  readonly told: string[] = [];
+  readonly pauses: Pause[] = [];
+  /** At the same time, and at most so far, by instance and platform. */
+  readonly underWay = new Map<string, number>();
+  readonly mostUnderWay = new Map<string, number>();
+  atOnce = 1_000;
+  limits = deliveryLimits;
+  /** What gateways answer, and whether the store can be asked. */
+  answer: (send: SceneSend) => Answer | Outcome = () => accepted;
+  isStoreAway = false;
+  readonly startedAtMs = this.time.now();
+  private readonly instances = new Map<number, DeliveredInstance>();
+  private named = 0;
+  /** Those who died before hear nothing any more. */
+  private deaths = 0;
+
+  /** Milliseconds since the scene began. */
+  get passedMs(): number {
+    return this.time.now() - this.startedAtMs;
+  }
+
+  newInstance(given: readonly Platform[] = all): number {
+    const instance = this.devices.newInstance();
+    this.useGateways(instance, given);
+    return instance;
+  }
+
+  /** Gives an instance new gateways, as where an operator has mended something. */
+  useGateways(instance: number, given: readonly Platform[] = all): void {
+    const has = (platform: Platform) => given.includes(platform);
+    this.instances.set(instance, {
+      id: `instance-${instance}`,
+      gateways: {
+        apns: has('apns') ? this.gateway(instance, 'apns') : undefined,
+        fcm: has('fcm') ? this.gateway(instance, 'fcm') : undefined,
+        web: has('web') ? this.gateway(instance, 'web') : undefined,
+      },
+    });
+  }
+
+  loseInstance(instance: number): void {
+    this.instances.delete(instance);
+  }
+
+  async register(
+    instance: number,
+    platform: Platform,
+    more: { readonly interests?: readonly string[]; readonly origin?: string } = {},
+  ): Promise<DeviceId> {
+    this.named += 1;
+    const id = `${platform}-${this.named}` as DeviceId;
+    const origin = more.origin ?? 'https://push.example';
+    const token =
+      platform === 'web'
+        ? JSON.stringify({ endpoint: `${origin}/${this.named}`, keys: {} })
+        : `token-${this.named}`;
+    await this.devices.register(
+      instance,
+      {
+        id,
+        platform,
+        token,
+        identity: token,
+        bundleId: undefined,
+        metadata: {},
+        client: '',
+        previousIds: [],
+      },
+      this.time.now(),
+    );
+    await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
+    return id;
+  }
+
+  async registerMany(instance: number, platform: Platform, count: number): Promise<void> {
+    for (let index = 0; index < count; index++) await this.register(instance, platform);
+  }
+
+  async publish(
+    instance: number,
+    payloads: object = { apns: { aps: {} }, fcm: {}, web: {} },
+    target: PublishTarget = { kind: 'interests', names: ['hello'] },
+    sendAtMs?: number,
+  ): Promise<PublishId> {
+    this.named += 1;
+    const publish: NewPublish = {
+      id: `pubid-${this.named}` as PublishId,
+      instance,
+      createdAtMs: this.time.now(),
+      sendAtMs,
+      target,
+      platforms: platforms.filter((platform) => Object.hasOwn(payloads, platform)),
+      webhookUrl: undefined,
+      body: JSON.stringify({ [target.kind]: target.names, ...payloads }),
+      idempotency: undefined,
+      devicesMax: 0,
+    };
+    await this.publishes.accept(publish);
+    return publish.id;
+  }
+
+  /** The store as one more server has it. */
+  deliveries(): MemoryDeliveries {
+    return new MemoryDeliveries(this.publishes, this.devices);
+  }
+
+  /** All servers die, without a word. */
+  kill(): void {
+    this.deaths += 1;
+  }
+
+  /** Starts a server; a second one is another server on the same store. */
+  start(more: Partial<PipelinePorts> = {}): Pipeline {
+    const { deaths, time } = this;
+    return createPipeline({
+      store: this.asked(this.deliveries()),
+      audience: this.asked(new MemoryAudience(this.devices)),
+      instances: { byNumber: (instance) => this.instances.get(instance) },
+      timers: {
+        now: () => time.now(),
+        after: (ms, run) => time.after(ms, () => deaths === this.deaths && run()),
+      },
+      random: () => 0,
+      events: {
+        started: ({ id }) => this.told.push(`started ${id}`),
+        finished: ({ id }) => this.told.push(`finished ${id}`),
+      },
+      notices: {
+        storeFailed: (error) => this.told.push(`store failed: ${String(error)}`),
+        storeWorked: () => this.told.push('store worked'),
+        paused: (pause) => {
+          this.pauses.push(pause);
+          this.told.push(`paused ${pause.platform} for ${pause.why}: ${pause.reason}`);
+        },
+        resumed: ({ platform }) => this.told.push(`resumed ${platform}`),
+        refused: ({ id }, platform, reason) =>
+          this.told.push(`refused ${id} ${platform} ${reason}`),
+        fault: (error) => this.told.push(`fault: ${String(error)}`),
+      },
+      isAlone: false,
+      limits: this.limits,
+      ...more,
+    });
+  }
+
+  /** How often each device was sent to. */
+  timesSent(): Readonly<Record<string, number>> {
+    const byDevice = Map.groupBy(this.sends, ({ device }) => device);
+    return Object.fromEntries([...byDevice].map(([device, sends]) => [device, sends.length]));
+  }
+
+  /** What has become of a publish: its state, and the counts that are not 0. */
+  async counts(id: PublishId, platform: Platform = 'fcm'): Promise<Record<string, unknown>> {
+    const instance = this.publishes.all().find(({ publish }) => publish.id === id)
+      ?.publish.instance;
+    const status = await this.publishes.status(instance ?? 0, id, this.time.now());
+    const counts = Object.entries<number>({ ...(status?.platforms[platform] as PlatformCounts) });
+    return { state: status?.state, ...Object.fromEntries(counts.filter(([, count]) => count > 0)) };
+  }
+
+  /** Rows of devices that wait for another attempt. */
+  rowsWaiting(): number {
+    return this.publishes
+      .all()
+      .flatMap(({ pages }) => pages.flatMap(({ fates }) => [...fates.values()]))
+      .filter(({ state }) => state === 'retrying').length;
+  }
+
+  private gateway<P extends Platform>(instance: number, platform: P): Gateway<P> {
+    const name = `${instance} ${platform}`;
+    return {
+      platform,
+      atOnce: this.atOnce,
+      prepare: ({ publishId }) => {
+        return async ({ id, token }) => {
+          const send = {
+            atMs: this.passedMs,
+            platform,
+            instance,
+            publish: publishId,
+            device: id,
+            token,
+          };
+          const { deaths } = this;
+          this.sends.push(send);
+          this.countUnderWay(name, 1);
+          const answer = this.answer(send);
+          const { outcome, afterMs } =
+            'result' in answer ? { outcome: answer, afterMs: 0 } : answer;
+          if (afterMs === undefined) await new Promise(() => undefined);
+          else if (afterMs > 0) {
+            await new Promise<void>((resolve) => this.time.after(afterMs, resolve));
+          }
+          this.countUnderWay(name, -1);
+          if (deaths !== this.deaths) await new Promise(() => undefined);
+          return outcome;
+        };
+      },
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+
+  private countUnderWay(name: string, change: number): void {
+    const underWay = (this.underWay.get(name) ?? 0) + change;
+    this.underWay.set(name, underWay);
+    this.mostUnderWay.set(name, Math.max(underWay, this.mostUnderWay.get(name) ?? 0));
+  }
+
+  private asked<Store extends object>(store: Store): Store {
+    const { deaths } = this;
+    return new Proxy(store, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return async (...args: unknown[]) => {
+          if (deaths !== this.deaths) await new Promise(() => undefined);
+          if (this.isStoreAway) throw new Error('the store is away');
+          return await Reflect.apply(method, target, args);
+        };
+      },
+    });
+  }
+}

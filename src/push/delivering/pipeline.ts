@@ -1,0 +1,227 @@
+import type { DeliveryBacklog } from '../delivery.ts';
+import type { Platform } from '../device.ts';
+import { Deliverer } from './deliverer.ts';
+import type { OutcomeCounts } from './lane.ts';
+import {
+  ASK_MS_IN_VAIN,
+  ASK_MS_MAX,
+  ASK_MS_MIN,
+  BACKLOG_MS,
+  type DeliveryLimits,
+  deliveryLimits,
+  LOOK_MS,
+  STORE_PAUSE_MS,
+} from './limits.ts';
+import { Planner } from './planner.ts';
+import type { Pause, PipelinePorts } from './ports.ts';
+import { Pump } from './pump.ts';
+import { StoreAccess } from './store-access.ts';
+
+export interface PipelineFigures {
+  /** Publishes that are being planned. */
+  readonly planning: number;
+  /** What is held in memory. */
+  readonly jobs: number;
+  readonly devices: number;
+  /** Sends without an outcome yet. */
+  readonly sending: number;
+  /** Devices by what became of them, since the start; one that was tried again each time. */
+  readonly outcomes: Readonly<Record<Platform, Readonly<OutcomeCounts>>>;
+  /** The ways that are not used now. */
+  readonly pauses: readonly Pause[];
+  /** What waits in the store, of all servers, as it was counted last; `undefined`: not yet. */
+  readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
+  /** For how long what waits longest has been due. */
+  readonly lagMs: number;
+}
+
+export interface Pipeline {
+  /** There may be something new: a publish was accepted, or an instance has another gateway. */
+  wake(): void;
+  /** Settles when nothing is under way any more, within a bounded time; what is not done is left in the store. */
+  stop(): Promise<void>;
+  figures(): PipelineFigures;
+}
+
+/** Begins to deliver what waits in the store, and what will. */
+export function createPipeline(ports: PipelinePorts): Pipeline {
+  return new RunningPipeline(ports);
+}
+
+class RunningPipeline implements Pipeline {
+  private readonly ports: PipelinePorts;
+  private readonly limits: DeliveryLimits;
+  private readonly access: StoreAccess;
+  private readonly deliverer: Deliverer;
+  private readonly planner: Planner;
+  private readonly planning: Pump;
+  private readonly claiming: Pump;
+  private readonly others: readonly Pump[];
+  private cancelLook: () => void;
+  private lookedAtMs: number;
+  /** Whether there may be more to claim once there is room. */
+  private mayHaveMore = true;
+  /** What servers had claimed that have died is there again. */
+  private ready: Promise<unknown> | undefined;
+  private backlog: DeliveryBacklog | undefined;
+  private stopping: Promise<void> | undefined;
+
+  constructor(ports: PipelinePorts) {
+    const { timers, notices, limits = deliveryLimits } = ports;
+    this.ports = ports;
+    this.limits = limits;
+    this.access = new StoreAccess(timers, notices);
+    this.deliverer = new Deliverer(ports, limits, this.access, () => {
+      if (this.mayHaveMore) this.claiming.wake();
+    });
+    this.planner = new Planner(ports, limits, this.access, this.deliverer, () => this.wakeBoth());
+    this.planning = new Pump(timers, () => this.guarded(() => this.claimPlanning()));
+    this.claiming = new Pump(timers, () => this.guarded(() => this.claimJobs()));
+    this.others = [
+      new Pump(timers, () => this.guarded(() => this.renew())),
+      new Pump(timers, () => this.guarded(() => this.countBacklog())),
+    ];
+    this.lookedAtMs = timers.now();
+    this.cancelLook = timers.after(LOOK_MS, () => this.look());
+    for (const pump of this.pumps()) pump.wake();
+  }
+
+  wake(): void {
+    this.deliverer.checkGateways();
+    this.wakeBoth();
+  }
+
+  stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  figures(): PipelineFigures {
+    const { timers } = this.ports;
+    const { held, counts, sending } = this.deliverer;
+    const oldestDueAtMs = this.backlog?.oldestDueAtMs;
+    return {
+      planning: this.planner.held().length,
+      jobs: held.room.jobs,
+      devices: held.room.devices,
+      sending,
+      outcomes: { apns: { ...counts.apns }, fcm: { ...counts.fcm }, web: { ...counts.web } },
+      pauses: this.deliverer.pauses(),
+      backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
+      lagMs: oldestDueAtMs === undefined ? 0 : Math.max(0, timers.now() - oldestDueAtMs),
+    };
+  }
+
+  private pumps(): readonly Pump[] {
+    return [this.planning, this.claiming, ...this.others];
+  }
+
+  private wakeBoth(): void {
+    this.planning.wake();
+    this.claiming.wake();
+  }
+
+  /** What the store cannot do now is done later. */
+  private async guarded(run: () => Promise<number>): Promise<number> {
+    try {
+      if (this.ports.isAlone) {
+        this.ready ??= this.access.insist(() => this.ports.store.release('everybodys'));
+        await this.ready;
+      }
+      return await run();
+    } catch (error) {
+      if (!this.access.wasTold(error)) this.ports.notices.fault(error);
+      return STORE_PAUSE_MS;
+    }
+  }
+
+  private async claimPlanning(): Promise<number> {
+    const { store, timers } = this.ports;
+    const most = Math.min(this.planner.room, this.limits.plansOfInstance);
+    // Whoever ends makes room, and wakes this.
+    if (most === 0) return ASK_MS_MAX;
+    const nowMs = timers.now();
+    const untilMs = nowMs + this.limits.leaseMs;
+    const except = this.planner.except();
+    const claims = await this.access.ask(() => store.claimPlanning(nowMs, untilMs, most, except));
+    for (const claim of claims) this.planner.plan(claim);
+    if (claims.length > 0) this.planning.wake();
+    return claims.length > 0 ? 0 : await this.untilDue(except);
+  }
+
+  private async claimJobs(): Promise<number> {
+    const { store, timers } = this.ports;
+    const { jobsAtOnce, retriesAtOnce, leaseMs } = this.limits;
+    const except = this.deliverer.except();
+    const nowMs = timers.now();
+    this.mayHaveMore = false;
+    const jobs = await this.access.ask(() =>
+      store.claimJobs(nowMs, nowMs + leaseMs, jobsAtOnce, retriesAtOnce, except),
+    );
+    this.mayHaveMore ||= jobs.length > 0 || except.length > 0;
+    // They are in memory before more is asked for: only then is it known how much there is.
+    await Promise.all(jobs.map((job) => this.deliverer.deliverClaimed(job)));
+    if (jobs.length > 0) this.claiming.wake();
+    return jobs.length > 0 ? 0 : await this.untilDue(except);
+  }
+
+  /** Milliseconds until it is worth asking again, where nobody says so before. */
+  private async untilDue(except: readonly number[]): Promise<number> {
+    const dueAtMs = await this.access.ask(() => this.ports.store.nextDue(except));
+    // An instance that is left out may come in again, and only some of them say so.
+    const mostMs = except.length > 0 ? LOOK_MS : ASK_MS_MAX;
+    if (dueAtMs === undefined) return mostMs;
+    const pauseMs = dueAtMs - this.ports.timers.now();
+    // It is due, but of the other kind of work, or another server was faster.
+    if (pauseMs <= 0) return ASK_MS_IN_VAIN;
+    return Math.min(mostMs, Math.max(ASK_MS_MIN, pauseMs));
+  }
+
+  private async renew(): Promise<number> {
+    const { store, timers } = this.ports;
+    const { leaseMs, renewMs } = this.limits;
+    const nowMs = timers.now();
+    // A claim that has ended may be somebody else's by now.
+    const works = this.deliverer.held.all().filter(({ leasedUntilMs }) => leasedUntilMs > nowMs);
+    const plannings = this.planner.held();
+    if (works.length === 0 && plannings.length === 0) return renewMs;
+    const jobs = works.map(({ job }) => job);
+    await this.access.ask(() => store.extend({ plannings, jobs }, nowMs + leaseMs));
+    for (const work of works) work.leasedUntilMs = nowMs + leaseMs;
+    return renewMs;
+  }
+
+  private async countBacklog(): Promise<number> {
+    this.backlog = await this.access.ask(() => this.ports.store.backlog());
+    return BACKLOG_MS;
+  }
+
+  private look(): void {
+    const { timers } = this.ports;
+    const nowMs = timers.now();
+    this.cancelLook = timers.after(LOOK_MS, () => this.look());
+    this.deliverer.look(nowMs - this.lookedAtMs);
+    this.lookedAtMs = nowMs;
+  }
+
+  private async end(): Promise<void> {
+    const { store, timers } = this.ports;
+    this.cancelLook();
+    const others = [this.planner.stop(), ...this.pumps().map((pump) => pump.stop())];
+    await this.deliverer.stop();
+    this.access.giveUp();
+    // A store that gives no answer is not waited for.
+    await Promise.race([Promise.all(others), after(timers, this.limits.storeStopMs)]);
+    try {
+      await this.access.ask(() => store.release('mine'));
+    } catch {
+      // It was told. What was claimed is free when the claims end.
+    }
+  }
+}
+
+function after(timers: PipelinePorts['timers'], ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    timers.after(ms, resolve);
+  });
+}

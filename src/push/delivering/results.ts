@@ -1,0 +1,31 @@
+import type { DeviceResult } from '../delivery.ts';
+import type { Recipient } from '../device.ts';
+import type { After } from './after-outcome.ts';
+
+/** What became of a device, as it is kept. */
+export function resultOf(
+  { number, platform, userId, token }: Recipient,
+  /** With the last one. */
+  attempts: number,
+  after: After,
+): DeviceResult {
+  switch (after.what) {
+    case 'accepted':
+      return { what: 'accepted', device: number, platform, userId };
+    case 'retry': {
+      const { dueAtMs, reason, words } = after;
+      return { what: 'retry', device: number, platform, attempts, dueAtMs, reason, words };
+    }
+    case 'pruned': {
+      const { what, reason, words } = after;
+      return { what, device: number, platform, token, attempts, reason, words };
+    }
+    case 'failed':
+    case 'expired': {
+      const { what, reason, words } = after;
+      return { what, device: number, platform, userId, attempts, reason, words };
+    }
+    default:
+      return after satisfies never;
+  }
+}

@@ -1,0 +1,144 @@
+import { limits, type PushWorld, type SimulatedPublish } from './push-world.ts';
+import type { Send } from './simulated-gateways.ts';
+
+/** After a publish was cancelled, only what was under way goes out. */
+const CANCEL_MS = 3 * limits.leaseMs;
+
+/** What is wrong in a world in which all has come to its end. */
+export function findProblems(world: PushWorld): readonly string[] {
+  return [
+    ...world.problems,
+    ...world.gateways.problems,
+    ...[...world.simulated.values()].flatMap((one) => [
+      ...findMiscounts(world, one),
+      ...findWrongSends(world, one),
+    ]),
+  ];
+}
+
+/** Each device of a publish is accounted for once. */
+function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string[] {
+  const { id, instance } = one.publish;
+  const problems: string[] = [];
+  const say = (problem: string) => problems.push(`${id}: ${problem}`);
+  const kept = world.publishes.find(instance, id);
+  if (kept === undefined) return [`${id} is gone`];
+  const state = kept.over?.state;
+  if (state !== (one.cancelledAtMs === undefined ? 'finished' : 'cancelled')) {
+    say(`its state is ${state}`);
+  }
+  const planned = kept.pages.flatMap(({ devices }) => devices);
+  if (new Set(planned).size !== planned.length) say('a device is in two pages');
+  if (state === 'finished') {
+    // Those that were pruned meanwhile are gone, and may have been before it was their turn.
+    const present = new Set(world.devices.of(instance).map(({ number }) => number));
+    const missing = [...one.certain].filter(
+      (device) => present.has(device) && !planned.includes(device),
+    );
+    if (missing.length > 0) say(`the devices ${missing} are in no page`);
+  }
+  for (const page of kept.pages) {
+    if (page.state === 'cancelled') continue;
+    if (page.fates.size !== page.devices.length)
+      say(`page ${page.number} has devices without a fate`);
+    for (const [device, fate] of page.fates) {
+      if (fate.state === 'retrying') say(`device ${device} waits for ever`);
+      if (fate.state === 'cancelled' && state !== 'cancelled')
+        say(`device ${device} was cancelled`);
+    }
+  }
+  if (one.started === 0 && planned.length > 0) say('nobody was told that it had started');
+  if (one.finished > 1) say(`it finished ${one.finished} times`);
+  const isCertain = !world.hasCrashes && !world.hasStoreTrouble && state === 'finished';
+  if (isCertain && one.finished !== 1) say('nobody was told that it had finished');
+  return problems;
+}
+
+/** Nobody gets a notification twice, but for what nobody can know. */
+function findWrongSends(world: PushWorld, one: SimulatedPublish): readonly string[] {
+  const { publish, cancelledAtMs, endsAtMs } = one;
+  const problems: string[] = [];
+  const sends = world.gateways.sends.filter(({ publish: id }) => id === publish.id);
+  const fates = new Map(
+    world.publishes
+      .find(publish.instance, publish.id)
+      ?.pages.flatMap(({ fates: some }) => [...some]),
+  );
+  for (const [device, some] of Map.groupBy(sends, (send) => send.device)) {
+    const say = (problem: string) => problems.push(`${publish.id}, device ${device}: ${problem}`);
+    const [first] = some;
+    if (first === undefined) continue;
+    for (const { atMs } of some) {
+      if (atMs >= endsAtMs[first.platform]) say('was sent to after the end of its time');
+      if (atMs < one.dueAtMs) say('was sent to before its time');
+      if (cancelledAtMs !== undefined && atMs > cancelledAtMs + CANCEL_MS) {
+        say('was sent to long after the publish was cancelled');
+      }
+    }
+    for (const [index, send] of some.entries()) {
+      const next = some[index + 1];
+      const wrong = next && whyWrong(send, next);
+      if (next && wrong && !isExcused(world, send, next)) say(wrong);
+    }
+    const fate = fates.get(device);
+    if (fate?.state === 'accepted' && !some.some(({ outcome }) => outcome?.result === 'accepted')) {
+      say('counts as accepted, and no gateway has accepted it');
+    }
+    if (fate?.state === 'pruned' && some.every((send) => !mayPrune(send))) {
+      say('was pruned though its token is not known to be dead');
+    }
+  }
+  for (const [device, fate] of fates) {
+    if (fate.state !== 'accepted' || sends.some((send) => send.device === device)) continue;
+    problems.push(`${publish.id}, device ${device}: counts as accepted, and was never sent to`);
+  }
+  return problems;
+}
+
+/** Why the second of two sends to one device should not have been made. */
+function whyWrong(send: Send, next: Send): string | undefined {
+  const { outcome, endedAtMs } = send;
+  if (outcome === undefined || endedAtMs === undefined || endedAtMs > next.atMs) {
+    return 'was sent to again before the outcome was known';
+  }
+  if (outcome.result === 'try-again') {
+    const { afterMs, scope } = outcome;
+    return afterMs !== undefined && scope === 'device' && next.atMs < endedAtMs + afterMs
+      ? 'was sent to again earlier than its gateway wants'
+      : undefined;
+  }
+  return outcome.result === 'not-authorised'
+    ? undefined
+    : `was sent to again after the outcome ${outcome.result}`;
+}
+
+/** How often what the store could not do is tried again, with what it may take until then. */
+const STORE_RETRY_MS = 3_000;
+
+/** Whether a server could not let others know: it died or was stopped, or its claim ended while the store was away. */
+function isExcused({ lives, storeTroubles }: PushWorld, send: Send, next: Send): boolean {
+  const life = lives[send.life];
+  if (life === undefined) return false;
+  const { endedAtMs } = life;
+  if (endedAtMs !== undefined && endedAtMs <= next.atMs) {
+    // It died before it could keep what it knew.
+    if (life.state === 'dead') return send.atMs <= endedAtMs;
+    // One that was stopped has waited neither for ever for sends that hang, nor for the store.
+    const stoppingAtMs = life.stoppingAtMs ?? endedAtMs;
+    if (send.endedAtMs === undefined || send.endedAtMs >= stoppingAtMs + limits.stopMs) return true;
+    if (storeTroubles.some(({ atMs }) => atMs >= stoppingAtMs && atMs <= endedAtMs)) return true;
+  }
+  // A claim lasts longer than any send, so the outcome was known, and the store was away until the claim ended.
+  if (send.endedAtMs === undefined || send.endedAtMs > next.atMs) return false;
+  const earliestEndMs = send.atMs + limits.sendMs;
+  return (
+    next.atMs >= earliestEndMs &&
+    storeTroubles.some(({ atMs }) => atMs >= earliestEndMs - STORE_RETRY_MS && atMs <= next.atMs)
+  );
+}
+
+function mayPrune({ outcome, registeredAtMs }: Send): boolean {
+  if (outcome?.result === 'not-authorised') return true;
+  if (outcome?.result !== 'token-gone') return false;
+  return outcome.sinceMs === undefined || outcome.sinceMs > registeredAtMs;
+}

@@ -1,0 +1,473 @@
+import { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
+import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
+import { createPipeline, type Pipeline } from '../../src/push/delivering/pipeline.ts';
+import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
+import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
+import type { NewPublish, PublishId, PublishTarget } from '../../src/push/publish.ts';
+import { MemoryDeliveries } from '../support/memory-deliveries.ts';
+import { MemoryPublishes } from '../support/memory-publishes.ts';
+import { MemoryAudience, MemoryDevices } from '../support/memory-push-stores.ts';
+import { Random } from './random.ts';
+import { moods, SimulatedGateways } from './simulated-gateways.ts';
+import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
+
+/** So small that a few devices come to each of them. */
+export const limits: DeliveryLimits = {
+  ...deliveryLimits,
+  pageDevices: 4,
+  plans: 4,
+  plansOfInstance: 2,
+  laneDevices: 6,
+  sharedDevices: 30,
+  instanceJobs: 5,
+  pagesAhead: 3,
+  jobsAtOnce: 3,
+  retriesAtOnce: 4,
+  ways: 2,
+  leaseMs: 30_000,
+  renewMs: 7_000,
+  sendMs: 12_000,
+  awayMs: 3_000,
+  stopMs: 5_000,
+  storeStopMs: 1_000,
+};
+
+const interests = ['news', 'sport', 'hello'] as const;
+const users = ['ann', 'bob'] as const;
+const origins = ['https://one.example', 'https://two.example', 'https://three.example'] as const;
+
+/** How long everything goes wrong that may. */
+const CHAOS_MS = 40_000;
+
+/** And how long it may take until all is done after that: pauses of a quarter of an hour may have begun. */
+const CALM_MS = 60 * 60_000;
+
+/** One life of a server, from its start to its end or its death. */
+interface LifeState {
+  readonly number: number;
+  /** `'ended'`: it was stopped, and is gone. */
+  state: 'alive' | 'stopping' | 'ended' | 'dead';
+  /** When it was asked to stop. */
+  stoppingAtMs: number | undefined;
+  endedAtMs: number | undefined;
+  readonly gateways: Map<number, DeliveredInstance>;
+}
+
+interface Life extends LifeState {
+  readonly pipeline: Pipeline;
+}
+
+/** What is known of a publish beside what the store keeps. */
+export interface SimulatedPublish {
+  readonly publish: NewPublish;
+  readonly dueAtMs: number;
+  /** When what it says to a platform has no worth any more. */
+  readonly endsAtMs: Readonly<Record<Platform, number>>;
+  cancelledAtMs: number | undefined;
+  started: number;
+  finished: number;
+  /** Devices that are in its audience and stay in it to the end. */
+  readonly certain: Set<number>;
+}
+
+/** A world of devices, backends, servers and gateways in which a seed decides what happens when. */
+export class PushWorld {
+  readonly time = new FakeTime();
+  readonly devices = new MemoryDevices();
+  readonly publishes = new MemoryPublishes(this.devices);
+  readonly simulated = new Map<PublishId, SimulatedPublish>();
+  readonly lives: Life[] = [];
+  readonly storeTroubles: TroubleTime[] = [];
+  readonly problems: string[] = [];
+  readonly gateways: SimulatedGateways;
+  /** What this world knows of at all. */
+  readonly hasCrashes: boolean;
+  readonly hasStoreTrouble: boolean;
+  private readonly random: Random;
+  private readonly instances: number[] = [];
+  private readonly trouble: StoreTrouble = { isAway: false, failing: 0, slowMs: 0 };
+  private readonly servers: (Life | undefined)[] = [];
+  private named = 0;
+  private lasted = 0;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+    this.gateways = new SimulatedGateways(this.time, this.random);
+    this.hasCrashes = this.random.chance(0.6);
+    this.hasStoreTrouble = this.random.chance(0.6);
+    this.trouble.slowMs = this.random.pick([0, 0, 3, 40]);
+  }
+
+  async run(): Promise<void> {
+    const { random, time } = this;
+    for (let count = random.between(1, 3); count > 0; count--) {
+      this.instances.push(this.devices.newInstance());
+    }
+    for (let count = random.between(5, 30); count > 0; count--) await this.register();
+    const servers = random.between(1, 2);
+    for (let place = 0; place < servers; place++) this.startServer(place);
+
+    const endMs = time.now() + CHAOS_MS;
+    while (time.now() < endMs) {
+      await this.happen();
+      await time.advance(random.pick([0, 0, 5, 100, 300, 1_000, 3_000]));
+      this.checkBounds();
+    }
+    await this.calmDown();
+    this.lasted = time.now();
+  }
+
+  get endedAtMs(): number {
+    return this.lasted;
+  }
+
+  private async happen(): Promise<void> {
+    const { random } = this;
+    const roll = random.next();
+    if (roll < 0.25) return await this.publish();
+    if (roll < 0.35) return await this.changeDevices();
+    if (roll < 0.4) return await this.cancel();
+    if (roll < 0.55) return this.changeMood();
+    if (roll < 0.6) return this.replaceGateway();
+    if (roll < 0.75) return this.changeStore();
+    if (roll < 0.9) return this.changeServer();
+    this.wakeAll();
+  }
+
+  private async publish(): Promise<void> {
+    const { random, time } = this;
+    const createdAtMs = time.now();
+    const target: PublishTarget = random.chance(0.7)
+      ? { kind: 'interests', names: this.names(interests) }
+      : { kind: 'users', names: this.names(users) };
+    const some = random.some(platforms, 0.7);
+    const sendAtMs = random.chance(0.15) ? createdAtMs + random.between(1, 9_000) : undefined;
+    const dueAtMs = sendAtMs ?? createdAtMs;
+    const given = some.length === 0 ? (['fcm'] as const) : some;
+    const ends = {
+      apns: Number.POSITIVE_INFINITY,
+      fcm: Number.POSITIVE_INFINITY,
+      web: Number.POSITIVE_INFINITY,
+    };
+    const body: Record<string, unknown> = { [target.kind]: target.names };
+    for (const platform of given) {
+      const seconds = random.pick([undefined, undefined, undefined, 0, 3, 20, 100]);
+      body[platform] = payloadOf(platform, seconds, dueAtMs);
+      if (seconds !== undefined) ends[platform] = endOf(platform, seconds, dueAtMs);
+    }
+    this.named += 1;
+    const publish: NewPublish = {
+      id: `pubid-${this.named}` as PublishId,
+      instance: random.pick(this.instances),
+      createdAtMs,
+      sendAtMs,
+      target,
+      platforms: given,
+      webhookUrl: undefined,
+      body: JSON.stringify(body),
+      idempotency: undefined,
+      devicesMax: 0,
+    };
+    await this.publishes.accept(publish);
+    this.simulated.set(publish.id, {
+      publish,
+      dueAtMs,
+      endsAtMs: ends,
+      cancelledAtMs: undefined,
+      started: 0,
+      finished: 0,
+      certain: new Set(this.audienceOf(publish)),
+    });
+    if (random.chance(0.7)) this.wakeAll();
+  }
+
+  private names(from: readonly string[]): readonly string[] {
+    const some = this.random.some(from, 0.5);
+    return some.length === 0 ? [this.random.pick(from)] : some;
+  }
+
+  private audienceOf({ instance, target, platforms: given }: NewPublish): readonly number[] {
+    return this.devices
+      .of(instance)
+      .filter(({ registered }) => given.includes(registered.platform))
+      .filter(({ interests: wanted, userId }) =>
+        target.kind === 'interests'
+          ? target.names.some((name) => wanted.has(name))
+          : userId !== undefined && target.names.includes(userId),
+      )
+      .map(({ number }) => number);
+  }
+
+  /** Whoever changes while a publish is under way may or may not be reached by it. */
+  private isUncertain(device: number): void {
+    for (const { certain } of this.simulated.values()) certain.delete(device);
+  }
+
+  private async register(replaced?: string): Promise<void> {
+    const { random, time } = this;
+    const instance = random.pick(this.instances);
+    const platform = random.pick(platforms);
+    this.named += 1;
+    const id = `${platform}-${this.named}` as DeviceId;
+    const identity = replaced ?? `identity-${this.named}`;
+    await this.devices.register(
+      instance,
+      {
+        id,
+        platform,
+        identity,
+        token: this.token(platform),
+        bundleId: undefined,
+        metadata: {},
+        client: '',
+        previousIds: [],
+      },
+      time.now(),
+    );
+    await this.devices.setInterests(instance, id, random.some(interests, 0.5));
+    if (random.chance(0.5)) {
+      const ofUser = { userId: random.pick(users), max: 100, replaceOldest: false };
+      await this.devices.setUser(instance, id, ofUser, time.now());
+    }
+  }
+
+  private token(platform: Platform): string {
+    this.named += 1;
+    return platform === 'web'
+      ? JSON.stringify({ endpoint: `${this.random.pick(origins)}/${this.named}`, keys: {} })
+      : `token-${this.named}`;
+  }
+
+  private async changeDevices(): Promise<void> {
+    const { random, time } = this;
+    const instance = random.pick(this.instances);
+    const devices = this.devices.of(instance);
+    if (devices.length === 0 || random.chance(0.3)) return await this.register();
+    const { number, registered, token } = random.pick(devices);
+    this.isUncertain(number);
+    const what = random.next();
+    if (what < 0.3) return await this.devices.delete(instance, registered.id);
+    if (what < 0.6) return await this.register(token.identity);
+    if (what < 0.8) {
+      await this.devices.setInterests(instance, registered.id, random.some(interests, 0.5));
+      return;
+    }
+    const renewed = { token: this.token(registered.platform), identity: `renewed-${this.named}` };
+    await this.devices.setToken(instance, registered.id, renewed, time.now());
+  }
+
+  private async cancel(): Promise<void> {
+    const all = [...this.simulated.values()];
+    if (all.length === 0) return;
+    const one = this.random.pick(all);
+    const { instance, id } = one.publish;
+    const status = await this.publishes.cancel(instance, id, this.time.now());
+    if (status?.state === 'cancelled') one.cancelledAtMs ??= this.time.now();
+  }
+
+  private changeMood(): void {
+    const { random } = this;
+    const platform = random.pick(platforms);
+    const origin = platform === 'web' ? random.pick(origins).slice('https://'.length) : '';
+    this.gateways.setMood(random.pick(this.instances), platform, origin, random.pick(moods));
+  }
+
+  /** As when an operator has mended a credential. */
+  private replaceGateway(): void {
+    const instance = this.random.pick(this.instances);
+    for (const life of this.lives) {
+      if (life.state !== 'alive') continue;
+      life.gateways.set(instance, this.instanceOf(instance, life));
+      life.pipeline.wake();
+    }
+  }
+
+  private changeStore(): void {
+    if (!this.hasStoreTrouble) return;
+    const { random } = this;
+    this.trouble.isAway = random.chance(0.2);
+    this.trouble.failing = random.pick([0, 0, 0.1, 0.4]);
+    if (!this.trouble.isAway) return;
+    const lastsMs = random.pick([100, 2_000, 10_000, 45_000]);
+    this.time.after(lastsMs, () => {
+      this.trouble.isAway = false;
+    });
+  }
+
+  private changeServer(): void {
+    const { random } = this;
+    const place = random.between(0, this.servers.length - 1);
+    const life = this.servers[place];
+    if (life === undefined) {
+      this.startServer(place);
+    } else if (life.state === 'alive' && this.hasCrashes) {
+      if (random.chance(0.7)) this.crash(life);
+      else this.stopServer(life);
+      this.servers[place] = undefined;
+      if (random.chance(0.7)) this.startServer(place);
+    }
+  }
+
+  private crash(life: Life): void {
+    life.state = 'dead';
+    life.endedAtMs = this.time.now();
+  }
+
+  private stopServer(life: Life): void {
+    life.state = 'stopping';
+    const askedAtMs = this.time.now();
+    life.stoppingAtMs = askedAtMs;
+    void life.pipeline.stop().then(() => {
+      if (life.state === 'dead') return;
+      life.state = 'ended';
+      life.endedAtMs = this.time.now();
+      const tookMs = life.endedAtMs - askedAtMs;
+      // A slow store may take its part of each of the steps.
+      if (tookMs > limits.stopMs + 2 * limits.storeStopMs + 2_000) {
+        this.problems.push(`stopping took ${tookMs} ms`);
+      }
+    });
+  }
+
+  private startServer(place: number): void {
+    const { random, time } = this;
+    const state: LifeState = {
+      number: this.lives.length,
+      state: 'alive',
+      stoppingAtMs: undefined,
+      endedAtMs: undefined,
+      gateways: new Map(),
+    };
+    const isAlive = () => isLiving(state);
+    const around = {
+      time,
+      random,
+      trouble: this.trouble,
+      troubles: this.storeTroubles,
+      isAlive,
+    };
+    for (const instance of this.instances) {
+      state.gateways.set(instance, this.instanceOf(instance, state));
+    }
+    const pipeline = createPipeline({
+      store: troubled(new MemoryDeliveries(this.publishes, this.devices), around),
+      audience: troubled(new MemoryAudience(this.devices), around),
+      instances: { byNumber: (instance) => state.gateways.get(instance) },
+      timers: {
+        now: () => time.now(),
+        after: (ms, run) => time.after(ms, () => isAlive() && run()),
+      },
+      random: random.next,
+      events: {
+        started: ({ id }) => this.count(id, 'started'),
+        finished: ({ id }) => this.count(id, 'finished'),
+      },
+      notices: {
+        storeFailed: () => undefined,
+        storeWorked: () => undefined,
+        paused: () => undefined,
+        resumed: () => undefined,
+        refused: () => undefined,
+        fault: (error) => this.problems.push(`fault: ${String(error)}`),
+      },
+      isAlone: false,
+      limits,
+    });
+    const life = Object.assign(state, { pipeline });
+    this.lives.push(life);
+    this.servers[place] = life;
+  }
+
+  private instanceOf(instance: number, life: LifeState): DeliveredInstance {
+    return {
+      id: `instance-${instance}`,
+      gateways: this.gateways.of(instance, life.number, () => isLiving(life)),
+    };
+  }
+
+  private count(id: PublishId, what: 'started' | 'finished'): void {
+    const one = this.simulated.get(id);
+    if (one !== undefined) one[what] += 1;
+  }
+
+  private wakeAll(): void {
+    for (const { state, pipeline } of this.lives) if (state === 'alive') pipeline.wake();
+  }
+
+  /** Nothing goes wrong any more, and all that was accepted comes to its end. */
+  private async calmDown(): Promise<void> {
+    this.gateways.calm();
+    Object.assign(this.trouble, { isAway: false, failing: 0 });
+    for (const place of this.servers.keys()) {
+      if (this.servers[place] === undefined) this.startServer(place);
+    }
+    this.wakeAll();
+    const ended = await this.runUntilOver();
+    if (!ended) this.problems.push('not all publishes have come to an end');
+    // The store's last answers are on their way.
+    await this.time.advance(1_000);
+    for (const life of this.lives) {
+      if (life.state !== 'alive') continue;
+      const { jobs, devices, planning } = life.pipeline.figures();
+      if (ended && jobs + devices + planning > 0) {
+        this.problems.push(`${jobs} jobs and ${planning} plans are held after all is done`);
+      }
+    }
+  }
+
+  private async runUntilOver(): Promise<boolean> {
+    const endMs = this.time.now() + CALM_MS;
+    while (this.time.now() < endMs) {
+      const isOver = this.publishes
+        .all()
+        .every(({ over, pages }) => over !== undefined && pages.every(isDone));
+      if (isOver) return true;
+      await this.time.advance(500);
+    }
+    return false;
+  }
+
+  private checkBounds(): void {
+    // What was claimed in one go comes on top.
+    const most =
+      limits.sharedDevices +
+      (limits.jobsAtOnce + limits.plans) * limits.pageDevices +
+      this.instances.length * limits.pageDevices;
+    for (const { pipeline, state } of this.lives) {
+      if (state !== 'alive') continue;
+      const { devices, planning } = pipeline.figures();
+      if (devices > most || devices < 0) this.problems.push(`${devices} devices are held`);
+      if (planning > limits.plans) this.problems.push(`${planning} publishes are planned`);
+    }
+  }
+}
+
+function isLiving({ state }: LifeState): boolean {
+  return state === 'alive' || state === 'stopping';
+}
+
+function isDone({
+  state,
+  fates,
+}: {
+  state: string;
+  fates: ReadonlyMap<number, { state: string }>;
+}): boolean {
+  if (state === 'cancelled') return true;
+  return state === 'delivered' && [...fates.values()].every((fate) => fate.state !== 'retrying');
+}
+
+function payloadOf(platform: Platform, seconds: number | undefined, dueAtMs: number): object {
+  if (platform !== 'apns') return seconds === undefined ? {} : { time_to_live: seconds };
+  const aps = { alert: 'Hello' };
+  if (seconds === undefined) return { aps };
+  return { aps, expiration: seconds === 0 ? 0 : endOf(platform, seconds, dueAtMs) / 1000 };
+}
+
+/** After this, nothing may be sent any more. */
+function endOf(platform: Platform, seconds: number, dueAtMs: number): number {
+  // What is for now or never may take a minute, if nobody has tried before.
+  if (seconds === 0) return dueAtMs + 60_000;
+  if (platform !== 'apns') return dueAtMs + seconds * 1000;
+  return (Math.ceil(dueAtMs / 1000) + seconds) * 1000;
+}

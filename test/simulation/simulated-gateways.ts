@@ -1,0 +1,179 @@
+import type { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
+import type { GatewayOf } from '../../src/push/delivering/ports.ts';
+import type { Platform, Recipient } from '../../src/push/device.ts';
+import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { PublishId } from '../../src/push/publish.ts';
+import type { Random } from './random.ts';
+
+/** How a gateway behaves for a while. */
+export const moods = [
+  'fine',
+  'fine',
+  'slow',
+  'shaky',
+  'down',
+  'hanging',
+  'unauthorised',
+  'refusing',
+] as const;
+
+export type Mood = (typeof moods)[number];
+
+/** One attempt to reach a device. */
+export interface Send {
+  readonly publish: PublishId;
+  readonly device: number;
+  readonly registeredAtMs: number;
+  readonly platform: Platform;
+  /** The life of a server that made it. */
+  readonly life: number;
+  readonly atMs: number;
+  /** When the server heard of the outcome, if it ever did. */
+  endedAtMs: number | undefined;
+  outcome: Outcome | undefined;
+}
+
+/** No outcome takes longer. */
+const GATEWAY_MS_MAX = 8_000;
+
+const AT_ONCE = 4;
+
+/** The gateways of all instances as all servers see them, and what was sent to them. */
+export class SimulatedGateways {
+  readonly sends: Send[] = [];
+  readonly problems: string[] = [];
+  /** Whether everything that goes wrong by chance has ended. */
+  isCalm = false;
+  private readonly time: FakeTime;
+  private readonly random: Random;
+  private readonly moods = new Map<string, Mood>();
+
+  constructor(time: FakeTime, random: Random) {
+    this.time = time;
+    this.random = random;
+  }
+
+  setMood(instance: number, platform: Platform, origin: string, mood: Mood): void {
+    this.moods.set(`${instance} ${platform} ${origin}`, mood);
+  }
+
+  calm(): void {
+    this.isCalm = true;
+    this.moods.clear();
+  }
+
+  /** As one life of a server has them. What is sent after its end is an error of the simulation. */
+  of(instance: number, life: number, isAlive: () => boolean): GatewayOf {
+    const gatewayOf = <P extends Platform>(platform: P): Gateway<P> => {
+      const state = { underWay: 0 };
+      return {
+        platform,
+        atOnce: AT_ONCE,
+        prepare: ({ publishId }) => {
+          const deliver: Deliver = (recipient) => {
+            state.underWay += 1;
+            if (state.underWay > AT_ONCE) this.problems.push(`more than ${AT_ONCE} at once`);
+            const send: Send = {
+              publish: publishId,
+              device: recipient.number,
+              registeredAtMs: recipient.registeredAtMs,
+              platform,
+              life,
+              atMs: this.time.now(),
+              endedAtMs: undefined,
+              outcome: undefined,
+            };
+            this.sends.push(send);
+            return this.answer(instance, recipient, send, () => {
+              state.underWay -= 1;
+              return isAlive();
+            });
+          };
+          return deliver;
+        },
+        [Symbol.asyncDispose]: async () => undefined,
+      };
+    };
+    return {
+      apns: gatewayOf('apns'),
+      fcm: gatewayOf('fcm'),
+      web: gatewayOf('web'),
+    };
+  }
+
+  private answer(
+    instance: number,
+    recipient: Recipient,
+    send: Send,
+    end: () => boolean,
+  ): Promise<Outcome> {
+    const origin = recipient.platform === 'web' ? (recipient.token.split('/')[2] ?? '') : '';
+    const mood = this.moods.get(`${instance} ${recipient.platform} ${origin}`) ?? 'fine';
+    const { afterMs, outcome } = this.decide(mood, recipient);
+    return new Promise((resolve) => {
+      this.time.after(afterMs, () => {
+        // Whoever has died hears nothing.
+        if (!end()) return;
+        send.endedAtMs = this.time.now();
+        send.outcome = outcome;
+        resolve(outcome);
+      });
+    });
+  }
+
+  private decide(
+    mood: Mood,
+    recipient: Recipient,
+  ): { readonly afterMs: number; readonly outcome: Outcome } {
+    const { random } = this;
+    const quick = random.between(1, 60);
+    switch (mood) {
+      case 'fine':
+        return { afterMs: quick, outcome: this.isCalm ? ACCEPTED : this.usual(recipient) };
+      case 'slow':
+        return { afterMs: random.between(300, GATEWAY_MS_MAX), outcome: ACCEPTED };
+      case 'shaky':
+        return {
+          afterMs: quick,
+          outcome: random.chance(0.5) ? tryAgain('shaky', 'gateway') : ACCEPTED,
+        };
+      case 'down':
+        return {
+          afterMs: quick,
+          outcome: tryAgain('down', 'gateway', random.chance(0.1) ? 2_000 : undefined),
+        };
+      case 'hanging':
+        return { afterMs: GATEWAY_MS_MAX, outcome: tryAgain('no-answer', 'device') };
+      case 'unauthorised':
+        return {
+          afterMs: quick,
+          outcome: { result: 'not-authorised', reason: 'wrong-key', words: '' },
+        };
+      case 'refusing':
+        return {
+          afterMs: quick,
+          outcome: { result: 'refused', reason: 'wrong', words: '', scope: 'publish' },
+        };
+      default:
+        return mood satisfies never;
+    }
+  }
+
+  private usual({ registeredAtMs }: Recipient): Outcome {
+    const { random } = this;
+    if (random.chance(0.8)) return ACCEPTED;
+    const sinceMs = random.pick([undefined, registeredAtMs - 1, registeredAtMs + 1]);
+    return random.pick<Outcome>([
+      { result: 'refused', reason: 'odd', words: 'Odd' },
+      { result: 'token-gone', reason: 'gone', sinceMs },
+      tryAgain('busy', 'device', random.pick([undefined, 500, 4_000])),
+      tryAgain('trouble', 'gateway'),
+    ]);
+  }
+}
+
+const ACCEPTED: Outcome = { result: 'accepted' };
+
+function tryAgain(reason: string, scope: 'device' | 'gateway', afterMs?: number): Outcome {
+  return { result: 'try-again', reason, afterMs, scope };
+}

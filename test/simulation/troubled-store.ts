@@ -1,0 +1,68 @@
+import type { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
+import type { Random } from './random.ts';
+
+/** How often the store fails, and how. */
+export interface StoreTrouble {
+  /** Nothing can be asked. */
+  isAway: boolean;
+  /** Of all calls, those that fail, half of them after they took effect. */
+  failing: number;
+  /** How long each takes at most. */
+  slowMs: number;
+}
+
+/** When the store was in trouble. */
+export interface TroubleTime {
+  readonly atMs: number;
+}
+
+interface Around {
+  readonly time: FakeTime;
+  readonly random: Random;
+  readonly trouble: StoreTrouble;
+  readonly troubles: TroubleTime[];
+  readonly isAlive: () => boolean;
+}
+
+/**
+ * A store as a server sees it that may be in trouble: calls take time, fail before or after they took effect, and
+ * never settle for a server that has died.
+ */
+export function troubled<Store extends object>(store: Store, around: Around): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...args: unknown[]) => call(() => Reflect.apply(method, target, args), around);
+    },
+  });
+}
+
+async function call(
+  run: () => unknown,
+  { time, random, trouble, troubles, isAlive }: Around,
+): Promise<unknown> {
+  const pause = async (ms: number) => {
+    if (ms > 0) await new Promise<void>((resolve) => time.after(ms, resolve));
+    // The dead hear nothing.
+    if (!isAlive()) await new Promise(() => undefined);
+  };
+  const fail = (when: string) => {
+    troubles.push({ atMs: time.now() });
+    throw new Error(`the store failed ${when}`);
+  };
+  await pause(trouble.slowMs > 0 ? random.between(0, trouble.slowMs) : 0);
+  if (trouble.isAway) {
+    await pause(random.pick([0, 0, 700]));
+    return fail('since it is away');
+  }
+  if (!random.chance(trouble.failing)) {
+    const answer = await run();
+    await pause(trouble.slowMs > 0 ? random.between(0, trouble.slowMs) : 0);
+    return answer;
+  }
+  if (random.chance(0.5)) return fail('before anything was done');
+  await run();
+  await pause(0);
+  return fail('after it was done');
+}
