@@ -1,4 +1,5 @@
 import {
+  ownedBy,
   type ShownWebhook,
   type ShownWebhookDetails,
   showWebhook,
@@ -19,6 +20,7 @@ export interface WebhookLog extends AsyncDisposable {
 
 export interface WebhookFilter {
   readonly app: string | undefined;
+  readonly instance: string | undefined;
   readonly state: OutboxState | undefined;
   readonly limit: number;
 }
@@ -31,8 +33,8 @@ export async function openStoredWebhooks(url: string): Promise<WebhookLog> {
   const database = await openDatabase(url);
   const log = new StoredOutboxLog(database);
   return {
-    async list({ app, state, limit }) {
-      return (await log.list({ ownerId: app, state, limit })).map(showWebhook);
+    async list({ state, limit, ...owner }) {
+      return (await log.list({ ...ownedBy(owner), state, limit })).map(showWebhook);
     },
     async show(id) {
       const found = await log.show(id);

@@ -3,6 +3,7 @@ import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';
 import { Refusal } from './refusal.ts';
 import {
+  ownedBy,
   shownWebhook,
   shownWebhookDetails,
   showWebhook,
@@ -19,6 +20,7 @@ export const webhookOperations: readonly Operation[] = [
     summary: 'List webhook requests, the newest first: those that wait, and those of the log.',
     query: z.strictObject({
       app: z.string().optional().describe('Only those of this app.'),
+      instance: z.string().optional().describe('Only those of this instance.'),
       state: webhookState.optional().describe('Only those in this state.'),
       limit: numberIn(1, 1000, 50, 'The most to list.'),
       before: z.string().optional().describe('Only those older than the one with this id.'),
@@ -30,8 +32,9 @@ export const webhookOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `before`, to go on; null where there are no more.'),
     }),
     refusals: [],
-    act: async ({ webhooks }, { query: { app, state, limit, before } }) => {
-      const found = await webhooks.list({ ownerId: app, state, before, limit: limit + 1 });
+    act: async ({ webhooks }, { query: { app, instance, state, limit, before } }) => {
+      const owner = ownedBy({ app, instance });
+      const found = await webhooks.list({ ...owner, state, before, limit: limit + 1 });
       const listed = found.slice(0, limit).map(showWebhook);
       return {
         webhooks: listed,

@@ -1,18 +1,26 @@
 import { z } from 'zod';
-import type { Attempt, OutboxEntry, OutboxEntryDetails } from '../channels/outbox.ts';
+import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DeepReadonly } from '../config/schema.ts';
 
 const time = z.iso.datetime();
 
 export const webhookState = z.enum(['waiting', 'delivered', 'failed']);
 
+const webhookKind = z
+  .enum(['channels', 'push', 'publish'])
+  .describe(
+    'channels: events of an app; push: events of an instance; publish: for the `webhookUrl` of a publish.',
+  );
+
 /** One request of the outbox, as it is listed. */
 export const shownWebhook = z.strictObject({
   id: z.string().describe('Sorts by when it was made.'),
-  app: z.string(),
+  kind: webhookKind,
+  app: z.string().nullable().describe('The app it is of; null unless it is of one.'),
+  instance: z.string().nullable().describe('The instance it is of; null unless it is of one.'),
   state: webhookState,
   reason: z.string().describe('Why it is in that state; empty while it waits.'),
-  url: z.string(),
+  url: z.string().describe('Of a publish without the name and password that it named.'),
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
@@ -37,10 +45,26 @@ export const shownWebhookDetails = shownWebhook.extend({
 export type ShownWebhook = DeepReadonly<z.output<typeof shownWebhook>>;
 export type ShownWebhookDetails = DeepReadonly<z.output<typeof shownWebhookDetails>>;
 
+/** What the log is asked for by an app or an instance. Their ids may be equal; nothing is of both. */
+export function ownedBy({
+  app,
+  instance,
+}: {
+  readonly app: string | undefined;
+  readonly instance: string | undefined;
+}): Pick<OutboxFilter, 'kinds' | 'ownerId'> {
+  if (app !== undefined && instance !== undefined) return { kinds: [] };
+  if (app !== undefined) return { kinds: ['channels'], ownerId: app };
+  if (instance === undefined) return {};
+  return { kinds: ['push', 'publish'], ownerId: instance.toLowerCase() };
+}
+
 export function showWebhook(entry: OutboxEntry): ShownWebhook {
   return {
     id: entry.id,
-    app: entry.ownerId,
+    kind: entry.kind,
+    app: entry.kind === 'channels' ? entry.ownerId : null,
+    instance: entry.kind === 'channels' ? null : entry.ownerId,
     state: entry.state,
     reason: entry.reason,
     url: entry.url,

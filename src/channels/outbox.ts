@@ -3,8 +3,14 @@
  * All times are milliseconds since 1970; bytes are those of the body.
  */
 
-/** Whose requests they are; each kind is signed in its own way when it is sent. */
-export type OutboxKind = 'channels';
+/** What they are; each kind is signed, timed and tried again in its own way. */
+export type OutboxKind =
+  /** Events of an app. */
+  | 'channels'
+  /** Events of a push instance, for the endpoints that it is configured with. */
+  | 'push'
+  /** The course of one publish, for the address that it named itself. */
+  | 'publish';
 
 export type OutboxState = 'waiting' | 'delivered' | 'failed';
 
@@ -26,8 +32,9 @@ export interface OutboxRequest {
   /** Sorts by when it was made. */
   readonly id: string;
   readonly kind: OutboxKind;
-  /** The app it is sent for. */
+  /** The app or instance it is sent for. */
   readonly ownerId: string;
+  /** Of the kind `'publish'`, without name and password. */
   readonly url: string;
   /** Kind, owner and address in a short text: requests of one endpoint share it, others never do. */
   readonly endpoint: string;
@@ -122,13 +129,14 @@ export interface OutboxEntry extends OutboxRequest {
 }
 
 export interface OutboxEntryDetails extends OutboxEntry {
+  /** Of the kind `'publish'`, without the name and password that the publish named. */
   readonly body: string;
   /** In the order in which they were made. */
   readonly attemptLog: readonly Attempt[];
 }
 
 export interface OutboxFilter {
-  readonly kind?: OutboxKind | undefined;
+  readonly kinds?: readonly OutboxKind[] | undefined;
   readonly ownerId?: string | undefined;
   readonly state?: OutboxState | undefined;
   readonly limit: number;

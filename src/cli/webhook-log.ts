@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { openStoredWebhooks, type WebhookLog } from '../stored-webhooks.ts';
 import { AdminApi, NobodyThere } from './admin-api.ts';
+import { ownAddress } from './own-address.ts';
 
 type Shown = Awaited<ReturnType<WebhookLog['list']>>;
 type Details = Awaited<ReturnType<WebhookLog['show']>>;
@@ -14,7 +15,7 @@ export async function openWebhookLog(config: Config, url: string | undefined): P
   if (url !== undefined) return servedWebhooks(new AdminApi(url.replace(/\/+$/, ''), password));
   // Without a port of its own, it cannot be known where that server is.
   if (config.admin.port === 0) return await openStoredWebhooks(config.store.url);
-  const api = new AdminApi(addressOf(config), password);
+  const api = new AdminApi(ownAddress(config.admin, false), password);
   try {
     await api.ask('GET', '/webhooks?limit=1');
     return servedWebhooks(api);
@@ -24,17 +25,12 @@ export async function openWebhookLog(config: Config, url: string | undefined): P
   }
 }
 
-/** Where a server with this configuration is reached from its own machine. */
-function addressOf({ admin: { host, port } }: Config): string {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
-}
-
 function servedWebhooks(api: AdminApi): WebhookLog {
   return {
-    async list({ app, state, limit }) {
+    async list({ app, instance, state, limit }) {
       const query = new URLSearchParams({ limit: String(limit) });
       if (app !== undefined) query.set('app', app);
+      if (instance !== undefined) query.set('instance', instance);
       if (state !== undefined) query.set('state', state);
       const { body } = await api.ask('GET', `/webhooks?${query}`);
       return (body as { webhooks: Shown }).webhooks;

@@ -24,6 +24,7 @@ export const WEBHOOKS_OPTIONS: readonly Option[] = [
 
 export const WEBHOOKS_LIST_OPTIONS: readonly Option[] = [
   { name: 'app', value: 'ID', help: 'Only those of this app.' },
+  { name: 'instance', value: 'ID', help: 'Only those of this push instance.' },
   { name: 'state', value: 'STATE', help: `Only those in this state: ${STATES.join(', ')}.` },
   {
     name: 'limit',
@@ -33,7 +34,7 @@ export const WEBHOOKS_LIST_OPTIONS: readonly Option[] = [
   ...WEBHOOKS_OPTIONS,
 ];
 
-/** `fanfare webhooks …`: shows what was sent to the webhooks of the apps, and sends it again. */
+/** `fanfare webhooks …`: shows what was sent to the webhooks of apps and instances, and sends it again. */
 export function webhooksCommand(action: Action) {
   return async (given: Arguments, output: Output): Promise<ExitCode> => {
     const url = given.value('url');
@@ -51,6 +52,7 @@ export const listWebhooks: Action = async (log, given, output) => {
   if (given.words[0] !== undefined) throw new UsageError(`unexpected "${given.words[0]}"`);
   const webhooks = await log.list({
     app: given.value('app'),
+    instance: given.value('instance'),
     state: stateOf(given),
     limit: limitOf(given),
   });
@@ -59,9 +61,11 @@ export const listWebhooks: Action = async (log, given, output) => {
     return 0;
   }
   if (webhooks.length === 0) output.print('There is no such webhook.');
-  for (const { id, createdAt, app, state, attempts, url, reason } of webhooks) {
+  for (const webhook of webhooks) {
+    const { id, createdAt, state, attempts, url, reason } = webhook;
     const why = reason === '' ? '' : `  ${reason}`;
-    output.print(`${id}  ${createdAt}  ${state.padEnd(9)}  app ${app}  ${attempts}×  ${url}${why}`);
+    const owner = ownerOf(webhook);
+    output.print(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`);
   }
   return 0;
 };
@@ -95,9 +99,9 @@ export const replayWebhook: Action = async (log, given, output) => {
 };
 
 function describe(webhook: Details): string {
-  const { id, app, state, reason, url, createdAt, nextAttemptAt, body, attemptLog } = webhook;
+  const { id, state, reason, url, createdAt, nextAttemptAt, body, attemptLog } = webhook;
   return [
-    `Webhook ${id} of app ${app}: ${state}${reason === '' ? '' : `, ${reason}`}`,
+    `Webhook ${id} of ${ownerOf(webhook)}: ${state}${reason === '' ? '' : `, ${reason}`}`,
     `  to       ${url}`,
     `  made     ${createdAt}`,
     ...(nextAttemptAt === null ? [] : [`  next     ${nextAttemptAt}`]),
@@ -107,6 +111,10 @@ function describe(webhook: Details): string {
     ),
     `  body     ${body}`,
   ].join('\n');
+}
+
+function ownerOf({ app, instance }: Pick<Details, 'app' | 'instance'>): string {
+  return app === null ? `instance ${instance}` : `app ${app}`;
 }
 
 function stateOf(given: Arguments): (typeof STATES)[number] | undefined {

@@ -76,7 +76,8 @@ function afterAttempt(
   // Only a change of the configuration helps here; the request can be replayed after it.
   if (outcome === 'not-allowed') return { state: 'failed', atMs: nowMs, reason };
   const firstTryAtMs = request.firstTryAtMs ?? atMs;
-  const nextAtMs = nextTryAt({ tries: request.tries + 1, firstTryAtMs, nowMs, random });
+  const tries = request.tries + 1;
+  const nextAtMs = nextTryAt[request.kind]({ tries, firstTryAtMs, nowMs, random });
   return nextAtMs === undefined
     ? { state: 'failed', atMs: nowMs, reason }
     : { state: 'waiting', atMs: nextAtMs };

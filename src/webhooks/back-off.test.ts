@@ -6,7 +6,7 @@ import { nextTryAt } from './back-off.ts';
 function tries(random: () => number): readonly number[] {
   const all = [0];
   for (;;) {
-    const next = nextTryAt({
+    const next = nextTryAt.channels({
       tries: all.length,
       firstTryAtMs: 0,
       nowMs: all.at(-1) ?? 0,
@@ -36,3 +36,15 @@ it('ends at five minutes exactly, whatever chance says', () => {
     }),
   );
 });
+
+it.each(['push', 'publish'] as const)(
+  'of %s is after 10, 30, 120 and 300 seconds, and never again',
+  (kind) => {
+    const pauses = [1, 2, 3, 4, 5].map((tries) => {
+      const nowMs = 7_000 * tries;
+      const next = nextTryAt[kind]({ tries, firstTryAtMs: 7_000, nowMs, random: 0.9 });
+      return next === undefined ? undefined : next - nowMs;
+    });
+    expect(pauses).toEqual([10_000, 30_000, 120_000, 300_000, undefined]);
+  },
+);

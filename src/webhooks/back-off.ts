@@ -1,4 +1,5 @@
-import { RETRY_MS, RETRY_PAUSE_MAX_MS } from './limits.ts';
+import type { OutboxKind } from '../channels/outbox.ts';
+import { PUSH_RETRY_PAUSES_MS, RETRY_MS, RETRY_PAUSE_MAX_MS } from './limits.ts';
 
 export interface FailedTries {
   /** How many there were, with the one that has just failed. */
@@ -9,14 +10,26 @@ export interface FailedTries {
   readonly random: number;
 }
 
+/** When to try again, for each kind; `undefined` where that was the last try. */
+export const nextTryAt: Readonly<Record<OutboxKind, (failed: FailedTries) => number | undefined>> =
+  {
+    channels: withGrowingPauses,
+    push: withFixedPauses,
+    publish: withFixedPauses,
+  };
+
 /**
- * When to try again: after 1 s, 2 s, 4 s and so on up to a minute, each less a random part of up to half,
- * so that what failed together does not come back together. The last try is five minutes after the
- * first; `undefined` where that one failed.
+ * After 1 s, 2 s, 4 s and so on up to a minute, each less a random part of up to half, so that what failed
+ * together does not come back together. The last try is five minutes after the first.
  */
-export function nextTryAt({ tries, firstTryAtMs, nowMs, random }: FailedTries): number | undefined {
+function withGrowingPauses({ tries, firstTryAtMs, nowMs, random }: FailedTries) {
   const lastAtMs = firstTryAtMs + RETRY_MS;
   if (nowMs >= lastAtMs) return undefined;
   const pauseMs = Math.min(RETRY_PAUSE_MAX_MS, 1_000 * 2 ** (tries - 1));
   return Math.min(lastAtMs, nowMs + Math.round(pauseMs * (1 - random / 2)));
+}
+
+function withFixedPauses({ tries, nowMs }: FailedTries): number | undefined {
+  const pauseMs = PUSH_RETRY_PAUSES_MS[tries - 1];
+  return pauseMs === undefined ? undefined : nowMs + pauseMs;
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import type { OutboxRequest } from '../channels/outbox.ts';
+import { endpointOf } from './endpoint.ts';
 import { Lanes } from './lanes.ts';
 import {
   ENDPOINT_BYTES_MAX,
   ENDPOINT_ROWS_MAX,
-  IN_FLIGHT_MAX,
+  inFlightMax,
   WAITING_BYTES_MAX,
   WAITING_ROWS_MAX,
 } from './limits.ts';
@@ -76,16 +77,81 @@ describe('turns', () => {
 
   it('end where all that may be under way is, without anything to wake up for', () => {
     const lanes = new Lanes();
-    for (let index = 0; index < IN_FLIGHT_MAX + 10; index++) {
+    for (let index = 0; index < inFlightMax.channels.all + 10; index++) {
       lanes.feed({ endpoint: `${index}`, requests: [claimed(`${index}`)], dueAtMs: 0 });
     }
     while (lanes.next() !== undefined) {
       // Sends whatever may be sent.
     }
-    expect(lanes.inFlight).toBe(IN_FLIGHT_MAX);
+    expect(lanes.inFlight).toBe(inFlightMax.channels.all);
     expect(lanes.hungry(1)).toEqual([]);
     expect(lanes.nextDueAtMs()).toBe(Number.POSITIVE_INFINITY);
     lanes.done('0', false);
     expect(lanes.next()).toBeDefined();
+  });
+});
+
+describe('kinds', () => {
+  const lanesWith = (endpoints: readonly string[], each = 1) => {
+    const lanes = new Lanes();
+    for (const endpoint of endpoints) {
+      const requests = Array.from({ length: each }, () => claimed(endpoint));
+      lanes.feed({ endpoint, requests, dueAtMs: Number.POSITIVE_INFINITY });
+    }
+    return lanes;
+  };
+  const sendAll = (lanes: Lanes) => {
+    const sent: string[] = [];
+    for (let next = lanes.next(); next !== undefined; next = lanes.next()) sent.push(next.endpoint);
+    return sent;
+  };
+  const of = (kind: 'channels' | 'push', count: number) =>
+    Array.from({ length: count }, (_, n) => endpointOf(kind, 'owner', `${n}`));
+
+  it('each have their own number of requests under way', () => {
+    const lanes = lanesWith([...of('channels', 200), ...of('push', 200)]);
+    expect(sendAll(lanes)).toHaveLength(inFlightMax.channels.all + inFlightMax.push.all);
+    expect(lanes.inFlight).toBe(inFlightMax.channels.all + inFlightMax.push.all);
+    lanes.dueFrom(endpointOf('publish', 'owner', 'a'), 5);
+    expect(lanes.nextDueAtMs()).toBe(5);
+    expect(lanes.hungry(5)).toHaveLength(1);
+    lanes.done(of('push', 1)[0] ?? '', false);
+    expect(sendAll(lanes)).toHaveLength(1);
+  });
+
+  it('of push give one endpoint more at a time, until it is crowded', () => {
+    const [first = '', ...others] = of('push', 40);
+    const lanes = lanesWith([first], 50);
+    expect(sendAll(lanes)).toHaveLength(inFlightMax.push.endpoint);
+    for (const endpoint of others) {
+      lanes.feed({
+        endpoint,
+        requests: [claimed(endpoint), claimed(endpoint)],
+        dueAtMs: Number.POSITIVE_INFINITY,
+      });
+    }
+    expect(new Set(sendAll(lanes)).size).toBe(inFlightMax.push.all - inFlightMax.push.endpoint);
+  });
+
+  it('of publishes give one owner a share, whatever the addresses, which is free again when it was used', () => {
+    const ours = Array.from({ length: 20 }, (_, n) => endpointOf('publish', 'us', `${n}`));
+    const lanes = lanesWith(ours);
+    const sent = sendAll(lanes);
+    expect(sent).toHaveLength(inFlightMax.publish.share);
+    const theirs = endpointOf('publish', 'them', '0');
+    lanes.feed({ endpoint: theirs, requests: [claimed(theirs)], dueAtMs: 0 });
+    expect(sendAll(lanes)).toEqual([theirs]);
+    for (const endpoint of sent) lanes.done(endpoint, true);
+    expect(sendAll(lanes)).toHaveLength(inFlightMax.publish.share);
+  });
+
+  it('of publishes give one owner the room of one endpoint, which follows the store', () => {
+    const lanes = new Lanes();
+    const endpoint = (n: number, owner = 'us') => endpointOf('publish', owner, `${n}`);
+    for (let row = 0; row < ENDPOINT_ROWS_MAX; row++) lanes.admit(request(endpoint(row % 100)));
+    expect(lanes.admit(request(endpoint(100)))).toBe('endpoint');
+    expect(lanes.admit(request(endpoint(0, 'them')))).toBe('admitted');
+    lanes.refresh([{ endpoint: endpoint(0), rows: 1, bytes: 1, oldestAtMs: 1, dueAtMs: 1 }]);
+    expect(lanes.admit(request(endpoint(100)))).toBe('admitted');
   });
 });

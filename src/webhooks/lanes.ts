@@ -2,24 +2,36 @@ import type {
   ClaimedRequest,
   EndpointBacklog,
   EndpointClaim,
+  OutboxKind,
   OutboxRequest,
   Settlement,
 } from '../channels/outbox.ts';
+import { kindOf, shareOf } from './endpoint.ts';
 import {
   CLAIM_ENDPOINTS,
   CLAIM_ROWS,
   ENDPOINT_BYTES_MAX,
-  ENDPOINT_IN_FLIGHT_MAX,
   ENDPOINT_ROWS_MAX,
-  IN_FLIGHT_CROWDED,
-  IN_FLIGHT_MAX,
+  inFlightMax,
   WAITING_BYTES_MAX,
   WAITING_ROWS_MAX,
 } from './limits.ts';
 
+/** The room that one endpoint has, or several that one owner may choose freely have together. */
+interface Share {
+  readonly name: string;
+  lanes: number;
+  /** Waiting, under way ones included. */
+  rows: number;
+  bytes: number;
+  inFlight: number;
+}
+
 /** What is known of one endpoint for which something waits. */
 interface Lane {
   readonly endpoint: string;
+  readonly kind: OutboxKind;
+  readonly share: Share;
   /** Waiting, under way ones included. */
   rows: number;
   bytes: number;
@@ -35,22 +47,30 @@ interface Lane {
 
 /**
  * Whose turn it is. Each endpoint has a lane of its own with few requests under way at once, and lanes take
- * turns, so that one that is slow or has much waiting delays no other.
+ * turns, so that one that is slow or has much waiting delays no other. Each kind has its own number of requests
+ * that may be under way, so that none waits for another.
  */
 export class Lanes {
   private readonly lanes = new Map<string, Lane>();
-  inFlight = 0;
+  private readonly shares = new Map<string, Share>();
+  private readonly inFlightOf: Record<OutboxKind, number> = { channels: 0, push: 0, publish: 0 };
   rows = 0;
   bytes = 0;
+
+  get inFlight(): number {
+    const { channels, push, publish } = this.inFlightOf;
+    return channels + push + publish;
+  }
 
   /** Counts a new request in, or says what is full. */
   admit({ endpoint, bodyBytes, createdAtMs }: OutboxRequest): 'admitted' | 'outbox' | 'endpoint' {
     if (this.rows >= WAITING_ROWS_MAX || this.bytes + bodyBytes > WAITING_BYTES_MAX)
       return 'outbox';
-    const lane = this.lane(endpoint);
-    if (lane.rows >= ENDPOINT_ROWS_MAX || lane.bytes + bodyBytes > ENDPOINT_BYTES_MAX) {
+    const share = this.shares.get(shareOf(endpoint)) ?? NO_SHARE;
+    if (share.rows >= ENDPOINT_ROWS_MAX || share.bytes + bodyBytes > ENDPOINT_BYTES_MAX) {
       return 'endpoint';
     }
+    const lane = this.lane(endpoint);
     this.count(lane, 1, bodyBytes);
     lane.oldestAtMs = Math.min(lane.oldestAtMs, createdAtMs);
     return 'admitted';
@@ -81,6 +101,10 @@ export class Lanes {
   refresh(backlog: readonly EndpointBacklog[]): void {
     this.rows = 0;
     this.bytes = 0;
+    for (const share of this.shares.values()) {
+      share.rows = 0;
+      share.bytes = 0;
+    }
     const found = new Map(backlog.map((entry) => [entry.endpoint, entry]));
     for (const endpoint of found.keys()) this.lane(endpoint);
     for (const lane of this.lanes.values()) {
@@ -96,12 +120,9 @@ export class Lanes {
 
   /** For which endpoints requests should be claimed now, and how many. */
   hungry(nowMs: number): { readonly endpoint: string; readonly limit: number }[] {
-    if (this.inFlight >= IN_FLIGHT_MAX) return [];
     const hungry: { readonly endpoint: string; readonly limit: number }[] = [];
     for (const lane of this.lanes.values()) {
-      if (lane.claimed.length > 0 || lane.dueAtMs > nowMs || lane.inFlight >= this.limit(lane)) {
-        continue;
-      }
+      if (lane.claimed.length > 0 || lane.dueAtMs > nowMs || !this.maySend(lane)) continue;
       hungry.push({ endpoint: lane.endpoint, limit: lane.failing ? 1 : CLAIM_ROWS });
       if (hungry.length === CLAIM_ENDPOINTS) break;
     }
@@ -117,13 +138,10 @@ export class Lanes {
 
   /** The next request to send, if one may be sent now; counted as under way until `done`. */
   next(): ClaimedRequest | undefined {
-    if (this.inFlight >= IN_FLIGHT_MAX) return undefined;
     for (const lane of this.lanes.values()) {
-      if (lane.inFlight >= this.limit(lane)) continue;
+      if (lane.claimed.length === 0 || !this.maySend(lane)) continue;
       const request = lane.claimed.shift();
-      if (request === undefined) continue;
-      lane.inFlight++;
-      this.inFlight++;
+      this.countInFlight(lane, 1);
       // To the end of the line.
       this.lanes.delete(lane.endpoint);
       this.lanes.set(lane.endpoint, lane);
@@ -141,8 +159,7 @@ export class Lanes {
 
   done(endpoint: string, failed: boolean): void {
     const lane = this.lane(endpoint);
-    lane.inFlight--;
-    this.inFlight--;
+    this.countInFlight(lane, -1);
     lane.failing = failed;
     this.dropIfIdle(lane);
   }
@@ -150,9 +167,8 @@ export class Lanes {
   /** When a claim is worth trying again for a lane that could send, or infinity: then an answer comes first. */
   nextDueAtMs(): number {
     let dueAtMs = Number.POSITIVE_INFINITY;
-    if (this.inFlight >= IN_FLIGHT_MAX) return dueAtMs;
     for (const lane of this.lanes.values()) {
-      if (lane.claimed.length === 0 && lane.inFlight < this.limit(lane)) {
+      if (lane.claimed.length === 0 && this.maySend(lane)) {
         dueAtMs = Math.min(dueAtMs, lane.dueAtMs);
       }
     }
@@ -167,13 +183,25 @@ export class Lanes {
     return Number.isFinite(oldest) ? oldest : undefined;
   }
 
-  private limit(lane: Lane): number {
-    return lane.failing || this.inFlight >= IN_FLIGHT_CROWDED ? 1 : ENDPOINT_IN_FLIGHT_MAX;
+  /** Whether one more request of the lane may be under way. */
+  private maySend({ kind, share, inFlight, failing }: Lane): boolean {
+    const max = inFlightMax[kind];
+    const ofKind = this.inFlightOf[kind];
+    if (ofKind >= max.all || share.inFlight >= max.share) return false;
+    return inFlight < (failing || ofKind >= max.crowded ? 1 : max.endpoint);
+  }
+
+  private countInFlight(lane: Lane, by: 1 | -1): void {
+    lane.inFlight += by;
+    lane.share.inFlight += by;
+    this.inFlightOf[lane.kind] += by;
   }
 
   private count(lane: Lane, rows: number, bytes: number): void {
     lane.rows += rows;
     lane.bytes += bytes;
+    lane.share.rows += rows;
+    lane.share.bytes += bytes;
     this.rows += rows;
     this.bytes += bytes;
     if (lane.rows === 0) lane.oldestAtMs = Number.POSITIVE_INFINITY;
@@ -182,8 +210,12 @@ export class Lanes {
   private lane(endpoint: string): Lane {
     const known = this.lanes.get(endpoint);
     if (known !== undefined) return known;
+    const share = this.share(shareOf(endpoint));
+    share.lanes++;
     const lane: Lane = {
       endpoint,
+      kind: kindOf(endpoint),
+      share,
       rows: 0,
       bytes: 0,
       oldestAtMs: Number.POSITIVE_INFINITY,
@@ -199,6 +231,20 @@ export class Lanes {
   /** Endpoints come and go with the configuration; only those that something waits for are remembered. */
   private dropIfIdle(lane: Lane): void {
     const idle = lane.rows <= 0 && lane.inFlight === 0 && lane.claimed.length === 0;
-    if (idle) this.lanes.delete(lane.endpoint);
+    if (!idle) return;
+    this.lanes.delete(lane.endpoint);
+    lane.share.lanes--;
+    if (lane.share.lanes === 0) this.shares.delete(lane.share.name);
+  }
+
+  private share(name: string): Share {
+    const known = this.shares.get(name);
+    if (known !== undefined) return known;
+    const share: Share = { name, lanes: 0, rows: 0, bytes: 0, inFlight: 0 };
+    this.shares.set(name, share);
+    return share;
   }
 }
+
+/** What is known of a share for which nothing waits. */
+const NO_SHARE: Pick<Share, 'rows' | 'bytes'> = { rows: 0, bytes: 0 };

@@ -1,3 +1,5 @@
+import type { OutboxKind } from '../channels/outbox.ts';
+
 /**
  * Every bound of what leaves the server, in one place. What happens at each of them is said here, and
  * counted in `WebhookFigures.dropped`.
@@ -16,7 +18,10 @@ export const BATCH_EVENTS_MAX = 20;
 /** A batch is sent on before it grows beyond this; a single larger event is a request of its own. */
 export const BATCH_CHARACTERS_MAX = 262_144;
 
-/** Events that wait to be written, one for each endpoint they go to; beyond it new ones are dropped. */
+/**
+ * Events that wait to be written, one for each endpoint they go to; beyond it new ones are dropped. Those of
+ * Channels and those of push have this room each.
+ */
 export const ACCEPTED_EVENTS_MAX = 20_000;
 
 /** Their characters; beyond it new events are dropped. */
@@ -34,20 +39,36 @@ export const WAITING_ROWS_MAX = 100_000;
 /** Bytes of their bodies; beyond it new ones are dropped. */
 export const WAITING_BYTES_MAX = 268_435_456;
 
-/** Requests that wait for one endpoint; beyond it new ones for it are dropped, so that it leaves room. */
+/**
+ * Requests that wait for one endpoint; beyond it new ones for it are dropped, so that it leaves room. All
+ * addresses that the publishes of one instance name are one endpoint here: whoever publishes chooses them.
+ */
 export const ENDPOINT_ROWS_MAX = 25_000;
 
-/** Bytes that wait for one endpoint. */
+/** Bytes that wait for one endpoint, in the same sense. */
 export const ENDPOINT_BYTES_MAX = 67_108_864;
 
-/** Requests under way at once. Bun has 256 connections for all of `fetch`, and others need some. */
-export const IN_FLIGHT_MAX = 128;
+/** How many requests may be under way at once. */
+export interface InFlightMax {
+  /** Of the kind. */
+  readonly all: number;
+  /** With so many of the kind under way, each endpoint gets one at a time, so that others still get their turn. */
+  readonly crowded: number;
+  /** For one endpoint. */
+  readonly endpoint: number;
+  /** For all endpoints that share their room. */
+  readonly share: number;
+}
 
-/** Of those, how many may be for one endpoint. */
-export const ENDPOINT_IN_FLIGHT_MAX = 4;
-
-/** With so many under way, each endpoint gets one at a time, so that others still get their turn. */
-export const IN_FLIGHT_CROWDED = 64;
+/**
+ * Each kind has its own, so that none waits for the answers of another. Bun has 256 connections for all of
+ * `fetch`, and others need some. Events of push are not batched: their endpoints get more at a time.
+ */
+export const inFlightMax: Readonly<Record<OutboxKind, InFlightMax>> = {
+  channels: { all: 128, crowded: 64, endpoint: 4, share: 4 },
+  push: { all: 48, crowded: 32, endpoint: 16, share: 16 },
+  publish: { all: 24, crowded: 12, endpoint: 4, share: 8 },
+};
 
 /** Requests of one endpoint that are claimed at once. Their bodies are read when they are sent. */
 export const CLAIM_ROWS = 32;
@@ -58,11 +79,17 @@ export const CLAIM_ENDPOINTS = 64;
 /** How long a claim lasts beyond the timeout of a request. */
 export const CLAIM_MS = 60_000;
 
-/** After the first attempt, how long a request is tried again. Source: Channels docs, "Webhooks". */
+/** After the first attempt, how long a request of Channels is tried again. Source: Channels docs, "Webhooks". */
 export const RETRY_MS = 300_000;
 
-/** The longest pause between two attempts. */
+/** Its longest pause between two attempts. */
 export const RETRY_PAUSE_MAX_MS = 60_000;
+
+/** How long an endpoint of push may take to answer. Source: push protocol, §4.3. */
+export const PUSH_TIMEOUT_MS = 3_000;
+
+/** The pauses before each of its four further tries. Source: push protocol, §4.3. */
+export const PUSH_RETRY_PAUSES_MS: readonly number[] = [10_000, 30_000, 120_000, 300_000];
 
 /** How much of an answer is read and kept in the log. */
 export const ANSWER_BYTES = 1_024;

@@ -1,12 +1,21 @@
-import type { AttemptOutcome, ClaimedRequest, Outbox, Settlement } from '../channels/outbox.ts';
+import type {
+  AttemptOutcome,
+  ClaimedRequest,
+  Outbox,
+  OutboxKind,
+  Settlement,
+} from '../channels/outbox.ts';
 import type { Log, Timers } from '../channels/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
+import { kindOf, shareOf } from './endpoint.ts';
 import type { Journal } from './journal.ts';
 import type { Lanes } from './lanes.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { Seldom } from './seldom.ts';
 
-export interface SenderOptions extends Omit<AttemptContext, 'signal'> {
+export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutMs'> {
+  /** How long an endpoint may take to answer. */
+  readonly timeoutMs: Readonly<Record<OutboxKind, number>>;
   readonly outbox: Outbox;
   readonly journal: Journal;
   readonly lanes: Lanes;
@@ -82,9 +91,10 @@ export class Sender {
       // Nothing is taken out of a store that cannot be told what became of it.
       const hungry = journal.failing ? [] : lanes.hungry(timers.now());
       if (hungry.length === 0) continue;
-      const nowMs = timers.now();
-      for (const claim of await outbox.claim(hungry, nowMs, nowMs + timeoutMs + CLAIM_MS)) {
-        lanes.feed(claim);
+      for (const [kind, wanted] of Map.groupBy(hungry, ({ endpoint }) => kindOf(endpoint))) {
+        const nowMs = timers.now();
+        const untilMs = nowMs + timeoutMs[kind] + CLAIM_MS;
+        for (const claim of await outbox.claim(wanted, nowMs, untilMs)) lanes.feed(claim);
       }
       this.again = true;
     }
@@ -129,7 +139,8 @@ export class Sender {
   }
 
   private async attempt(request: ClaimedRequest): Promise<Settlement | undefined> {
-    const { outbox, timers, timeoutMs, lanes } = this.options;
+    const { outbox, timers, lanes } = this.options;
+    const timeoutMs = this.options.timeoutMs[request.kind];
     if (request.claimedUntilMs < timers.now() + timeoutMs) {
       // It waited too long for its turn; somebody may claim it again while it is sent.
       lanes.dueFrom(request.endpoint, request.claimedUntilMs);
@@ -137,7 +148,8 @@ export class Sender {
     }
     const body = await outbox.body(request.id);
     if (body === undefined) return undefined;
-    return await attemptOnce(request, body, { ...this.options, signal: this.ending.signal });
+    const { signal } = this.ending;
+    return await attemptOnce(request, body, { ...this.options, timeoutMs, signal });
   }
 
   private giveBackClaimed(): void {
@@ -159,12 +171,12 @@ export class Sender {
     // The host only: the rest of an address may hold a secret.
     const fields = {
       request: request.id,
-      app: request.ownerId,
+      [request.kind === 'channels' ? 'app' : 'instance']: request.ownerId,
       host: URL.parse(request.url)?.host,
     };
     if (next.state === 'failed') {
       const { reason } = next;
-      seldom.tell(`failed ${request.endpoint}`, (quiet) =>
+      seldom.tell(`failed ${shareOf(request.endpoint)}`, (quiet) =>
         log.warn('A webhook was given up', { ...fields, reason, ...quiet }),
       );
     } else {

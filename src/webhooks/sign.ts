@@ -1,10 +1,42 @@
 import { CryptoHasher } from 'bun';
 import type { App } from '../channels/app.ts';
+import type { OutboxRequest } from '../channels/outbox.ts';
+import type { PushInstance } from '../push/instance.ts';
+import { beamsHeaders } from '../push/webhooks/beams-webhook.ts';
+import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
+import { publishWebhookHeaders } from '../push/webhooks/publish-webhook.ts';
+import { endpointOf } from './endpoint.ts';
 
 export type Signed =
   | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
   /** Why it can never be sent; told to the operator. */
   | { readonly ok: false; readonly reason: string };
+
+/** Whose webhooks are sent, as they are now. */
+export interface WebhookOwners {
+  readonly app: (id: string) => App | undefined;
+  readonly instance: (id: string) => Pick<PushInstance, 'id' | 'webhooks'> | undefined;
+}
+
+/** The headers that a request is sent with. What must be kept secret is looked up each time, and never stored with it. */
+export function sign(
+  { id, kind, ownerId, url, endpoint }: OutboxRequest,
+  body: string,
+  { app, instance }: WebhookOwners,
+): Signed {
+  switch (kind) {
+    case 'channels':
+      return signForApp(app(ownerId), url, body);
+    case 'push':
+      return signForInstance(instance(ownerId), { id, endpoint }, body);
+    case 'publish':
+      return instance(ownerId) === undefined
+        ? { ok: false, reason: 'The instance is gone' }
+        : { ok: true, headers: publishWebhookHeaders(ownerId, body) };
+    default:
+      return kind satisfies never;
+  }
+}
 
 /**
  * The headers that an app's webhook is sent with, by what the app is now: keys may have been rotated since
@@ -26,4 +58,19 @@ export function signForApp(app: App | undefined, url: string, body: string): Sig
       'x-pusher-signature': new CryptoHasher('sha256', oldest.secret).update(body).digest('hex'),
     },
   };
+}
+
+/** With the secret that the webhook has now. Several may have one URL, so its endpoint tells which it is. */
+function signForInstance(
+  instance: ReturnType<WebhookOwners['instance']>,
+  request: Pick<OutboxRequest, 'id' | 'endpoint'>,
+  body: string,
+): Signed {
+  if (instance === undefined) return { ok: false, reason: 'The instance is gone' };
+  const webhook = nameWebhooks(instance.id, instance.webhooks).find(
+    ({ id }) => endpointOf('push', instance.id, id) === request.endpoint,
+  );
+  return webhook === undefined
+    ? { ok: false, reason: 'The instance has no such webhook any more' }
+    : { ok: true, headers: beamsHeaders(webhook, request.id, body) };
 }

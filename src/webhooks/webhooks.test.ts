@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { App } from '../channels/app.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
+import type { PushInstance } from '../push/instance.ts';
 import { type Database, openDatabase } from '../stores/database.ts';
 import { StoredOutbox } from '../stores/outbox.ts';
 import { StoredOutboxLog } from '../stores/outbox-log.ts';
@@ -18,6 +19,7 @@ const answered = (status: number, body = ''): OutgoingAnswer => ({
 let database: Database;
 let timers: FakeTimers;
 let apps: Map<string, App>;
+let instances: Map<string, Pick<PushInstance, 'id' | 'webhooks'>>;
 let sent: (OutgoingRequest & { readonly atMs: number })[];
 let answer: (request: OutgoingRequest) => OutgoingAnswer | Promise<OutgoingAnswer>;
 let log: ReturnType<typeof keptLog>;
@@ -29,6 +31,7 @@ beforeEach(async () => {
   timers = new FakeTimers();
   beganMs = timers.now();
   apps = new Map([['app', appOf('app', [webhookTo('https://a.test/hook')])]]);
+  instances = new Map();
   sent = [];
   answer = () => answered(200, 'thanks');
   log = keptLog();
@@ -46,6 +49,7 @@ function open(logDays = 7, outbox = new StoredOutbox(database), shared = false):
     outbox,
     outboxLog: new StoredOutboxLog(database),
     app: (id) => apps.get(id),
+    instance: (id) => instances.get(id),
     settings: { timeoutSeconds: 10, logDays },
     shared,
     send: async (request) => {

@@ -1,4 +1,3 @@
-import type { App } from '../channels/app.ts';
 import type {
   AttemptOutcome,
   NewOutboxRequest,
@@ -7,6 +6,7 @@ import type {
   OutboxEntryDetails,
   OutboxFilter,
   OutboxLog,
+  OutboxRequest,
 } from '../channels/outbox.ts';
 import type { Log, Timers } from '../channels/ports.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
@@ -15,16 +15,16 @@ import { cleanLog } from './cleaning.ts';
 import { Collector } from './collector.ts';
 import { Journal } from './journal.ts';
 import { Lanes } from './lanes.ts';
-import { FLUSH_EVENTS, ROUND_MS } from './limits.ts';
+import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
+import { type ReadyRequest, ReadyRequests } from './ready-requests.ts';
 import { Seldom } from './seldom.ts';
 import { Sender } from './sender.ts';
-import { signForApp } from './sign.ts';
+import { sign, type WebhookOwners } from './sign.ts';
 
-export interface WebhooksOptions {
+export interface WebhooksOptions extends WebhookOwners {
   readonly outbox: Outbox;
   readonly outboxLog: OutboxLog;
-  /** The app as it is now. */
-  readonly app: (id: string) => App | undefined;
+  /** `timeoutSeconds` is for the webhooks of apps. */
   readonly settings: { readonly timeoutSeconds: number; readonly logDays: number };
   /** Must keep the guard against private addresses. */
   readonly send: SendRequest;
@@ -65,6 +65,8 @@ export interface Webhooks extends AsyncDisposable {
    * is forgotten here. Never throws and never waits: where there is no room, events are dropped and counted.
    */
   accept(events: readonly AppWebhookEvent[]): void;
+  /** Takes a request that somebody else has made; what is said of events holds for it as well. */
+  send(request: ReadyRequest): void;
   /** The newest first. */
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
   show(id: string): Promise<OutboxEntryDetails | undefined>;
@@ -88,6 +90,7 @@ class StoredWebhooks implements Webhooks {
   private readonly timers: Timers;
   private readonly seldom: Seldom;
   private readonly collector: Collector;
+  private readonly ready = new ReadyRequests();
   private readonly lanes = new Lanes();
   private readonly journal: Journal;
   private readonly sender: Sender;
@@ -99,6 +102,7 @@ class StoredWebhooks implements Webhooks {
   constructor(options: WebhooksOptions) {
     this.options = options;
     const { outbox, app, settings, send, log, timers } = options;
+    const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
     this.seldom = new Seldom(timers);
     this.collector = new Collector(app);
@@ -125,8 +129,8 @@ class StoredWebhooks implements Webhooks {
       seldom: this.seldom,
       random: options.random ?? Math.random,
       send,
-      sign: ({ ownerId, url }, body) => signForApp(app(ownerId), url, body),
-      timeoutMs: settings.timeoutSeconds * 1_000,
+      sign: (request, body) => sign(request, body, options),
+      timeoutMs: { channels: channelsTimeoutMs, push: PUSH_TIMEOUT_MS, publish: PUSH_TIMEOUT_MS },
     });
   }
 
@@ -142,11 +146,16 @@ class StoredWebhooks implements Webhooks {
 
   accept(events: readonly AppWebhookEvent[]): void {
     for (const event of events) {
-      if (this.ended || !this.collector.add(event)) this.drop('memory', 1, event.appId);
+      if (this.ended || !this.collector.add(event)) {
+        this.drop('memory', 1, { kind: 'channels', ownerId: event.appId });
+      }
     }
-    if (this.ended || this.collector.events === 0) return;
-    if (this.collector.events >= FLUSH_EVENTS && !this.journal.failing) void this.journal.flush();
-    else this.journal.soon();
+    this.writeSoon();
+  }
+
+  send(request: ReadyRequest): void {
+    if (this.ended || !this.ready.add(request, this.timers.now())) this.drop('memory', 1, request);
+    this.writeSoon();
   }
 
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]> {
@@ -174,7 +183,7 @@ class StoredWebhooks implements Webhooks {
       queuedRows: this.lanes.rows,
       queuedBytes: this.lanes.bytes,
       oldestAgeMs: oldestAtMs === undefined ? 0 : Math.max(0, this.timers.now() - oldestAtMs),
-      unwrittenEvents: this.collector.events,
+      unwrittenEvents: this.unwritten,
       inFlight: this.lanes.inFlight,
       dropped: { ...this.dropped },
       attempts: { ...this.sender.outcomes },
@@ -194,21 +203,44 @@ class StoredWebhooks implements Webhooks {
     await this.round;
   }
 
+  private get unwritten(): number {
+    return this.collector.events + this.ready.count;
+  }
+
+  private writeSoon(): void {
+    if (this.ended || this.unwritten === 0) return;
+    if (this.unwritten >= FLUSH_EVENTS && !this.journal.failing) void this.journal.flush();
+    else this.journal.soon();
+  }
+
   /** The new requests that there is room for. */
   private take(): readonly NewOutboxRequest[] {
     const admitted: NewOutboxRequest[] = [];
-    for (const { request, events } of this.collector.take(this.timers.now())) {
+    const offer = (request: NewOutboxRequest, events: number) => {
       const answer = this.lanes.admit(request);
       if (answer === 'admitted') admitted.push(request);
-      else this.drop(answer, events, request.ownerId);
-    }
+      else this.drop(answer, events, request);
+    };
+    for (const { request, events } of this.collector.take(this.timers.now()))
+      offer(request, events);
+    for (const request of this.ready.take()) offer(request, 1);
     return admitted;
   }
 
-  private drop(cause: DropCause, events: number, app: string): void {
-    this.dropped[cause] += events;
-    this.seldom.tell(`dropped ${cause}`, (quiet) =>
-      this.options.log.error('Webhook events dropped', { full: cause, events, app, ...quiet }),
+  private drop(
+    full: DropCause,
+    events: number,
+    { kind, ownerId }: Pick<OutboxRequest, 'kind' | 'ownerId'>,
+  ): void {
+    this.dropped[full] += events;
+    const owner = kind === 'channels' ? 'app' : 'instance';
+    this.seldom.tell(`dropped ${full} ${kind}`, (quiet) =>
+      this.options.log.error('Webhook events dropped', {
+        full,
+        events,
+        [owner]: ownerId,
+        ...quiet,
+      }),
     );
   }
 

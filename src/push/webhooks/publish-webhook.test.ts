@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { PlatformCounts } from '../publish.ts';
+import { newPublishId } from '../publish-id.ts';
+import {
+  finishedBody,
+  publishWebhookHeaders,
+  publishWebhookUrl,
+  shownPublishWebhook,
+  startedBody,
+} from './publish-webhook.ts';
+
+const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
+const publishId = newPublishId(Date.UTC(2026, 0, 1));
+
+const NONE: PlatformCounts = {
+  planned: 0,
+  accepted: 0,
+  retrying: 0,
+  failed: 0,
+  pruned: 0,
+  expired: 0,
+  cancelled: 0,
+};
+const counts = { apns: NONE, fcm: NONE, web: NONE };
+const toInterests = { interests: ['a'], web: {}, apns: { aps: {} } };
+const withUrl = (webhookUrl: string) => JSON.stringify({ ...toInterests, webhookUrl });
+
+describe('the address of a publish webhook', () => {
+  it.each([
+    ['https://a.test/hook?x=1', 'https://a.test/hook?x=1'],
+    ['https://ann:geheim@a.test:8443/hook', 'https://a.test:8443/hook'],
+    ['http://ann@a.test', 'http://a.test/'],
+    ['https://:geheim@a.test/', 'https://a.test/'],
+  ])('%s is shown as %s', (given, shown) => {
+    expect(publishWebhookUrl(withUrl(given))).toBe(shown);
+  });
+
+  it('is found where its key is written with escapes', () => {
+    expect(publishWebhookUrl('{"webhook\\u0055rl":"https://a.test/"}')).toBe('https://a.test/');
+  });
+
+  it('is none where the publish has none', () => {
+    for (const body of ['{}', '{"webhookUrl":null}', '{"a":"webhookUrl"}', '{"a":"\\n"}']) {
+      expect(publishWebhookUrl(body)).toBeUndefined();
+    }
+  });
+});
+
+describe('what is told', () => {
+  const text = '\n{ "interests":["a"], "web":{"data":{"n":1.0e1,"big":12345678901234567890}} }';
+
+  it('at the start has the request to the letter', () => {
+    const body = startedBody(publishId, text);
+    expect(body).toContain(text);
+    expect(JSON.parse(body)).toEqual({
+      publishId,
+      status: 'STARTED',
+      requestBody: JSON.parse(text),
+    });
+  });
+
+  it('at the end has the counts of each platform that the publish is for', () => {
+    const request = { interests: ['a'], web: {}, apns: { aps: {} }, fcm: null };
+    const body = finishedBody(publishId, JSON.stringify(request), {
+      ...counts,
+      web: { ...NONE, planned: 20, accepted: 10, failed: 4, pruned: 3, expired: 2, cancelled: 1 },
+      fcm: { ...NONE, accepted: 9 },
+    });
+    expect(JSON.parse(body)).toEqual({
+      publishId,
+      status: 'FINISHED',
+      requestBody: request,
+      results: {
+        apns: { numSuccessfulPublishes: 0, numFailedPublishes: 0 },
+        web: { numSuccessfulPublishes: 10, numFailedPublishes: 10 },
+      },
+    });
+  });
+
+  it('is JSON with the request in it, whatever the request', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (request) => {
+        const requestText = JSON.stringify(request);
+        const body = finishedBody(publishId, requestText, counts);
+        expect(JSON.parse(body).requestBody).toEqual(JSON.parse(requestText));
+        expect(JSON.parse(shownPublishWebhook(body)).status).toBe('FINISHED');
+      }),
+    );
+  });
+});
+
+describe('the headers', () => {
+  const headers = (webhookUrl: string) =>
+    publishWebhookHeaders(INSTANCE, startedBody(publishId, withUrl(webhookUrl)));
+  const pair = (header: string | undefined) =>
+    Buffer.from(header?.replace('Basic ', '') ?? '', 'base64').toString();
+
+  it('have no authorization where the URL has no name and password', () => {
+    expect(headers('https://a.test/')).toEqual({
+      'content-type': 'application/json',
+      'user-agent': 'pusher-webhooks',
+      'webhook-request-id-uuid': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+  });
+
+  it.each([
+    ['https://ann:geheim@a.test/', 'ann:geheim'],
+    ['https://ann@a.test/', 'ann:'],
+    ['https://:x@a.test/', ':x'],
+    ['https://zo%C3%AB:a%3Ab%40c@a.test/', 'zoë:a:b@c'],
+    ['https://zoë:ä b@a.test/'.replace(' ', '%20'), 'zoë:ä b'],
+    // Whoever meant the sign itself should have encoded it; nobody is helped by refusing it here.
+    ['https://ann:100%@a.test/', 'ann:100%'],
+  ])('have the name and password of %s', (url, expected) => {
+    expect(pair(headers(url)['authorization'])).toBe(expected);
+  });
+
+  it('have an id that is the same when it is told again, and another for start and end', () => {
+    const body = withUrl('https://a.test/');
+    const id = (told: string) => publishWebhookHeaders(INSTANCE, told)['webhook-request-id-uuid'];
+    const ended = finishedBody(publishId, body, counts);
+    expect(id(ended)).toBe(id(finishedBody(publishId, body, { ...counts, web: NONE })));
+    expect(id(ended)).not.toBe(id(startedBody(publishId, body)));
+  });
+});
+
+describe('what people see of it', () => {
+  it('has neither name nor password', () => {
+    const body = startedBody(publishId, withUrl('https://ann:geheim@a.test/hook'));
+    const shown = shownPublishWebhook(body);
+    expect(shown).not.toContain('geheim');
+    expect(JSON.parse(shown)).toEqual({
+      publishId,
+      status: 'STARTED',
+      requestBody: { ...toInterests, webhookUrl: 'https://a.test/hook' },
+    });
+  });
+
+  it('is what was sent where there are none', () => {
+    for (const body of [startedBody(publishId, withUrl('https://a.test')), 'no JSON', '{}']) {
+      expect(shownPublishWebhook(body)).toBe(body);
+    }
+  });
+});

@@ -1,0 +1,294 @@
+import { describe, expect, it } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import { admin } from '../../admin/api-client.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
+import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { Inbox } from '../../support/inbox.ts';
+import { restart } from '../../support/restart.ts';
+import {
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+  type WebhookRequest,
+} from '../../support/webhook-endpoint.ts';
+import {
+  ask,
+  events,
+  INSTANCE,
+  JSON_HEADERS,
+  NEIGHBOUR,
+  nowSeconds,
+  published,
+  registered,
+  registeredOf,
+  TO_USERS,
+} from './exchange.ts';
+
+/** Webhooks of instances and of publishes. Source: push protocol, §3.8 and §4. */
+
+const SECRET = 'geheim ✓';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const ACKNOWLEDGEMENT = 'v1.UserNotificationAcknowledgement';
+const OPEN = 'v1.UserNotificationOpen';
+
+interface Webhook {
+  readonly url: string;
+  readonly events?: readonly string[];
+  readonly secret?: string;
+  readonly customData?: object;
+}
+
+/** A server whose instance has these webhooks. */
+function startWith(webhooks: readonly Webhook[], allowPrivateAddresses = true): Promise<Fanfare> {
+  const events = [ACKNOWLEDGEMENT, OPEN];
+  return startFanfare({
+    config: {
+      push: {
+        host: '127.0.0.1',
+        port: 0,
+        instances: [
+          {
+            id: INSTANCE.id,
+            secretKeys: [INSTANCE.secretKey],
+            webhooks: webhooks.map((webhook) => ({ events, secret: SECRET, ...webhook })),
+          },
+          { id: NEIGHBOUR.id, secretKeys: [NEIGHBOUR.secretKey] },
+        ],
+      },
+      // That of Channels, which is not for these.
+      webhooks: { allowPrivateAddresses, timeoutSeconds: 600 },
+    },
+  });
+}
+
+/** Reports what must be taken. */
+async function reports(server: Fanfare, change: object, instance: string = INSTANCE.id) {
+  const body = { event: 'delivery', timestampSecs: nowSeconds(), ...change };
+  const { status } = await ask(server, 'POST', events(instance), { headers: JSON_HEADERS, body });
+  expect(status).toBe(200);
+}
+
+const signatureOf = ({ body }: WebhookRequest, secret = SECRET) =>
+  createHmac('sha1', secret).update(Buffer.from(body)).digest('hex');
+
+/** Waits for the next request, and says what it tells. */
+async function next({ requests }: WebhookEndpoint) {
+  const request = await requests.next();
+  const { payload, metadata, custom_data } = JSON.parse(request.body);
+  return { request, payload, metadata, customData: custom_data };
+}
+
+describe('a report of a device with a user', () => {
+  it('is told to the webhooks that want it, as the hosted service tells it', async () => {
+    using backend = startWebhookEndpoint();
+    const customData = { tenant: 'zoë', list: [1, null] };
+    await using server = await startWith([{ url: backend.url, customData }]);
+    const publishId = await published(server, TO_USERS);
+    const deviceId = await registeredOf(server, 'ann');
+    const before = Math.floor(Date.now() / 1000) * 1000;
+    for (const [event, type] of [
+      ['delivery', ACKNOWLEDGEMENT],
+      ['Open', OPEN],
+    ]) {
+      await reports(server, { event, publishId, deviceId, userId: 'ann' });
+      const { request, payload, metadata, ...told } = await next(backend);
+      expect(request.method).toBe('POST');
+      expect(request.headers).toMatchObject({
+        'content-type': 'application/json',
+        'user-agent': 'pusher-webhooks',
+        'webhook-event-type': type,
+        'webhook-id-uuid': expect.stringMatching(UUID),
+        'webhook-request-id-uuid': expect.stringMatching(UUID),
+        'webhook-signature': signatureOf(request),
+        'content-length': String(Buffer.byteLength(request.body)),
+      });
+      expect(payload).toEqual({
+        instance_id: INSTANCE.id,
+        publish_id: publishId,
+        user_id: 'ann',
+      });
+      expect(metadata).toEqual({
+        created_at: expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+0000$/),
+        event_type: type,
+        event_id: expect.stringMatching(UUID),
+        product: 'beams',
+      });
+      expect(Date.parse(metadata.created_at)).toBeWithin(before, Date.now() + 1);
+      expect(told.customData).toEqual(customData);
+    }
+  });
+
+  it('is told once, and each webhook has an id that stays', async () => {
+    using backend = startWebhookEndpoint();
+    const { url } = backend;
+    await using server = await startWith([
+      { url, events: [OPEN] },
+      { url, events: [ACKNOWLEDGEMENT, OPEN], secret: 'another' },
+    ]);
+    const publishId = await published(server, TO_USERS);
+    const deviceId = await registeredOf(server, 'ann');
+    for (let times = 0; times < 3; times++) await reports(server, { publishId, deviceId });
+    const { request: first } = await next(backend);
+    expect(first.headers['webhook-signature']).toBe(signatureOf(first, 'another'));
+
+    await using back = await restart(server);
+    await reports(back, { publishId, deviceId, event: 'open' });
+    const both = [await next(backend), await next(backend)];
+    const [theirs] = both.filter(
+      ({ request }) => request.headers['webhook-signature'] === signatureOf(request, 'another'),
+    );
+    expect(theirs?.request.headers['webhook-id-uuid']).toBe(first.headers['webhook-id-uuid'] ?? '');
+    expect(new Set(both.map(({ request }) => request.headers['webhook-id-uuid'])).size).toBe(2);
+    expect(new Set(both.map(({ metadata }) => metadata.event_id)).size).toBe(1);
+    expect(backend.asked()).toBe(3);
+  });
+
+  it('is told only where the device belongs to whom it names', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWith([{ url: backend.url }]);
+    const publishId = await published(server, TO_USERS);
+    const ofAnn = await registeredOf(server, 'ann');
+    const ofBob = await registeredOf(server, 'bob');
+    const ofNobody = await registered(server);
+    const theirs = await registered(server, 'fcm', {}, NEIGHBOUR.id);
+    await reports(server, { publishId, deviceId: ofAnn, userId: 'bob' });
+    await reports(server, { publishId, deviceId: ofNobody, userId: 'ann' });
+    await reports(server, { publishId, deviceId: ofNobody, event: 'open' });
+    await reports(server, { publishId, deviceId: theirs, userId: 'ann' });
+    await reports(server, { publishId: 'pubid-unknown', deviceId: ofAnn, userId: 'ann' });
+    await reports(server, { publishId, deviceId: ofAnn, userId: 'ann' }, NEIGHBOUR.id);
+    await reports(server, { publishId, deviceId: ofBob, userId: null });
+    // What came before it would have been told before it.
+    expect((await next(backend)).payload.user_id).toBe('bob');
+    expect(backend.asked()).toBe(1);
+  });
+});
+
+describe('the course of a publish', () => {
+  it('is told to its webhookUrl, with the name and the password of that', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWith([]);
+    const webhookUrl = `${backend.url.replace('//', '//ann:geheim@')}?a=b`;
+    const body = { interests: ['nobody'], webhookUrl, web: { data: { n: 1 } }, fcm: {} };
+    const publishId = await published(server, body);
+    // They may come in any order.
+    const told = [await backend.requests.next(), await backend.requests.next()];
+    for (const request of told) {
+      expect(request.path).toBe('/webhooks');
+      expect(request.headers['authorization']).toBe(`Basic ${btoa('ann:geheim')}`);
+    }
+    const none = { numSuccessfulPublishes: 0, numFailedPublishes: 0 };
+    const bodies = told.map((request) => JSON.parse(request.body));
+    expect(bodies.toSorted((a, b) => (a.status < b.status ? 1 : -1))).toEqual([
+      { publishId, status: 'STARTED', requestBody: body },
+      { publishId, status: 'FINISHED', requestBody: body, results: { fcm: none, web: none } },
+    ]);
+    await logOf(server, `instance=${INSTANCE.id}&state=delivered`);
+    const { text } = await admin(server, 'GET', '/webhooks');
+    expect(text).toContain(`${backend.url}?a=b`);
+    expect([text, server.output.stderr].join()).not.toContain('geheim');
+  });
+
+  it('to users is told to the webhooks of the instance when it is over', async () => {
+    using backend = startWebhookEndpoint();
+    const type = 'v1.PublishToUsersAttempt';
+    await using server = await startWith([{ url: backend.url, events: [type] }]);
+    const publishId = await published(server, { ...TO_USERS, users: ['ann', 'bob', 'ann'] });
+    const { request, payload } = await next(backend);
+    expect(request.headers).toMatchObject({
+      'webhook-event-type': type,
+      'webhook-signature': signatureOf(request),
+    });
+    expect(payload).toEqual({
+      instance_id: INSTANCE.id,
+      publish_id: publishId,
+      users_delivered_to_gateway: [],
+      users_no_devices: ['ann', 'bob'],
+      users_gateway_failed: [],
+    });
+  });
+});
+
+describe('a webhook of an instance', () => {
+  it('has 3 seconds to answer, and is shown by the commands', async () => {
+    const asked = new Inbox<string>('the endpoint');
+    const endings = new AbortController();
+    await using http = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        asked.put(await request.text());
+        if (!endings.signal.aborted) {
+          await new Promise((resolve) => endings.signal.addEventListener('abort', resolve));
+        }
+        return new Response('late');
+      },
+    });
+    await using server = await startWith([{ url: `http://127.0.0.1:${http.port}/hook` }]);
+    const publishId = await published(server, TO_USERS);
+    await reports(server, { publishId, deviceId: await registeredOf(server, 'ann') });
+    await asked.next();
+    await server.logged(/A webhook was sent.*"outcome":"timeout"/);
+    endings.abort();
+
+    const listed = await logOf(server, `instance=${INSTANCE.id}`);
+    expect(listed).toMatchObject([
+      { kind: 'push', app: null, instance: INSTANCE.id, state: 'waiting', attempts: 1 },
+    ]);
+    const [{ id = '' } = {}] = listed;
+    const { json } = await admin(server, 'GET', `/webhooks/${id}`);
+    const { attemptLog } = json as { attemptLog: { durationMs: number }[] };
+    expect(attemptLog).toMatchObject([{ number: 1, outcome: 'timeout', status: null }]);
+    expect(attemptLog[0]?.durationMs).toBeWithin(2_990, 10_000);
+
+    const command = (...args: readonly string[]) =>
+      fanfare(server.directory, [
+        'webhooks',
+        ...args,
+        '--url',
+        `http://127.0.0.1:${server.adminPort}`,
+      ]);
+    const list = await command('list', '--instance', INSTANCE.id.toUpperCase());
+    expect(list.stdout).toContain(`waiting    instance ${INSTANCE.id}  1×  http://127.0.0.1`);
+    expect((await command('list', '--app', INSTANCE.id)).stdout).toContain('no such webhook');
+    const shown = await command('show', id);
+    expect(shown.stdout).toContain(`Webhook ${id} of instance ${INSTANCE.id}: waiting`);
+    expect(shown.stdout).toContain(ACKNOWLEDGEMENT);
+    expect(await command('replay', id)).toMatchObject({ exitCode: 1 });
+  });
+
+  it('is not sent to a private address unless that is allowed, and is kept to be replayed', async () => {
+    using backend = startWebhookEndpoint();
+    await using server = await startWith([{ url: backend.url }], false);
+    const publishId = await published(server, TO_USERS);
+    await reports(server, { publishId, deviceId: await registeredOf(server, 'ann') });
+    const line = JSON.parse(await server.logged(/A webhook was given up/));
+    expect(line).toMatchObject({
+      level: 'warn',
+      instance: INSTANCE.id,
+      reason: expect.stringMatching(/^Not allowed: /),
+    });
+    expect(backend.asked()).toBe(0);
+    await server.stop();
+    const inStore = (...args: readonly string[]) =>
+      fanfare(server.directory, ['webhooks', ...args, '--config', 'config.json', '--json']);
+    const { stdout } = await inStore('list', '--state', 'failed', '--instance', INSTANCE.id);
+    const [failed] = JSON.parse(stdout);
+    expect(failed).toMatchObject({ instance: INSTANCE.id, reason: line.reason });
+    expect(await inStore('replay', failed.id)).toMatchObject({ exitCode: 0 });
+  });
+});
+
+interface Listed {
+  readonly id?: string;
+  readonly state: string;
+}
+
+/** What the log has for a query once the end of the last attempt is written, which is a moment after it. */
+async function logOf(server: Fanfare, query: string): Promise<readonly Listed[]> {
+  for (let round = 0; round < 5_000; round++) {
+    const { json } = await admin(server, 'GET', `/webhooks?${query}`);
+    const { webhooks } = json as { webhooks: (Listed & { attempts: number })[] };
+    if (webhooks.some(({ attempts }) => attempts > 0)) return webhooks;
+  }
+  throw new Error(`The log has no attempt for ${query}`);
+}
