@@ -1,5 +1,6 @@
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, printMetrics, TableMeter } from './observability/meter.ts';
+import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 /** What the background loop measures of itself, of the webhooks and of the process. */
@@ -9,11 +10,17 @@ export class BackgroundMetrics implements Disposable {
   private readonly loopDelay = new LoopDelay();
   private readonly webhooks: Webhooks;
   private readonly logLinesDropped: () => number;
+  private push: (() => PipelineFigures) | undefined;
 
   constructor(webhooks: Webhooks, logLinesDropped: () => number) {
     this.webhooks = webhooks;
     this.logLinesDropped = logLinesDropped;
     this.meter.set('startTime', Date.now() / 1000);
+  }
+
+  /** Shows these as well from now on. */
+  follow(push: () => PipelineFigures): void {
+    this.push = push;
   }
 
   /** Connections that were closed before their handshake was finished. */
@@ -34,10 +41,26 @@ export class BackgroundMetrics implements Disposable {
     for (const [outcome, count] of Object.entries(attempts)) {
       meter.set('webhookAttempts', count, outcome);
     }
+    this.measurePush();
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', this.logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
     return printMetrics([realtime, meter.snapshot()]);
+  }
+
+  private measurePush(): void {
+    const figures = this.push?.();
+    if (figures === undefined) return;
+    const { meter } = this;
+    const { outcomes, backlog, lagMs, pauses } = figures;
+    const { apns, fcm, web } = outcomes;
+    for (const outcome of Object.keys(apns) as (keyof typeof apns)[]) {
+      meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
+    }
+    meter.set('pushPages', backlog?.pages ?? 0);
+    meter.set('pushRetries', backlog?.retries ?? 0);
+    meter.set('pushLag', lagMs / 1000);
+    meter.set('pushPauses', pauses.length);
   }
 
   [Symbol.dispose](): void {

@@ -13,7 +13,7 @@ import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
 import { createOutgoing } from './outgoing/request.ts';
-import { openPush } from './push-part.ts';
+import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
@@ -135,13 +135,15 @@ async function start({
     tell({ type: 'ask', number, question }),
   );
   const admin = parts.use(openAdmin(config, readiness, log));
-  // Before the webhooks: what waits in the outbox is given up where its app is not known.
+  // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
+  const instances = parts.use(await openPushInstances({ config, database, health, log }));
   const webhooks = parts.use(
     await openWebhooks({
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => served.directory.byId(id),
+      instance: (id) => instances.served.directory.byId(id),
       settings: config.webhooks,
       send: createOutgoing(config.webhooks),
       log,
@@ -156,8 +158,18 @@ async function start({
   const usedToday = await usage.today();
   await database.waitBriefly();
   const push = parts.use(
-    await openPush({ config, tls, database, health, meter: metrics.meter, log }),
+    await openPush({
+      config,
+      tls,
+      instances,
+      webhooks,
+      database,
+      health,
+      meter: metrics.meter,
+      log,
+    }),
   );
+  metrics.follow(() => push.figures());
   admin.serve(
     adminRoutes({
       store,

@@ -42,7 +42,7 @@ export function storedInstances(
 
 /** What the push side knows of an instance. `number` is the one that its rows in the store go by. */
 export function pushInstance(settings: InstanceSettings, number: number): PushInstance {
-  const { id, name, secretKeys, limits, whenUserIsFull, web } = settings;
+  const { id, name, secretKeys, limits, whenUserIsFull, web, webhooks } = settings;
   return {
     id,
     number,
@@ -55,5 +55,6 @@ export function pushInstance(settings: InstanceSettings, number: number): PushIn
       allowedHosts: web.allowedHosts,
       allowPrivateAddresses: web.allowPrivateAddresses,
     },
+    webhooks,
   };
 }

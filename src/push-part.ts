@@ -4,11 +4,16 @@ import { createFirstInstance } from './first-start.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress } from './messages.ts';
 import type { TableMeter } from './observability/meter.ts';
+import { publishNews } from './publish-news.ts';
+import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { PushInstance } from './push/instance.ts';
-import { ServedInstances } from './served-instances.ts';
+import { openPushDelivery } from './push-delivery.ts';
+import { PushWebhooks } from './push-webhooks.ts';
+import { type ServedInstance, ServedInstances } from './served-instances.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Database } from './stores/database.ts';
 import { isStatementFault } from './stores/faults.ts';
+import { StoredDeliveries } from './stores/push/delivery-store.ts';
 import { StoredDevices } from './stores/push/device-store.ts';
 import { StoredInstances } from './stores/push/instance-store.ts';
 import { StoredPublishes } from './stores/push/publish-store.ts';
@@ -16,10 +21,13 @@ import { Removals } from './stores/push/removals.ts';
 import { Sweeper } from './sweeper.ts';
 import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface PushPartOptions {
   readonly config: Config;
   readonly tls: Certificate | undefined;
+  readonly instances: PushInstances;
+  readonly webhooks: Webhooks;
   readonly database: Database;
   readonly health: StoreHealth;
   readonly meter: TableMeter;
@@ -35,23 +43,68 @@ export interface PushPart extends AsyncDisposable {
   readonly createdInstance: string | undefined;
   readonly store: StoredInstances;
   readonly served: ServedInstances;
+  figures(): PipelineFigures;
   /** Looks from now on for changes that other processes make. */
   watch(): void;
   /** Takes over another configuration and certificate. */
   reconfigure(config: Config, tls: Certificate | undefined): Promise<void>;
 }
 
-/** Opens the listener for devices and backends that publish. Throws `StartFailed`, or what the store throws. */
-export async function openPush(options: PushPartOptions): Promise<PushPart> {
-  const { config, database, health, log } = options;
+/** The instances, served before anything else of the push side: webhooks that wait belong to them. */
+export interface PushInstances extends AsyncDisposable {
+  readonly store: StoredInstances;
+  readonly served: ServedInstances;
+  /** At the time of the start. */
+  readonly begun: readonly ServedInstance[];
+  readonly createdInstance: string | undefined;
+}
+
+/** Reads the instances, and makes one where there is none. Throws what the store throws. */
+export async function openPushInstances({
+  config,
+  database,
+  health,
+  log,
+}: Pick<PushPartOptions, 'config' | 'database' | 'health' | 'log'>): Promise<PushInstances> {
   const store = new StoredInstances(database);
   const createdInstance = await createFirstInstance(store, config);
+  const served = new ServedInstances({
+    store,
+    config,
+    log,
+    storeState: health.toldBy('instances'),
+  });
+  const begun = await served.begin();
+  return {
+    store,
+    served,
+    begun,
+    createdInstance,
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+/** Opens the listener for devices and backends that publish. Throws `StartFailed`, or what the store throws. */
+export async function openPush(options: PushPartOptions): Promise<PushPart> {
+  const { config, database, health, instances, webhooks, log } = options;
+  const { store, served, begun, createdInstance } = instances;
 
   await using parts = new AsyncDisposableStack();
-  const served = parts.use(
-    new ServedInstances({ store, config, log, storeState: health.toldBy('instances') }),
+  const publishes = new StoredPublishes(database);
+  const deliveries = new StoredDeliveries(database);
+  const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
+  const delivery = parts.use(
+    openPushDelivery({
+      database,
+      store: deliveries,
+      served: begun,
+      configured: new Set(served.configured.map(({ id }) => id)),
+      health,
+      events: (instanceId) => publishNews({ publishes, deliveries, sink, instanceId, log }),
+      log,
+    }),
   );
-  const instances = await served.begin();
+  served.follow((changed) => delivery.replace(changed));
   const removals = new Removals(database);
   parts.use(
     new Sweeper({
@@ -63,13 +116,15 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const listener = parts.use(await openListener(options));
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
-  const publishes = new StoredPublishes(database);
   const toldByPush = health.toldBy('push');
   listener.serve(
     createPushEndpoints({
       instances: served.directory,
       devices,
       publishes,
+      stories: deliveries,
+      pauses: () => delivery.figures().pauses,
+      webhooks: sink,
       storeFault: () => health.fault(),
       storeFailed(error) {
         if (!isStatementFault(error)) toldByPush(error);
@@ -77,6 +132,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
         else log.error('The store did not do what the push API asked', { why: String(error) });
       },
       storeWorked: () => toldByPush(undefined),
+      accepted: () => delivery.wake(),
       now: Date.now,
       log,
       settings,
@@ -85,10 +141,11 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const running = parts.move();
   return {
     address: listener.address,
-    instances,
+    instances: begun.map(({ instance }) => instance),
     createdInstance,
     store,
     served,
+    figures: () => delivery.figures(),
     watch: () => served.watch(),
     async reconfigure(changed, tls) {
       Object.assign(settings, settingsOf(changed, listener));

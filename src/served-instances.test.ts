@@ -52,7 +52,7 @@ describe('the instances that are served', () => {
     const stored = newInstance('stored');
     await all.store.create(stored, 1);
     const begun = await all.served.begin();
-    expect(begun.map(({ name }) => name)).toEqual(['configured', 'stored']);
+    expect(begun.map(({ instance }) => instance.name)).toEqual(['configured', 'stored']);
     expect(all.served.directory.byId(CONFIGURED.toUpperCase())).toEqual({
       id: CONFIGURED,
       number: await all.store.numberOf(CONFIGURED),
@@ -61,6 +61,7 @@ describe('the instances that are served', () => {
       limits: { devices: 0, publishesPerSecond: 100 },
       whenUserIsFull: 'refuse',
       web: undefined,
+      webhooks: [],
     });
     expect(all.served.directory.byId(stored.id)).toMatchObject({
       secretKeys: stored.secretKeys,
@@ -70,7 +71,10 @@ describe('the instances that are served', () => {
         allowPrivateAddresses: false,
       },
     });
-    expect(JSON.stringify(begun)).not.toContain(stored.settings.web.vapid.privateKey);
+    // What goes by the instance is handed to the other loop.
+    expect(JSON.stringify(begun.map(({ instance }) => instance))).not.toContain(
+      stored.settings.web.vapid.privateKey,
+    );
     expect(all.served.directory.byId('nothing')).toBeUndefined();
   });
 
@@ -112,7 +116,10 @@ describe('the instances that are served', () => {
     await all.store.create({ ...newInstance('keyless'), secretKeys: [] }, 2);
     await all.store.create({ ...newInstance('strange'), settings: { web: { vapid: 5 } } }, 3);
     await all.store.create(sensible, 4);
-    expect((await all.served.begin()).map(({ name }) => name)).toEqual(['configured', 'sensible']);
+    expect((await all.served.begin()).map(({ instance }) => instance.name)).toEqual([
+      'configured',
+      'sensible',
+    ]);
     expect(all.logged.map((line) => /"why":"([^"]+)/.exec(line)?.[1])).toEqual([
       'the configuration has an instance with its id',
       'secretKeys: must have at least one entry',
@@ -141,7 +148,7 @@ describe('the first start', () => {
   it('makes one instance where there is none', async () => {
     await using all = await serving(configOf({}));
     const id = await createFirstInstance(all.store, configOf({}));
-    expect(await all.served.begin()).toMatchObject([{ id, name: 'default' }]);
+    expect(await all.served.begin()).toMatchObject([{ instance: { id, name: 'default' } }]);
     expect(await createFirstInstance(all.store, configOf({}))).toBeUndefined();
   });
 

@@ -6,6 +6,12 @@ import type { PushInstance } from './push/instance.ts';
 import { StoreWatch } from './store-watch.ts';
 import type { StoredInstances } from './stores/push/instance-store.ts';
 
+/** An instance with all that is set for it. */
+export interface ServedInstance {
+  readonly instance: PushInstance;
+  readonly settings: InstanceSettings;
+}
+
 export interface ServedInstancesOptions {
   readonly store: StoredInstances;
   readonly config: Config;
@@ -22,8 +28,9 @@ export class ServedInstances implements AsyncDisposable {
   /** As they are now. */
   readonly directory = new MemoryInstanceDirectory();
   private readonly options: ServedInstancesOptions;
-  private readonly inStore: StoreWatch<readonly PushInstance[]>;
+  private readonly inStore: StoreWatch<readonly ServedInstance[]>;
   private config: Config;
+  private changed: ((served: readonly ServedInstance[]) => void) | undefined;
 
   constructor(options: ServedInstancesOptions) {
     const { store, config, log, storeState } = options;
@@ -33,9 +40,10 @@ export class ServedInstances implements AsyncDisposable {
       what: 'instances',
       revision: () => store.revision(),
       read: () => this.read(),
-      changed: (instances) => {
-        this.directory.replace(instances);
-        log.info('Instances changed', { instances: instances.length });
+      changed: (served) => {
+        this.directory.replace(served.map(({ instance }) => instance));
+        this.changed?.(served);
+        log.info('Instances changed', { instances: served.length });
       },
       storeState,
       log,
@@ -48,10 +56,15 @@ export class ServedInstances implements AsyncDisposable {
   }
 
   /** Reads them for the first time. Throws what the store throws. */
-  async begin(): Promise<readonly PushInstance[]> {
-    const instances = await this.inStore.begin();
-    this.directory.replace(instances);
-    return instances;
+  async begin(): Promise<readonly ServedInstance[]> {
+    const served = await this.inStore.begin();
+    this.directory.replace(served.map(({ instance }) => instance));
+    return served;
+  }
+
+  /** Tells of each change from now on. */
+  follow(changed: (served: readonly ServedInstance[]) => void): void {
+    this.changed = changed;
   }
 
   /** Looks for changes from now on. */
@@ -74,7 +87,7 @@ export class ServedInstances implements AsyncDisposable {
     return this.inStore[Symbol.asyncDispose]();
   }
 
-  private async read(): Promise<readonly PushInstance[]> {
+  private async read(): Promise<readonly ServedInstance[]> {
     const { store, log } = this.options;
     const { instances, left } = storedInstances(await store.list(), this.configured);
     for (const { id, why } of left) {
@@ -82,9 +95,10 @@ export class ServedInstances implements AsyncDisposable {
     }
     // At the same time, so that those who need a new number share one commit.
     return await Promise.all(
-      [...this.configured, ...instances].map(async (settings) =>
-        pushInstance(settings, await store.numberOf(settings.id)),
-      ),
+      [...this.configured, ...instances].map(async (settings) => ({
+        settings,
+        instance: pushInstance(settings, await store.numberOf(settings.id)),
+      })),
     );
   }
 }

@@ -17,7 +17,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engines: ['channels'],
   stores: ['channels', 'push'],
   apps: ['channels', 'push'],
-  webhooks: ['channels', 'outgoing'],
+  gateways: ['push'],
+  'fake-gateways': ['push', 'gateways'],
+  webhooks: ['channels', 'outgoing', 'push'],
   admin: ['channels', 'config', 'stores', 'apps'],
   transports: ['channels', 'push'],
   cli: ['config', '.'],
@@ -29,6 +31,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'apps',
     'transports',
+    'gateways',
+    'fake-gateways',
     'outgoing',
     'webhooks',
     'admin',
@@ -40,7 +44,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */
 const CLI_USES = [
+  'local-gateways.ts',
   'messages.ts',
+  'push-advice.ts',
   'server.ts',
   'store-backup.ts',
   'stored-apps.ts',

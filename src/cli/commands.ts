@@ -10,6 +10,7 @@ import {
 } from './apps.ts';
 import { backup } from './backup.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
+import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import {
   changeInstance,
   createInstance,
@@ -23,6 +24,7 @@ import {
 } from './instances.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
+import { explainDevice, PUSH_OPTIONS, showPublish } from './push.ts';
 import { serve } from './serve.ts';
 import {
   listWebhooks,
@@ -181,6 +183,20 @@ export const commands: readonly Command[] = [
     run: webhooksCommand(replayWebhook),
   },
   {
+    name: 'push status',
+    operands: 'PUBLISH-ID',
+    help: 'Show what has become of a publish, in numbers, and why devices did not get it.',
+    options: PUSH_OPTIONS,
+    run: showPublish,
+  },
+  {
+    name: 'push explain',
+    operands: 'PUBLISH-ID DEVICE-ID',
+    help: 'Show why one device did or did not get a publish, and what can be done.',
+    options: PUSH_OPTIONS,
+    run: explainDevice,
+  },
+  {
     name: 'backup',
     operands: 'FILE',
     help: 'Copy the store into a new file, also while a server uses it (SQLite).',
@@ -192,5 +208,11 @@ export const commands: readonly Command[] = [
     help: 'Check from here that a server of this protocol works, say what is wrong and how to mend it.',
     options: DOCTOR_OPTIONS,
     run: doctor,
+  },
+  {
+    name: 'fake-gateways',
+    help: 'Run stand-ins for APNs, FCM and browser push services here, for tests, and show what arrives.',
+    options: FAKE_GATEWAYS_OPTIONS,
+    run: fakeGateways,
   },
 ];

@@ -147,7 +147,7 @@ export const metricRows = {
   webhookAttempts: {
     name: 'fanfare_webhook_attempts_total',
     kind: 'counter',
-    help: 'Requests to webhook endpoints, by what became of them. What is not delivered is tried again for five minutes.',
+    help: 'Requests to webhook endpoints, by what became of them. What is not delivered is tried again for some minutes.',
     label: {
       name: 'outcome',
       values: ['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed'],
@@ -167,6 +167,32 @@ export const metricRows = {
     name: 'fanfare_outbox_oldest_age_seconds',
     kind: 'gauge',
     help: 'Age of the oldest webhook request that waits in the outbox; 0 when it is empty.',
+  },
+  pushDeliveries: {
+    name: 'fanfare_push_deliveries_total',
+    kind: 'counter',
+    help: 'Notifications for devices, by what became of an attempt; retry: it is tried again later.',
+    label: { name: 'outcome', values: ['accepted', 'retry', 'failed', 'pruned', 'expired'] },
+  },
+  pushPages: {
+    name: 'fanfare_push_pages',
+    kind: 'gauge',
+    help: 'Pages of up to 1,000 devices that wait to be delivered, by all servers of the store.',
+  },
+  pushRetries: {
+    name: 'fanfare_push_retries',
+    kind: 'gauge',
+    help: 'Devices that wait for another attempt, by all servers of the store.',
+  },
+  pushLag: {
+    name: 'fanfare_push_lag_seconds',
+    kind: 'gauge',
+    help: 'For how long the oldest page or device that waits has been due; 0 where none is.',
+  },
+  pushPauses: {
+    name: 'fanfare_push_pauses',
+    kind: 'gauge',
+    help: 'Ways to devices that this server does not use for the time being: their gateway is in trouble, or does not accept the credential.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

@@ -12,6 +12,22 @@ export interface PushServiceRules {
   readonly allowPrivateAddresses: boolean;
 }
 
+/** What webhooks of an instance tell of. Source: push protocol, §4.2. */
+export type BeamsEventType =
+  | 'v1.PublishToUsersAttempt'
+  | 'v1.UserNotificationAcknowledgement'
+  | 'v1.UserNotificationOpen';
+
+/** Where events of an instance are sent. */
+export interface InstanceWebhook {
+  readonly url: string;
+  readonly events: readonly BeamsEventType[];
+  /** What requests are signed with. */
+  readonly secret: string;
+  /** Sent along with each event. */
+  readonly customData: Readonly<Record<string, unknown>>;
+}
+
 /** A tenant of the push side, as it is served now. */
 export interface PushInstance {
   /** A UUID in lower case. */
@@ -30,6 +46,7 @@ export interface PushInstance {
   /** What happens when a user who has as many devices as allowed signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';
   readonly web: ({ readonly vapidPublicKey: string } & PushServiceRules) | undefined;
+  readonly webhooks: readonly InstanceWebhook[];
 }
 
 /** The instances that this server serves. */

@@ -87,8 +87,14 @@ export interface PublishStore {
   status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
   /** Cancels what has not gone out; a publish that is finished stays as it is. */
   cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
-  /** Keeps a report once; one for an unknown publish or device is dropped. Gives whether it was kept. */
-  report(instance: number, report: Report, nowMs: number): Promise<boolean>;
+  /** Keeps a report once; one for an unknown publish or device is dropped: then `undefined`. */
+  report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined>;
+}
+
+/** A report that was kept. */
+export interface KeptReport {
+  /** Whose device has sent it; `undefined` where it has no user. */
+  readonly userId: string | undefined;
 }
 
 /** Reads whom a publish is for. */

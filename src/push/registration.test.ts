@@ -14,6 +14,7 @@ const instance: PushInstance = {
   secretKeys: ['secret'],
   limits: { devices: 0, publishesPerSecond: 0 },
   whenUserIsFull: 'refuse',
+  webhooks: [],
   web: {
     vapidPublicKey: '',
     allowedHosts: ['updates.push.services.mozilla.com'],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
 import { startAutopush } from '../support/autopush.ts';
 import { type BeamsSite, startBeamsSite } from '../support/beams-page.ts';
 import { startFirefox } from '../support/firefox.ts';
@@ -27,3 +27,46 @@ afterAll(async () => {
 });
 
 webSdkContract('Firefox', () => ({ site, service }));
+
+/** What has become of a publish. */
+async function statusOf(publishId: string): Promise<{ delivered: number; state: string }> {
+  const { url, instance } = service;
+  const answer = await fetch(
+    `${url}/publish_api/v1/instances/${instance.id}/publishes/${publishId}`,
+    { headers: { authorization: `Bearer ${instance.secretKey}` } },
+  );
+  return (await answer.json()) as { delivered: number; state: string };
+}
+
+describe('a publish', () => {
+  it('is encrypted, delivered, shown by Firefox and reported back', async () => {
+    const deviceId = await site.run(`
+      await beams().clearAllState();
+      await beams().addDeviceInterest('donuts');
+      return await beams().getDeviceId();`);
+    expect(deviceId).toStartWith('web-');
+
+    const { publishId } = await site.library.publishToInterests(['donuts'], {
+      web: { notification: { title: 'Hi!', body: 'Donuts are out.' }, data: { order: 7 } },
+    });
+
+    const shown = await site.run(`
+      const worker = await navigator.serviceWorker.ready;
+      for (;;) {
+        const [notification] = await worker.getNotifications();
+        if (notification) return { title: notification.title, body: notification.body };
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }`);
+    expect(shown).toEqual({ title: 'Hi!', body: 'Donuts are out.' });
+    let status = await statusOf(publishId);
+    while (status.delivered === 0 || status.state !== 'finished')
+      status = await statusOf(publishId);
+    expect(status).toMatchObject({
+      state: 'finished',
+      delivered: 1,
+      opened: 0,
+      platforms: { web: { planned: 1, accepted: 1, failed: 0, retrying: 0, pruned: 0 } },
+      reasons: [],
+    });
+  });
+});

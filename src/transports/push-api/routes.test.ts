@@ -31,6 +31,18 @@ describe('findRoute', () => {
     ['POST', `${PUBLISH}/publishes/users`, 'publishToUsers', {}],
     ['GET', `${PUBLISH}/publishes/pubid-1`, 'readPublish', { publishId: 'pubid-1' }],
     ['DELETE', `${PUBLISH}/publishes/pubid-1`, 'cancelPublish', { publishId: 'pubid-1' }],
+    [
+      'GET',
+      `${PUBLISH}/publishes/pubid-1/devices/web-1`,
+      'explainDevice',
+      { publishId: 'pubid-1', device: 'web-1' },
+    ],
+    [
+      'GET',
+      `${PUBLISH}/publishes/pubid-1/devices/web`,
+      'explainDevice',
+      { publishId: 'pubid-1', device: 'web' },
+    ],
     ['DELETE', `/customer_api/v1/instances/${ID}/users/ann`, 'deleteUser', { rest: 'ann' }],
     ['DELETE', `/user_api/v1/instances/${ID}/users/ann`, 'deleteUser', { rest: 'ann' }],
     ['GET', `/device_api/v1/instances/${ID}/web-vapid-public-key`, 'readVapidKey', {}],
@@ -227,5 +239,9 @@ describe('pathForLog', () => {
       `/user_api/v1/instances/${ID}/users/…`,
     );
     expect(pathForLog(`${PUBLISH}/publishes/users`)).toBe(`${PUBLISH}/publishes/users`);
+    expect(pathForLog(`${PUBLISH}/publishes/pubid-1/devices/web-1`)).toBe(
+      `${PUBLISH}/publishes/pubid-1/devices/…`,
+    );
+    expect(pathForLog(`${PUBLISH}/devices/web-1/x`)).toBe(`${PUBLISH}/devices/…`);
   });
 });

@@ -7,6 +7,7 @@ export type EndpointName =
   | 'publishToUsers'
   | 'readPublish'
   | 'cancelPublish'
+  | 'explainDevice'
   | 'deleteUser'
   | 'readVapidKey'
   | 'registerDevice'
@@ -45,6 +46,7 @@ export const routes: readonly (readonly [method: Method, path: string, endpoint:
     // Ours: the hosted service cannot be asked.
     ['GET', `${PUBLISHES}/:publishId`, 'readPublish'],
     ['DELETE', `${PUBLISHES}/:publishId`, 'cancelPublish'],
+    ['GET', `${PUBLISHES}/:publishId/devices/:device`, 'explainDevice'],
     ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
     // As the library for Node has it.
     ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
@@ -114,7 +116,7 @@ function patternOf(path: string, group: readonly (typeof routes)[number][]): Pat
     at: {
       instance: steps.indexOf(':instance'),
       // `fcm` stands in one path as itself.
-      platform: steps.includes('devices') ? steps.indexOf('devices') + 1 : -1,
+      platform: steps.findIndex((step) => step === ':platform' || step === 'fcm'),
       device: steps.indexOf(':device'),
       name: steps.indexOf(':name'),
       publishId: steps.indexOf(':publishId'),
@@ -258,6 +260,7 @@ function lacksInstance([
  */
 export function pathForLog(path: string): string {
   return path
+    .replace(/^(\/publish_api\/.*?\/devices\/).+/, '$1…')
     .replace(/(\/devices\/[^/]*\/)[^/]+/g, '$1…')
     .replace(/(\/users\/).+/, '$1…')
     .slice(0, PATH_CHARACTERS_IN_LOG);

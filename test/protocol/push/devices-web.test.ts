@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
+import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
 import type { Fanfare } from '../../support/fanfare.ts';
-import { newP256Pair } from '../../support/p256.ts';
 import {
   anyEndpoint,
   ask,

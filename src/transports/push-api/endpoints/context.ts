@@ -1,6 +1,9 @@
 import type { Log } from '../../../channels/ports.ts';
+import type { Pause } from '../../../push/delivering/ports.ts';
+import type { DeliveryStore } from '../../../push/delivery-store.ts';
 import type { InstanceDirectory } from '../../../push/instance.ts';
 import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
+import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { StoreGuard } from './store-guard.ts';
 
 /** What operators may change of this API. It is read at each request. */
@@ -15,12 +18,22 @@ export interface PushEndpointSettings {
   readonly tls: boolean;
 }
 
+/** Tells what is known of one device and one publish. */
+export type DeviceStories = Pick<DeliveryStore, 'story'>;
+
 /** What the endpoints work with. */
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
   readonly devices: DeviceStore;
   readonly publishes: PublishStore;
+  readonly stories: DeviceStories;
+  /** The ways to devices, of all instances, that this server does not use now. */
+  readonly pauses: () => readonly Pause[];
+  /** Hears what devices report. */
+  readonly webhooks: Pick<PushWebhookSink, 'reported'>;
   readonly guard: StoreGuard;
+  /** A publish was accepted: there is something to deliver. */
+  readonly accepted?: () => void;
   readonly now: () => number;
   readonly log: Pick<Log, 'info'>;
   readonly settings: PushEndpointSettings;

@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
+import type { Pause } from '../../../push/delivering/ports.ts';
+import type { DeviceStory } from '../../../push/delivery.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import type { PublishStore } from '../../../push/ports.ts';
 import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
 import { Refusal } from '../../../push/refusal.ts';
+import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
@@ -20,6 +23,7 @@ export const INSTANCE: PushInstance = {
   secretKeys: [SECRET, 'the next one'],
   limits: { devices: 0, publishesPerSecond: 0 },
   whenUserIsFull: 'refuse',
+  webhooks: [],
   web: {
     vapidPublicKey:
       'BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8',
@@ -116,6 +120,11 @@ export class PushApi {
   readonly publishes: NewPublish[] = [];
   readonly cancelled = new Set<string>();
   readonly reports: Report[] = [];
+  /** What webhooks heard of them. */
+  readonly told: (UserReport & { readonly instanceId: string })[] = [];
+  /** By `publish-id device-id`. */
+  readonly stories = new Map<string, DeviceStory>();
+  pauses: readonly Pause[] = [];
   private readonly endpoints;
 
   constructor() {
@@ -127,6 +136,15 @@ export class PushApi {
       },
       devices: this.listened(this.devices),
       publishes: this.listened(this.publishStore()),
+      stories: this.listened({
+        story: async (instance: number, publish: string, id: string) =>
+          instance === INSTANCE.number ? this.stories.get(`${publish} ${id}`) : undefined,
+      }),
+      pauses: () => this.pauses,
+      webhooks: {
+        reported: (instanceId, { event, publishId, deviceId, userId }) =>
+          this.told.push({ instanceId, event, publishId, deviceId, userId }),
+      },
       storeFault: () => this.storeFault,
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,
@@ -247,7 +265,11 @@ export class PushApi {
         this.cancelled.add(id);
         return status(instance, id);
       },
-      report: async (_, report) => this.reports.push(report) > 0,
+      report: async (_, report) => {
+        this.reports.push(report);
+        const device = this.kept().find(({ registered }) => registered.id === report.deviceId);
+        return { userId: device?.userId };
+      },
     };
   }
 }

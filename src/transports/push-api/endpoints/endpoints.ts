@@ -9,6 +9,7 @@ import {
   setMetadata,
   setToken,
 } from './devices.ts';
+import { explainDevice } from './explain-device.ts';
 import { addInterest, readInterests, removeInterest, setInterests } from './interests.ts';
 import { publish } from './publish.ts';
 import { cancelPublish, readPublish } from './publish-status.ts';
@@ -22,9 +23,22 @@ export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
-  const { instances, devices, publishes, now, log, settings } = options;
+  const { instances, devices, publishes, stories, pauses, webhooks, accepted, now, log, settings } =
+    options;
   const guard = new StoreGuard(options);
-  const context = { instances, devices, publishes, guard, now, log, settings };
+  const context = {
+    instances,
+    devices,
+    publishes,
+    stories,
+    pauses,
+    webhooks,
+    guard,
+    ...(accepted === undefined ? {} : { accepted }),
+    now,
+    log,
+    settings,
+  };
   // Publishes to interests and to users count together.
   const rate = new Rate();
   return {
@@ -32,6 +46,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     publishToUsers: publish(context, 'users', rate),
     readPublish: readPublish(context),
     cancelPublish: cancelPublish(context),
+    explainDevice: explainDevice(context),
     deleteUser: deleteUser(context),
     readVapidKey: readVapidKey(context),
     registerDevice: registerDevice(context),

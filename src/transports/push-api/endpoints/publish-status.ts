@@ -6,7 +6,8 @@ import type { Endpoint, PushAnswer } from '../call.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 import type { EndpointContext } from './context.ts';
 
-const NO_PUBLISH = new Refusal('publish-not-found', 'Could not find the publish');
+/** No backend has published it, or that is long ago. */
+export const NO_PUBLISH = new Refusal('publish-not-found', 'Could not find the publish');
 
 /** `GET …/publishes/ID`: what has become of a publish. */
 export function readPublish(context: EndpointContext): Endpoint {

@@ -45,7 +45,10 @@ export function publish(
                 },
           devicesMax: limits.devices,
         }),
-      (acceptance) => answerOf(acceptance, instance),
+      (acceptance) => {
+        if (acceptance.result === 'accepted') context.accepted?.();
+        return answerOf(acceptance, instance);
+      },
     );
   });
 }

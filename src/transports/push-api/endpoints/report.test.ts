@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import { events, INSTANCE, JSON_HEADERS, PushApi, UNKNOWN } from './endpoints.fixture.ts';
+import type { PublishId } from '../../../push/publish.ts';
+import {
+  beamsToken,
+  device,
+  events,
+  INSTANCE,
+  JSON_HEADERS,
+  PushApi,
+  UNKNOWN,
+} from './endpoints.fixture.ts';
 
 const PUBLISH = 'pubid-0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const DELIVERY = {
@@ -64,6 +73,43 @@ describe('a report', () => {
   it('of an unknown publish or device is taken', async () => {
     const api = new PushApi();
     expect(await report(api, { ...DELIVERY, publishId: 'gone', deviceId: 'x' })).toEqual(TAKEN);
+  });
+
+  describe('that was kept', () => {
+    const publishId = PUBLISH as PublishId;
+    const setUser = async (api: PushApi) => {
+      const deviceId = await api.register();
+      const headers = { authorization: `Bearer ${beamsToken()}` };
+      await api.ask('PUT', device(`web/${deviceId}/user`), { headers });
+      return deviceId;
+    };
+
+    it('is told of with the user of the device', async () => {
+      const api = new PushApi();
+      const deviceId = await setUser(api);
+      const path = events(INSTANCE.id.toUpperCase());
+      for (const body of [
+        { ...DELIVERY, deviceId },
+        { ...DELIVERY, deviceId, event: 'Open', userId: undefined },
+        { ...DELIVERY, deviceId, event: 'open', userId: null },
+      ]) {
+        expect(await api.ask('POST', path, { headers: JSON_HEADERS, body })).toEqual(TAKEN);
+      }
+      const told = { instanceId: INSTANCE.id, publishId, deviceId, userId: 'ann' };
+      expect<unknown>(api.told).toEqual([
+        { ...told, event: 'delivery' },
+        { ...told, event: 'open' },
+        { ...told, event: 'open' },
+      ]);
+    });
+
+    it('is not told of where it names another user, or the device has none', async () => {
+      const api = new PushApi();
+      await report(api, { ...DELIVERY, deviceId: await setUser(api), userId: 'bob' });
+      await report(api, { ...DELIVERY, deviceId: await api.register() });
+      await report(api, { ...DELIVERY, deviceId: await api.register(), userId: undefined });
+      expect([api.reports.length, api.told]).toEqual([3, []]);
+    });
   });
 
   it('for an unknown instance is taken and dropped, once it is known to be right', async () => {

@@ -1,6 +1,7 @@
 import { readJsonObject } from '../../../push/json-object.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { readReport } from '../../../push/report.ts';
+import { reportingUser } from '../../../push/webhooks/reporting-user.ts';
 import type { Endpoint, PushAnswer } from '../call.ts';
 import { refuseContentType } from './content-type.ts';
 import type { EndpointContext } from './context.ts';
@@ -13,7 +14,7 @@ const TAKEN: PushAnswer = { json: '{}' };
  * `POST /reporting_api/v2/…/events`: what a device says of a notification. What concerns an instance, a publish
  * or a device that nobody knows is taken and dropped: iOS would register again at a 404. Source: §3.7 and §3.8.
  */
-export function report({ instances, publishes, guard, now }: EndpointContext): Endpoint {
+export function report({ instances, publishes, webhooks, guard, now }: EndpointContext): Endpoint {
   return {
     before: (head) =>
       refuseContentType(head) ??
@@ -31,7 +32,11 @@ export function report({ instances, publishes, guard, now }: EndpointContext): E
       if (instance === undefined) return guard.away() ?? TAKEN;
       return guard.ask(
         () => publishes.report(instance.number, read, now()),
-        () => TAKEN,
+        (kept) => {
+          const userId = reportingUser(read.userId, kept?.userId);
+          if (userId !== undefined) webhooks.reported(instance.id, { ...read, userId });
+          return TAKEN;
+        },
       );
     },
   };

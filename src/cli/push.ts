@@ -1,0 +1,163 @@
+import type { Config } from '../config/schema.ts';
+import { type InstanceKey, instanceKeys } from './instance-keys.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import { type ExitCode, type Output, UsageError } from './output.ts';
+import { ownAddress } from './own-address.ts';
+import { PushApi } from './push-api.ts';
+import { readConfig } from './read-config.ts';
+import {
+  describeStatus,
+  describeTimeline,
+  deviceTimeline,
+  publishStatus,
+} from './shown-publish.ts';
+
+const FORGOTTEN = 'A publish is known for 30 days.';
+
+export const PUSH_OPTIONS: readonly Option[] = [
+  {
+    name: 'url',
+    value: 'URL',
+    help: 'The push listener of a running server; otherwise the one of the configuration, on this machine.',
+  },
+  {
+    name: 'instance',
+    value: 'ID',
+    help: 'The instance of the publish; otherwise those of the configuration and the store are tried.',
+  },
+  {
+    name: 'secret-key',
+    value: 'KEY',
+    help: 'A secret key of that instance; otherwise it is read from the configuration or the store.',
+  },
+  CONFIG_OPTION,
+  JSON_OPTION,
+];
+
+/** `fanfare push status`: what has become of a publish. */
+export async function showPublish(given: Arguments, output: Output): Promise<ExitCode> {
+  const { publishId } = operandsOf(given, 'of-all');
+  const config = readConfig(given.value('config'), output);
+  if (config === undefined) return 2;
+  return await show(config, given, output, publishId, '', (body, { id }) => {
+    const status = publishStatus.safeParse(body);
+    return status.success ? describeStatus(status.data, id) : undefined;
+  });
+}
+
+/** `fanfare push explain`: why one device did or did not get a publish. */
+export async function explainDevice(given: Arguments, output: Output): Promise<ExitCode> {
+  const { publishId, deviceId } = operandsOf(given, 'of-device');
+  const config = readConfig(given.value('config'), output);
+  if (config === undefined) return 2;
+  const path = `/devices/${encodeURIComponent(deviceId)}`;
+  return await show(config, given, output, publishId, path, (body, { id }) => {
+    const timeline = deviceTimeline.safeParse(body);
+    return timeline.success ? describeTimeline(timeline.data, publishId, id) : undefined;
+  });
+}
+
+/** Asks for something of a publish, and prints it. `described` gives `undefined` for what cannot be understood. */
+async function show(
+  config: Config,
+  given: Arguments,
+  output: Output,
+  publishId: string,
+  path: string,
+  described: (body: unknown, instance: InstanceKey) => string | undefined,
+): Promise<ExitCode> {
+  const api = apiOf(config, given);
+  const found = await find(api, keysOf(config, given), publishId, path);
+  if (!found.ok) {
+    output.complain(`fanfare: ${found.why}`);
+    return 1;
+  }
+  const text = described(found.body, found.instance);
+  if (text === undefined)
+    throw new Error(`${api.url} answers what a Fanfare of another version says`);
+  output.print(given.has('json') ? JSON.stringify(found.body) : text);
+  return 0;
+}
+
+type Found =
+  | { readonly ok: true; readonly body: unknown; readonly instance: InstanceKey }
+  | { readonly ok: false; readonly why: string };
+
+/** Asks in the name of one instance after the other, until one has the publish. */
+async function find(
+  api: PushApi,
+  keys: AsyncIterable<InstanceKey>,
+  publishId: string,
+  path: string,
+): Promise<Found> {
+  const asked: string[] = [];
+  const unauthorised: string[] = [];
+  for await (const instance of keys) {
+    const answer = await api.get(instance, `/publishes/${encodeURIComponent(publishId)}${path}`);
+    asked.push(instance.id);
+    if (answer.result === 'answered') return { ok: true, body: answer.body, instance };
+    if (answer.result === 'unauthorised') unauthorised.push(instance.id);
+    // It is looked for only where the publish is.
+    else if (answer.what === 'Device not found') return { ok: false, why: answer.description };
+  }
+  return { ok: false, why: whyNotFound(api, publishId, asked, unauthorised) };
+}
+
+function whyNotFound(
+  { url }: PushApi,
+  publishId: string,
+  asked: readonly string[],
+  unauthorised: readonly string[],
+): string {
+  if (asked.length === 0) {
+    return 'neither the configuration nor the store has such an instance; give --instance and --secret-key';
+  }
+  if (unauthorised.length > 0) {
+    return `${url} refuses the secret key of ${unauthorised.join(', ')}, so that publishes of it cannot be seen`;
+  }
+  return `${url} knows no publish ${publishId} of ${asked.join(', ')}. ${FORGOTTEN}`;
+}
+
+function apiOf({ push, tls }: Config, given: Arguments): PushApi {
+  const url = given.value('url');
+  if (url !== undefined) {
+    if (!/^https?:\/\/[^/]/.test(url)) {
+      throw new UsageError(`--url must be like http://127.0.0.1:6002, not "${url}"`);
+    }
+    return new PushApi(url.replace(/\/+$/, ''), false);
+  }
+  if (push.port === 0) {
+    throw new UsageError('push.port is 0, so nobody knows where the server listens; give --url');
+  }
+  return new PushApi(ownAddress(push, tls.certFile !== null), true);
+}
+
+async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {
+  const id = given.value('instance')?.toLowerCase();
+  const secretKey = given.value('secret-key');
+  if (secretKey !== undefined) {
+    if (id === undefined)
+      throw new UsageError('--secret-key is of which instance? Give --instance');
+    yield { id, secretKey };
+    return;
+  }
+  for await (const key of instanceKeys(config)) {
+    if (id === undefined || key.id === id) yield key;
+  }
+}
+
+function operandsOf(
+  { words: [publishId = '', ...others] }: Arguments,
+  ofDevice: 'of-device' | 'of-all',
+): { readonly publishId: string; readonly deviceId: string } {
+  if (publishId === '') throw new UsageError('which publish? Its id is missing');
+  if (!publishId.startsWith('pubid-')) {
+    throw new UsageError(`the id of a publish begins with pubid-, so "${publishId}" is none`);
+  }
+  const [deviceId = '', ...more] = ofDevice === 'of-device' ? others : ['', ...others];
+  if (ofDevice === 'of-device' && deviceId === '') {
+    throw new UsageError('which device? Its id is missing');
+  }
+  if (more[0] !== undefined) throw new UsageError(`unexpected "${more[0]}"`);
+  return { publishId, deviceId };
+}

@@ -1,0 +1,118 @@
+import type { Log } from './channels/ports.ts';
+import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
+import { StartFailed } from './messages.ts';
+import { createPipeline, type PipelineFigures } from './push/delivering/pipeline.ts';
+import type { Pause, PublishEvents } from './push/delivering/ports.ts';
+import type { DeliveryStore } from './push/delivery-store.ts';
+import type { ServedInstance } from './served-instances.ts';
+import type { StoreHealth } from './store-health.ts';
+import type { Database } from './stores/database.ts';
+import { isStatementFault } from './stores/faults.ts';
+import { StoredAudience } from './stores/push/audience-source.ts';
+import { systemTimers } from './system-timers.ts';
+
+export interface PushDeliveryOptions {
+  readonly database: Database;
+  readonly store: DeliveryStore;
+  readonly served: readonly ServedInstance[];
+  /** Ids of the instances that the configuration names: what is wrong with them stops the start. */
+  readonly configured: ReadonlySet<string>;
+  readonly health: StoreHealth;
+  /** Whom publishes are told of; `instanceId` finds the id of an instance by its number. */
+  readonly events: (instanceId: (instance: number) => string | undefined) => PublishEvents;
+  readonly log: Log;
+}
+
+/** What delivers publishes, as it runs. */
+export interface PushDelivery extends AsyncDisposable {
+  /** Takes over other instances. */
+  replace(served: readonly ServedInstance[]): void;
+  /** There may be something to deliver. */
+  wake(): void;
+  figures(): PipelineFigures;
+}
+
+/** Milliseconds in which many publishes wake the pipeline once: it takes what waits together. */
+const WAKE_MS = 5;
+
+/** Starts to deliver. Throws `StartFailed` where a configured gateway cannot be made. */
+export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
+  const { database, store, served, configured, health, events, log } = options;
+  const gateways = new InstanceGateways(log);
+  const faults = gateways.replace(served);
+  const [fatal] = faults.filter(({ instance }) => configured.has(instance));
+  if (fatal !== undefined) {
+    const { instance, setting, why } = fatal;
+    throw new StartFailed({
+      exitCode: 2,
+      message: `push.instances, ${instance}: ${setting}: ${why}`,
+    });
+  }
+  tellFaults(faults, log);
+
+  const told = health.toldBy('push');
+  const pipeline = createPipeline({
+    store,
+    audience: new StoredAudience(database),
+    instances: gateways,
+    timers: { now: Date.now, after: (ms, run) => systemTimers.after(ms, run) },
+    random: Math.random,
+    events: events((instance) => gateways.byNumber(instance)?.id),
+    notices: {
+      storeFailed(error) {
+        if (!isStatementFault(error)) told(error);
+        else log.error('The store did not do what delivering asked', { why: String(error) });
+      },
+      // The store's health is looked at each second: what can be read while nothing can be written says nothing of it.
+      storeWorked: () => undefined,
+      paused: (pause) => log.warn(titleOf(pause), { ...fieldsOf(pause), words: pause.words }),
+      resumed: (pause) => log.info('Devices are reached again', fieldsOf(pause)),
+      refused(publish, platform, reason, words) {
+        log.warn('A publish is refused for every device', {
+          publish: publish.id,
+          platform,
+          reason,
+          words,
+        });
+      },
+      fault(error) {
+        const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        log.error('Delivering failed inside the server', { error: stack });
+      },
+    },
+    isAlone: database.dialect === 'sqlite',
+  });
+  let waking: NodeJS.Timeout | undefined;
+  return {
+    replace(changed) {
+      tellFaults(gateways.replace(changed), log);
+      pipeline.wake();
+    },
+    wake() {
+      waking ??= setTimeout(() => {
+        waking = undefined;
+        pipeline.wake();
+      }, WAKE_MS);
+    },
+    figures: () => pipeline.figures(),
+    async [Symbol.asyncDispose]() {
+      clearTimeout(waking);
+      await pipeline.stop();
+      await gateways[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function tellFaults(faults: readonly GatewayFault[], log: Log): void {
+  for (const fault of faults) log.error('A platform of an instance is not reached', { ...fault });
+}
+
+function titleOf({ why }: Pause): string {
+  return why === 'credential'
+    ? 'A gateway does not accept the credential: nobody is reached before it is mended'
+    : 'A gateway is left alone for a while';
+}
+
+function fieldsOf({ instance, platform, origin, reason }: Pause) {
+  return { instance, platform, origin, reason };
+}

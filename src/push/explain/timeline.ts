@@ -1,0 +1,59 @@
+import type { DeviceId, Platform } from '../device.ts';
+
+/** What can stand in a timeline, each with what it says. */
+export const timelineWhats = {
+  registered: 'the device registered',
+  published: 'the publish was accepted by this server',
+  scheduled: 'when the publish goes out, or was to',
+  'not-in-audience': 'the publish is not for this device, and why',
+  waiting: 'its turn has not come yet, and what for',
+  'gateway-paused': 'nothing is sent to its gateway now, since when and why',
+  accepted: 'the gateway has taken it',
+  retry: 'it did not work so far and is tried again, why and when',
+  failed: 'it was given up, and why',
+  expired: 'its time to live ran out, and what held it up',
+  pruned: 'its token reaches nobody, and why; the device was removed',
+  removed: 'the device was removed at another publish, and why',
+  cancelled: 'the publish was cancelled before it went out to this device',
+  delivered: 'the device reported that it arrived',
+  opened: 'the device reported that it was opened',
+} as const;
+
+export type TimelineWhat = keyof typeof timelineWhats;
+
+/** One line of a timeline. */
+export interface TimelineEvent {
+  /** `undefined`: nobody knows when, or it is so now. */
+  readonly atMs: number | undefined;
+  readonly what: TimelineWhat;
+  /** Whole sentences, for people. */
+  readonly detail: string;
+  /** What somebody can do about it. `undefined`: nothing can be done, or nothing needs to be. */
+  readonly advice: string | undefined;
+}
+
+/** Why a device did or did not get a publish, as far as it is known. */
+export interface Explanation {
+  readonly deviceId: DeviceId;
+  readonly platform: Platform;
+  /** In the order of time; what has none comes last. */
+  readonly events: readonly TimelineEvent[];
+}
+
+/** The JSON that tells an explanation. Times are RFC 3339 in UTC. */
+export function explanationJson({ deviceId, platform, events }: Explanation): object {
+  return {
+    deviceId,
+    platform,
+    events: events.map(({ atMs, what, detail, advice }) => ({
+      at: atMs === undefined ? null : timeText(atMs),
+      what,
+      detail,
+      advice: advice ?? null,
+    })),
+  };
+}
+
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { DeviceResult } from '../../src/push/delivery.ts';
+import type { DeviceId, Recipient } from '../../src/push/device.ts';
+import type { PublishId } from '../../src/push/publish.ts';
+import { openDatabase } from '../../src/stores/database.ts';
+import { StoredAudience } from '../../src/stores/push/audience-source.ts';
+import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
+import { StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { type Fanfare, spawnFanfare } from '../support/fanfare.ts';
+import { selfSigned } from './certificates.ts';
+import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
+
+/** An instance that stands in the configuration, which is asked first. */
+const CONFIGURED = { id: crypto.randomUUID(), secretKeys: ['C'.repeat(64)] };
+
+interface Tenant {
+  readonly id: string;
+  readonly secretKeys: readonly string[];
+}
+
+const directory = temporaryDirectory({
+  'fanfare.json': JSON.stringify({ push: { instances: [CONFIGURED] } }),
+});
+let server: Fanfare;
+/** An instance that is kept in the store. */
+let stored: Tenant;
+
+beforeAll(async () => {
+  const { stdout } = await fanfare(directory.path, ['instances', 'create', '--json']);
+  stored = JSON.parse(stdout);
+  server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
+
+const HOUR_MS = 3_600_000;
+const urlOf = ({ pushPort }: Fanfare) => `http://127.0.0.1:${pushPort}`;
+
+/** Asks the running server, as an operator does beside it. */
+const push = (...args: readonly string[]) =>
+  fanfare(directory.path, ['push', ...args, '--url', urlOf(server)]);
+
+async function send(
+  method: string,
+  path: string,
+  body: object,
+  { secretKeys: [key] }: Tenant = stored,
+): Promise<Readonly<Record<string, string>>> {
+  const answer = await fetch(`${urlOf(server)}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  const text = await answer.text();
+  return text === '' ? {} : JSON.parse(text);
+}
+
+/** Publishes something that goes out in an hour, so that nothing happens to it by itself. */
+async function publish(interest: string, of: Tenant = stored): Promise<PublishId> {
+  const { publishId } = await send(
+    'POST',
+    `/publish_api/v1/instances/${of.id}/publishes/interests`,
+    {
+      interests: [interest],
+      fcm: { notification: { title: 'Hello' } },
+      sendAt: new Date(Date.now() + HOUR_MS).toISOString(),
+    },
+    of,
+  );
+  return publishId as PublishId;
+}
+
+async function register(interest: string, of: Tenant = stored): Promise<DeviceId> {
+  const path = `/device_api/v1/instances/${of.id}/devices/fcm`;
+  const { id } = await send('POST', path, {
+    token: `fcm:${crypto.randomUUID()}`,
+    knownPreviousClientIds: [],
+    metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
+  });
+  await send('PUT', `${path}/${id}/interests`, { interests: [interest] });
+  return id as DeviceId;
+}
+
+/** Does what the server would do in an hour: plans the publish, and keeps what became of its devices. */
+async function deliver(
+  id: PublishId,
+  interest: string,
+  outcomes: readonly ((to: Recipient) => DeviceResult)[],
+): Promise<void> {
+  await using database = await openDatabase(`sqlite:${directory.path}/data/fanfare.db`);
+  const store = new StoredDeliveries(database);
+  const audience = new StoredAudience(database);
+  const instance = await new StoredInstances(database).numberOf(stored.id);
+  const inAnHour = Date.now() + HOUR_MS + 1000;
+  const untilMs = inAnHour + HOUR_MS;
+  const claims = await store.claimPlanning(inAnHour, untilMs, 100, []);
+  const found = claims.find((claim) => claim.publish.id === id)?.publish;
+  if (found === undefined) throw new Error('the publish is not to be planned');
+  const devices = await audience.numbers(instance, 'interests', interest, 0, 100);
+  const planned = { apns: 0, fcm: devices.length, web: 0 };
+  const upTo = devices.at(-1) ?? 0;
+  const page = await store.addPage(found.number, { after: 0, upTo, devices, planned }, untilMs);
+  if (page === undefined) throw new Error('the page was not added');
+  await store.endPlanning(found.number, upTo, Date.now());
+  const recipients = await audience.recipients(instance, devices);
+  const job = {
+    what: 'page',
+    page,
+    job: { publish: found, devices, leasedUntilMs: untilMs },
+  } as const;
+  const results = recipients.flatMap((to, at) => outcomes[at]?.(to) ?? []);
+  await store.finishJob(job, results, Date.now());
+}
+
+const accepted = ({ number, platform, userId }: Recipient): DeviceResult => ({
+  what: 'accepted',
+  device: number,
+  platform,
+  userId,
+});
+
+const refused = ({ number, platform, userId }: Recipient): DeviceResult => ({
+  what: 'failed',
+  device: number,
+  platform,
+  userId,
+  attempts: 2,
+  reason: 'INVALID_ARGUMENT',
+  words: 'Invalid value at message.data',
+});
+
+const dead = ({ number, platform, token }: Recipient): DeviceResult => ({
+  what: 'pruned',
+  device: number,
+  platform,
+  token,
+  attempts: 1,
+  reason: 'UNREGISTERED',
+  words: '',
+});
+
+const later = ({ number, platform }: Recipient): DeviceResult => ({
+  what: 'retry',
+  device: number,
+  platform,
+  attempts: 1,
+  dueAtMs: Date.now() + HOUR_MS,
+  reason: 'UNAVAILABLE',
+  words: '',
+});
+
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/;
+
+describe('fanfare push explain', () => {
+  it('prints the timeline of one device, of an instance of the configuration', async () => {
+    const [device, id] = [await register('a', CONFIGURED), await publish('a', CONFIGURED)];
+    const { exitCode, stdout, stderr } = await push('explain', id, device);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const [title, ...lines] = stdout.split('\n');
+    expect(title).toBe(`Publish ${id} and device ${device} (fcm) of instance ${CONFIGURED.id}`);
+    expect(
+      lines.filter((line) => /^\S/.test(line)).map((line) => line.replace(TIME, 'TIME')),
+    ).toEqual([
+      'TIME  registered',
+      'TIME  published',
+      'TIME  scheduled',
+      'now                       waiting',
+    ]);
+    expect(stdout).toContain('    As things are now, the publish is for this device.');
+  });
+
+  it('finds the instance of the store that has the publish, and prints JSON as it came', async () => {
+    const [device, id] = [await register('other'), await publish('b')];
+    const { stdout } = await push('explain', id, device, '--json');
+    const answer = await fetch(
+      `${urlOf(server)}/publish_api/v1/instances/${stored.id}/publishes/${id}/devices/${device}`,
+      { headers: { authorization: `Bearer ${stored.secretKeys[0]}` } },
+    );
+    expect(JSON.parse(stdout)).toEqual(await answer.json());
+    expect(JSON.parse(stdout)).toMatchObject({
+      deviceId: device,
+      platform: 'fcm',
+      events: [
+        { what: 'registered', at: expect.stringMatching(TIME) },
+        { what: 'published' },
+        { what: 'scheduled' },
+        { what: 'not-in-audience', at: null, advice: expect.stringContaining('interests') },
+      ],
+    });
+  });
+
+  it('says what the gateway said, and what can be done', async () => {
+    const outcomes = [accepted, refused, dead, later];
+    const devices: DeviceId[] = [];
+    for (const _ of outcomes) devices.push(await register('c'));
+    const id = await publish('c');
+    await deliver(id, 'c', outcomes);
+    const told = await Promise.all(devices.map((device) => push('explain', id, device)));
+    const [taken = '', failed = '', gone = '', waits = ''] = told.map(({ stdout }) => stdout);
+    expect(taken).toContain('  accepted\n    FCM has taken it.\n    → No report of the device');
+    expect(failed).toContain(
+      '  failed\n    Given up after 2 attempts: FCM finds what was published malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). Its words: "Invalid value at message.data".\n    → See the words',
+    );
+    expect(gone).toContain('(UNREGISTERED). The device was removed.');
+    expect(waits).toMatch(/Tried once so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/);
+    expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+
+    const { exitCode, stdout } = await push('status', id);
+    expect(exitCode).toBe(0);
+    expect(stdout).toStartWith(`Publish ${id} of instance ${stored.id}\n  state      delivering: `);
+    expect(stdout).toContain('  reported   delivered by 0 devices, opened by 0 devices\n');
+    const rows = stdout.split('\n').filter((line) => /^ {2}(devices|fcm|web) /.test(line));
+    expect(rows).toEqual([
+      '  devices  planned  accepted  retrying  failed  pruned  expired  cancelled',
+      '  fcm            4         1         1       1       1        0          0',
+      '  web            0         0         0       0       0        0          0',
+    ]);
+    expect(stdout).toContain('Why devices did not get it:\n');
+    expect(stdout).toMatch(
+      /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app is gone/,
+    );
+    expect(stdout).toContain(`fanfare push explain ${id} DEVICE-ID`);
+    const json = JSON.parse((await push('status', id, '--json')).stdout);
+    expect(json).toMatchObject({ publishId: id, platforms: { fcm: { planned: 4 } } });
+  });
+
+  it('says what is not known, and ends with 1', async () => {
+    const [id, device] = [await publish('d'), await register('d')];
+    const unknown = `pubid-${crypto.randomUUID()}`;
+    const asked = `${CONFIGURED.id}, ${stored.id}`;
+    for (const [args, why] of [
+      [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. A publish is`],
+      [['status', unknown], `knows no publish ${unknown}`],
+      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance knows no such device'],
+      [['explain', id, 'phone'], 'That is no id of a device'],
+      [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. A`],
+      [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
+      [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await push(...args);
+      expect([exitCode, stdout, stderr]).toEqual([1, '', expect.stringContaining(why)] as never);
+    }
+    expect((await push('status', id, '--instance', stored.id.toUpperCase())).exitCode).toBe(0);
+  });
+
+  it('needs neither a configuration nor a store where it is told everything', async () => {
+    using elsewhere = temporaryDirectory();
+    const id = await publish('e');
+    const given = ['--instance', stored.id, '--secret-key', stored.secretKeys[0] ?? ''];
+    const args = ['push', 'status', id, '--url', `${urlOf(server)}/`, ...given];
+    const ended = await fanfare(elsewhere.path, args);
+    expect([ended.exitCode, ended.stdout]).toEqual([
+      0,
+      expect.stringContaining('scheduled'),
+    ] as never);
+    expect([...new Bun.Glob('**').scanSync({ cwd: elsewhere.path })]).toEqual([]);
+  });
+
+  it('refuses arguments that it cannot use with 2', async () => {
+    const id = `pubid-${crypto.randomUUID()}`;
+    for (const [args, why] of [
+      [['explain'], 'which publish?'],
+      [['explain', id], 'which device?'],
+      [['explain', 'web-1', id], 'begins with pubid-'],
+      [['explain', id, 'web-1', 'x'], 'unexpected "x"'],
+      [['status', id, 'x'], 'unexpected "x"'],
+      [['status', id, '--secret-key', 'k'], 'Give --instance'],
+      [['status', id, '--url', '127.0.0.1:6002'], '--url must be like'],
+    ] as const) {
+      const ended = await fanfare(directory.path, ['push', ...args], { FANFARE_PUSH_PORT: '6002' });
+      expect([ended.exitCode, ended.stderr]).toEqual([2, expect.stringContaining(why)] as never);
+    }
+    const { exitCode, stderr } = await fanfare(directory.path, ['push', 'status', id], FREE_PORTS);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('give --url')] as never);
+  });
+
+  it('says that nobody answers, or that somebody else does', async () => {
+    const id = `pubid-${crypto.randomUUID()}`;
+    using other = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response('<h1>\u001b[2J</h1>'),
+    });
+    const status = (url: string) => fanfare(directory.path, ['push', 'status', id, '--url', url]);
+    expect(await status(other.url.origin)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('is no push API of Fanfare'),
+    });
+    await other.stop(true);
+    expect(await status(other.url.origin)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('Is the server running?'),
+    });
+  });
+
+  it('finds the server of the configuration by itself, also over TLS', async () => {
+    using own = temporaryDirectory();
+    const { certFile, keyFile } = selfSigned(own.path, 'push.example');
+    const environment = {
+      ...FREE_PORTS,
+      FANFARE_PUSH_PORT: String(await freePort()),
+      FANFARE_TLS_CERT_FILE: certFile,
+      FANFARE_TLS_KEY_FILE: keyFile,
+    };
+    await using running = await spawnFanfare(['serve'], own.path, environment);
+    const id = `pubid-${crypto.randomUUID()}`;
+    const { stderr } = await fanfare(own.path, ['push', 'status', id], environment);
+    expect(stderr).toContain(`https://127.0.0.1:${running.pushPort} knows no publish ${id}`);
+  });
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  using listener = Bun.listen({
+    port: 0,
+    hostname: '127.0.0.1',
+    socket: { data: () => undefined },
+  });
+  return listener.port;
+}
