@@ -19,6 +19,7 @@ const webhooks = await openWebhooks({
   outbox: new StoredOutbox(database),
   outboxLog: new StoredOutboxLog(database),
   app: () => app,
+  instance: () => undefined,
   settings: { timeoutSeconds: 5, logDays: 7 },
   timers: systemTimers,
   send: createOutgoing({ allowPrivateAddresses: true }),

@@ -73,6 +73,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.get(id),
+      instance: () => undefined,
       settings: { timeoutSeconds: 1, logDays: 7 },
       timers: systemTimers,
       send: createOutgoing({ allowPrivateAddresses }),

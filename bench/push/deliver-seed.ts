@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import type { SQL } from 'bun';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
+import { openDatabase } from '../../src/stores/database.ts';
+import { openForSeeding } from './audience-seed.ts';
+import {
+  BUNDLE_ID,
+  type DeliverInstance,
+  INTEREST,
+  WARM_UP_DEVICES,
+  WARM_UP_INTEREST,
+} from './deliver-instances.ts';
+import type { SinkKind } from './sink-calls.ts';
+
+/** When all devices have registered. Unix time, milliseconds. */
+const REGISTERED_AT_MS = 1_760_000_000_000;
+
+/** Browsers have keys of so many kinds; making one for each would take longer than encrypting for it. */
+const BROWSER_KEYS = 200;
+
+/** Devices that one statement makes. */
+const DEVICES_AT_ONCE = 200_000;
+
+/** Fills a fresh store with the devices of these instances, as registrations would have. */
+export async function seedDevices(
+  file: string,
+  kind: SinkKind,
+  origin: string,
+  instances: readonly DeliverInstance[],
+): Promise<void> {
+  // It makes the tables.
+  await (await openDatabase(`sqlite:${file}`))[Symbol.asyncDispose]();
+  await using database = await openForSeeding(`sqlite:${file}`);
+  const { sql } = database;
+  await makeBrowserKeys(sql);
+  for (const instance of instances) {
+    const { number, id, devices } = instance;
+    await sql`INSERT INTO instance_numbers (number, id, devices)
+      VALUES (${number}, ${id}, ${devices})`;
+    await seedInstance(sql, kind, origin, instance);
+  }
+  // So that nothing of it is left to be done by the server.
+  await database.bytes();
+}
+
+async function makeBrowserKeys(sql: SQL): Promise<void> {
+  await sql.unsafe('CREATE TEMP TABLE browser_keys (place INTEGER PRIMARY KEY, keys TEXT)');
+  for (let place = 0; place < BROWSER_KEYS; place += 1) {
+    const p256dh = newP256Pair().publicText;
+    const keys = JSON.stringify({ p256dh, auth: randomBytes(16).toString('base64url') });
+    await sql`INSERT INTO browser_keys VALUES (${place}, ${keys})`;
+  }
+}
+
+async function seedInstance(
+  sql: SQL,
+  kind: SinkKind,
+  origin: string,
+  { number: instance, firstDevice, devices }: DeliverInstance,
+): Promise<void> {
+  const end = firstDevice + devices;
+  for (let from = firstDevice; from < end; from += DEVICES_AT_ONCE) {
+    const last = Math.min(end, from + DEVICES_AT_ONCE) - 1;
+    const numbers = `WITH RECURSIVE numbers (number) AS (
+      SELECT ${from} UNION ALL SELECT number + 1 FROM numbers WHERE number < ${last})`;
+    await sql.unsafe(`
+      INSERT INTO devices (number, instance, id, platform, token_identity, user_id,
+        registered_at, seen_at, bundle_id, token, metadata, sdk)
+      ${numbers}
+      SELECT number, ${instance}, '${kind}-' || ${hex(36)}, '${kind}', ${hex(64)}, NULL,
+        ${REGISTERED_AT_MS}, ${REGISTERED_AT_MS}, '${BUNDLE_ID}', ${tokens[kind](origin)}, '{}', ''
+      FROM numbers ORDER BY number`);
+    await sql.unsafe(`INSERT INTO device_interests (instance, interest, device)
+      ${numbers} SELECT ${instance}, '${INTEREST}', number FROM numbers ORDER BY number`);
+  }
+  const warm = Math.min(devices, WARM_UP_DEVICES);
+  await sql`INSERT INTO device_interests (instance, interest, device)
+    SELECT ${instance}, ${WARM_UP_INTEREST}, number FROM devices
+    WHERE number >= ${firstDevice} AND number < ${firstDevice + warm}`;
+}
+
+/** As long as real ones are, in the words of SQL: another one in each row. */
+const tokens: Readonly<Record<SinkKind, (origin: string) => string>> = {
+  apns: () => hex(64),
+  fcm: () => `${hex(22)} || ':APA91b' || ${hex(134)}`,
+  web: (origin) =>
+    `'{"endpoint":"${origin}/wpush/v2/' || ${hex(182)} || '","keys":' ||
+      (SELECT keys FROM browser_keys WHERE place = number % ${BROWSER_KEYS}) || '}'`,
+};
+
+/** So many random hex digits. */
+function hex(digits: number): string {
+  return `lower(hex(randomblob(${digits / 2})))`;
+}

@@ -1,0 +1,139 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
+import { type AppAddress, benchApp } from '../bench-app.ts';
+import { freePort, startProcess } from '../servers.ts';
+import {
+  type DeliverInstance,
+  gatewaySettings,
+  payloads,
+  WARM_UP_DEVICES,
+  WARM_UP_INTEREST,
+} from './deliver-instances.ts';
+import { type DeliverSite, storeFileOf } from './deliver-site.ts';
+import type { SinkAddress, SinkKind } from './sink-calls.ts';
+
+/** Fanfare as an operator would start it, on a store that is full of devices. */
+export interface DeliveringServer extends AsyncDisposable {
+  readonly pid: number;
+  readonly app: AppAddress;
+  /** Publishes to all devices of an instance, and gives the id. */
+  publish(instance: DeliverInstance, interest: string): Promise<string>;
+  /** Settles when nothing of a publish waits; gives how many were accepted, and how many were not. */
+  finished(instance: DeliverInstance, id: string): Promise<{ accepted: number; others: number }>;
+}
+
+/** How often a server is asked what has become of a publish. */
+const ASK_MS = 50;
+const FINISHED_WITHIN_MS = 60_000;
+
+/** Starts a server. `pin` is the command that holds it to its core, or empty. */
+export async function startDelivering(
+  pin: readonly string[],
+  site: DeliverSite,
+): Promise<DeliveringServer> {
+  const { folder, kind } = site;
+  const [channelsPort, pushPort] = [freePort(), freePort()];
+  const config = join(folder, 'fanfare.json');
+  writeFileSync(config, JSON.stringify(configOf(site, channelsPort, pushPort)));
+  const script = join(import.meta.dir, '../../bin/fanfare');
+  const command = [...pin, 'sh', script, 'serve', '--config', config];
+  const running = await startProcess(command, channelsPort);
+  const { pid, app } = running;
+  if (pid === undefined) throw new Error('a process that was started has a pid');
+  const urlOf = ({ id }: DeliverInstance) =>
+    `http://127.0.0.1:${pushPort}/publish_api/v1/instances/${id}/publishes`;
+  const headersOf = ({ secretKey }: DeliverInstance) => ({
+    authorization: `Bearer ${secretKey}`,
+    'content-type': 'application/json',
+  });
+  return {
+    pid,
+    app,
+    async publish(instance, interest) {
+      const body = JSON.stringify({ interests: [interest], [kind]: payloads[kind] });
+      const answer = await fetch(`${urlOf(instance)}/interests`, {
+        method: 'POST',
+        headers: headersOf(instance),
+        body,
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`a publish was answered with ${answer.status} ${text}`);
+      const { publishId }: { publishId: string } = JSON.parse(text);
+      return publishId;
+    },
+    async finished(instance, id) {
+      const deadlineMs = performance.now() + FINISHED_WITHIN_MS;
+      for (;;) {
+        const answer = await fetch(`${urlOf(instance)}/${id}`, { headers: headersOf(instance) });
+        const status = readStatus(await answer.text(), kind);
+        if (status !== undefined) return status;
+        if (performance.now() > deadlineMs) throw new Error(`${id} is not finished`);
+        await Bun.sleep(ASK_MS);
+      }
+    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+/** `undefined`: it is not finished. */
+function readStatus(text: string, kind: SinkKind) {
+  const status: {
+    readonly state: string;
+    readonly platforms: Readonly<Record<SinkKind, { planned: number; accepted: number }>>;
+  } = JSON.parse(text);
+  if (status.state !== 'finished') return undefined;
+  const { planned, accepted } = status.platforms[kind];
+  return { accepted, others: planned - accepted };
+}
+
+/** Publishes to a few of each instance's devices, so that what is measured is warm, and waits until it is over. */
+export async function warmUp(server: DeliveringServer, { instances }: DeliverSite): Promise<void> {
+  for (const instance of instances) {
+    const id = await server.publish(instance, WARM_UP_INTEREST);
+    const { accepted } = await server.finished(instance, id);
+    if (accepted !== Math.min(WARM_UP_DEVICES, instance.devices)) {
+      throw new Error(`only ${accepted} devices got the first publish`);
+    }
+  }
+}
+
+function configOf(site: DeliverSite, channelsPort: number, pushPort: number): object {
+  const { folder, kind, gateway, instances } = site;
+  const { key, secret } = benchApp;
+  const settings = gatewaySettings(kind, gateway, writeCredentials(folder, gateway));
+  return {
+    channels: {
+      host: '127.0.0.1',
+      port: channelsPort,
+      apps: [{ id: benchApp.id, name: 'bench', keys: [{ key, secret }] }],
+    },
+    push: {
+      host: '127.0.0.1',
+      port: pushPort,
+      instances: instances.map(({ id, secretKey }) => ({
+        id,
+        secretKeys: [secretKey],
+        limits: { publishesPerSecond: 0 },
+        [kind]: settings,
+      })),
+    },
+    admin: { port: 0 },
+    store: { url: `sqlite:${storeFileOf(folder)}` },
+    log: { level: 'warn', format: 'json' },
+    drainSeconds: 0,
+  };
+}
+
+function writeCredentials(folder: string, { ca, accountFile: account }: SinkAddress) {
+  const caFile = join(folder, 'ca.pem');
+  const appleKeyFile = join(folder, 'apple.p8');
+  const accountFile = join(folder, 'account.json');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(caFile, ca);
+  writeFileSync(appleKeyFile, privateKey.export({ format: 'pem', type: 'pkcs8' }));
+  writeFileSync(accountFile, account);
+  const { publicText: publicKey, privateText } = newP256Pair();
+  return { caFile, appleKeyFile, accountFile, vapid: { publicKey, privateKey: privateText } };
+}

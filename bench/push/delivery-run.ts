@@ -1,0 +1,90 @@
+import { type CpuUsage, watchCpu } from '../cpu-usage.ts';
+import { INTEREST } from './deliver-instances.ts';
+import type { DeliverSite } from './deliver-site.ts';
+import { type DeliveringServer, startDelivering, warmUp } from './delivering-server.ts';
+import { type MemoryUse, watchMemory } from './memory-watch.ts';
+
+/** What it took to deliver a publish of each instance to all of its devices. */
+export interface DeliveryRun {
+  readonly devices: number;
+  /** From before the first publish was sent until the last notification was taken. */
+  readonly seconds: number;
+  readonly perSecond: number;
+  /** The highest rate over `OVER_SECONDS`; 0 where it did not take so long. */
+  readonly bestPerSecond: number;
+  readonly cpu: CpuUsage;
+  /** The gateway's own share of its core. */
+  readonly gatewayCpu: number;
+  /** Of the server. */
+  readonly memory: MemoryUse;
+}
+
+/** Over how long the highest rate is measured. */
+const OVER_SECONDS = 5;
+
+/** A gateway that has heard nothing for so long will hear nothing any more. */
+const SILENCE_MS = 5_000;
+
+/** Delivers to all devices of a site, with a fresh server that is warm. Throws where one got it twice, or not. */
+export async function deliverOnce(pin: readonly string[], site: DeliverSite): Promise<DeliveryRun> {
+  await using server = await startDelivering(pin, site);
+  await warmUp(server, site);
+  const { gateway, instances } = site;
+  const devices = instances.reduce((sum, instance) => sum + instance.devices, 0);
+  await gateway.call('count', null);
+  const stopMemory = watchMemory(server.pid);
+  const stopCpu = watchCpu({ server: server.pid, load: gateway.pid });
+
+  const startedAtMs = Date.now();
+  const ids = await publishToAll(server, site);
+  const arrived = await gateway.call('arrive', {
+    notifications: devices,
+    silenceMs: SILENCE_MS,
+    overSeconds: OVER_SECONDS,
+  });
+  const [cpu, memory] = [stopCpu(), stopMemory()];
+  await checkDelivered(server, site, ids);
+
+  const seconds = (arrived.lastAtMs - startedAtMs) / 1000;
+  return {
+    devices,
+    seconds,
+    perSecond: devices / seconds,
+    bestPerSecond: arrived.bestPerSecond,
+    cpu,
+    gatewayCpu: arrived.cpuSeconds / seconds,
+    memory,
+  };
+}
+
+/** Publishes to all devices, each instance to its own; settles with the ids when all is accepted. */
+export async function publishToAll(
+  server: DeliveringServer,
+  { instances }: Pick<DeliverSite, 'instances'>,
+): Promise<readonly string[]> {
+  return await Promise.all(instances.map((instance) => server.publish(instance, INTEREST)));
+}
+
+/** Waits until the publishes are over. Every device must have got them once, and the server must know that. */
+export async function checkDelivered(
+  server: DeliveringServer,
+  { gateway, instances }: Pick<DeliverSite, 'gateway' | 'instances'>,
+  ids: readonly string[],
+): Promise<void> {
+  let devices = 0;
+  for (const [index, instance] of instances.entries()) {
+    devices += instance.devices;
+    const { accepted, others } = await server.finished(instance, ids[index] ?? '');
+    if (accepted !== instance.devices || others !== 0) {
+      throw new Error(`of ${instance.devices} devices, ${accepted} were accepted, ${others} not`);
+    }
+  }
+  const { notifications } = await gateway.call('arrive', {
+    notifications: devices,
+    silenceMs: 0,
+    overSeconds: OVER_SECONDS,
+  });
+  if (notifications !== devices) {
+    throw new Error(`the gateway got ${notifications} notifications for ${devices} devices`);
+  }
+}

@@ -1,0 +1,61 @@
+/** A gateway that takes all notifications: a process of its own that does what its parent asks over IPC. */
+import { startFakeFcm } from '../../src/fake-gateways/fcm.ts';
+import { ArrivalWatch } from './arrivals.ts';
+import { sinkAnswers, startGatewaySink } from './gateway-sink.ts';
+import type { SinkAddress, SinkCall, SinkCallName, SinkCalls, SinkReply } from './sink-calls.ts';
+
+/** Messages that the fake keeps: few, so that they stay out of the figures. */
+const ENTRIES_MAX = 100;
+
+let watch: ArrivalWatch | undefined;
+
+function started(): ArrivalWatch {
+  if (watch === undefined) throw new Error('start comes first');
+  return watch;
+}
+
+async function start({ kind, latencyMs }: SinkCalls['start']['ask']): Promise<SinkAddress> {
+  if (kind !== 'fcm') {
+    let count = 0;
+    const { origin, ca } = await startGatewaySink(sinkAnswers[kind], () => {
+      count += 1;
+    });
+    watch = new ArrivalWatch(() => count);
+    return { origin, ca, accountFile: '' };
+  }
+  const { origin, ca, accountFile, journal, script } = await startFakeFcm({
+    entriesMax: ENTRIES_MAX,
+  });
+  script.latencyMs = latencyMs;
+  watch = new ArrivalWatch(() => journal.count);
+  return { origin, ca, accountFile };
+}
+
+async function answer(call: SinkCall): Promise<SinkCalls[SinkCallName]['answer']> {
+  switch (call.name) {
+    case 'start':
+      return await start(call.ask);
+    case 'count':
+      started().clear();
+      return null;
+    case 'arrive': {
+      const { notifications, silenceMs, overSeconds } = call.ask;
+      return await started().reach(notifications, silenceMs, overSeconds);
+    }
+    default:
+      return call satisfies never;
+  }
+}
+
+function reply(message: SinkReply): void {
+  process.send?.(message);
+}
+
+process.on('message', (call: SinkCall) => {
+  answer(call).then(
+    (value) => reply({ answer: value }),
+    (error) => reply({ fault: error instanceof Error ? error.message : String(error) }),
+  );
+});
+// Nobody left to answer to.
+process.on('disconnect', () => process.exit(0));

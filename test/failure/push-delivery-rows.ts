@@ -1,0 +1,81 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import type { Platform } from '../../src/push/device.ts';
+import { openDatabase, sqliteFileOf } from '../../src/stores/database.ts';
+import { StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { readDevices } from '../../src/stores/push/page-devices.ts';
+import { openRows } from './push-rows.ts';
+
+/** A device as it stands in the store. */
+export interface StoredRow {
+  readonly platform: Platform;
+  readonly id: string;
+  readonly token: string;
+  readonly identity: string;
+  readonly bundleId: string | undefined;
+}
+
+/**
+ * Makes the store at `url` where there is none, and puts the devices of an instance into it, each with one interest.
+ * Gives their numbers. Thousands of them in one commit: by the API they would take longer than all that is tested.
+ */
+export async function fillStore(
+  url: string,
+  instanceId: string,
+  interest: string,
+  rows: readonly StoredRow[],
+): Promise<readonly number[]> {
+  let instance: number;
+  {
+    await using database = await openDatabase(url);
+    instance = await new StoredInstances(database).numberOf(instanceId);
+  }
+  using store = new Sqlite(sqliteFileOf(url));
+  const insertDevice = store.query<{ number: number }, (string | number | null)[]>(
+    `INSERT INTO devices (instance, id, platform, token_identity, registered_at, seen_at, bundle_id,
+      token, metadata, sdk) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '') RETURNING number`,
+  );
+  const insertInterest = store.query('INSERT INTO device_interests VALUES (?, ?, ?)');
+  const nowMs = Date.now();
+  const insertAll = store.transaction(() => {
+    const numbers = rows.map(({ id, platform, identity, bundleId, token }) => {
+      const values = [instance, id, platform, identity, nowMs, nowMs, bundleId ?? null, token];
+      const number = insertDevice.get(...values)?.number ?? 0;
+      insertInterest.run(instance, interest, number);
+      return number;
+    });
+    store.run('UPDATE instance_numbers SET devices = devices + ? WHERE number = ?', [
+      rows.length,
+      instance,
+    ]);
+    return numbers;
+  });
+  return insertAll();
+}
+
+/** Work of a server. */
+export interface HeldWork {
+  readonly pages: number;
+  /** The numbers of the devices of those pages, and of the retries. */
+  readonly devices: readonly number[];
+}
+
+/** What was given back may be claimed as soon as it is due, though whose it was stays there. */
+const CLAIMED = 'ready_at > due_at AND leased_by IS NOT NULL';
+
+/** What a server that has ended had claimed, and not given back. */
+export function heldWork(server: { readonly directory: string }): HeldWork {
+  using rows = openRows(server);
+  const pages = rows
+    .query<{ devices: string }, []>(`SELECT devices FROM publish_pages WHERE ${CLAIMED}`)
+    .all();
+  const retries = rows
+    .query<{ device: number }, []>(`SELECT device FROM publish_devices WHERE ${CLAIMED}`)
+    .all();
+  return {
+    pages: pages.length,
+    devices: [
+      ...pages.flatMap(({ devices }) => readDevices(devices)),
+      ...retries.map(({ device }) => device),
+    ],
+  };
+}
