@@ -64,7 +64,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
 
   /**
    * Takes over these instances. What has not changed stays as it is, with its connections. Gives what could not be
-   * made: those platforms have no gateway.
+   * made: those platforms keep the gateway that they had, or have none.
    */
   replace(served: readonly ServedInstance[]): readonly GatewayFault[] {
     const faults: GatewayFault[] = [];
@@ -84,7 +84,10 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         } catch (error) {
           if (!(error instanceof UnusableFile)) throw error;
           faults.push({ instance: instance.id, setting: error.setting, why: error.message });
-          return undefined;
+          // What worked goes on: without a gateway, every device would be given up for good.
+          const before = this.made.get(name);
+          if (before !== undefined) kept.add(name);
+          return before?.gateway as unknown as Gateway<P> | undefined;
         }
       };
       const { apns, fcm, web } = settings;

@@ -104,7 +104,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
 }
 
 function tellFaults(faults: readonly GatewayFault[], log: Log): void {
-  for (const fault of faults) log.error('A platform of an instance is not reached', { ...fault });
+  for (const fault of faults) log.error('The settings of a gateway cannot be used', { ...fault });
 }
 
 function titleOf({ why }: Pause): string {

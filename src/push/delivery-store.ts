@@ -62,8 +62,8 @@ export interface DeliveryStore {
   /**
    * Keeps what has become of a job's devices, counts it, deletes devices whose tokens reach nobody, and finishes
    * the publish where this was the last of it. Of a publish that was cancelled, no device is tried again. A claim
-   * that has ended does not matter as long as nobody else has kept the page, or claimed the retries: those would be
-   * another attempt's, and this may be the same call again, of which the answer was lost.
+   * that has ended does not matter as long as nobody else has claimed the job since: it is that one's word that
+   * counts then, and this may be the same call again, of which the answer was lost.
    */
   finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob>;
   /**

@@ -145,7 +145,7 @@ describe('publishes do not wait for', () => {
       expect(devices).toBe(DEVICES);
 
       const timesLess = await publishUntilGone(server, instance, publishes);
-      expect(timesLess).toBeGreaterThan(50);
+      expect(timesLess).toBeGreaterThan(10);
       expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
     },
     LONG_MS,
@@ -165,7 +165,7 @@ describe('publishes do not wait for', () => {
       await publishes.during(backend.does(ofOther.deleteUser('ann')));
 
       const timesLess = await publishUntilGone(server, instance, publishes);
-      expect(timesLess).toBeGreaterThan(50);
+      expect(timesLess).toBeGreaterThan(10);
       expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
     },
     LONG_MS,

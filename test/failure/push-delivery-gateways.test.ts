@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { apnsRefusal } from '../../src/fake-gateways/apns.ts';
 import { fcmRefusal } from '../../src/fake-gateways/fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
-import type { Platform } from '../../src/push/device.ts';
+import { type Platform, platforms } from '../../src/push/device.ts';
 import { askPush } from '../support/push-requests.ts';
 import {
   allAccepted,
@@ -36,11 +36,14 @@ const QUIET: Crowd = { apns: 3, fcm: 3, web: 3 };
 
 /** A site that has delivered to every device once: it is connected, and knows what it may do. */
 async function warmSite(crowds: readonly Crowd[]): Promise<DeliverySite> {
-  const site = await DeliverySite.start({ crowds });
+  await using parts = new AsyncDisposableStack();
+  const site = parts.use(await DeliverySite.start({ crowds }));
   for (const instance of site.instances) await site.delivers(instance, newsFor());
   site.apns.journal.clear();
   site.fcm.journal.clear();
   site.web.journal.clear();
+  // Whoever asked for it ends it.
+  parts.move();
   return site;
 }
 
@@ -73,7 +76,7 @@ function forAll(
   acts: Partial<Record<Platform, Act>>,
   times?: number,
 ): void {
-  for (const platform of ['apns', 'fcm', 'web'] as const) {
+  for (const platform of platforms) {
     const act = acts[platform];
     if (act === undefined) continue;
     for (const { address } of devices[platform]) {
@@ -204,6 +207,11 @@ describe('a gateway', () => {
         platforms: { apns: allAccepted(apns), fcm: allAccepted(fcm) },
         reasons: [],
       });
+      for (const platform of ['apns', 'fcm']) {
+        await site.server.logged(
+          new RegExp(`A connection to a gateway ends.*"platform":"${platform}"`),
+        );
+      }
       const arrived = [...site.apns.journal.list(), ...site.fcm.journal.list()];
       const times = timesOf(arrived.map(({ token }) => token));
       expect([...apns, ...fcm].filter(({ address }) => times.get(address) !== 1)).toEqual([]);
@@ -312,9 +320,9 @@ describe('a gateway', () => {
         ['apns', apnsId, apns],
         ['fcm', fcmId, fcm],
       ] as const) {
-        const { state, platforms } = await site.status(troubled, id);
-        expect(state).toBe('delivering');
-        const { planned, accepted, retrying, ...lost } = platforms[platform];
+        const status = await site.status(troubled, id);
+        expect(status.state).toBe('delivering');
+        const { planned, accepted, retrying: _, ...lost } = status.platforms[platform];
         expect([planned, accepted]).toEqual([devices.length, 0]);
         expect(lost).toEqual({ failed: 0, pruned: 0, expired: 0, cancelled: 0 });
         expect(await site.explain(troubled, id, first(devices))).toContainEqual(

@@ -178,7 +178,7 @@ export class MemoryDeliveries implements DeliveryStore {
     if (kept === undefined) return 'stale';
     const isKept =
       job.what === 'page'
-        ? finishPage(kept, job.page, byDevice, nowMs)
+        ? finishPage(kept, this.server, job.page, byDevice, nowMs)
         : finishRetries(kept, this.server, job.job.devices, byDevice, nowMs);
     if (!isKept) return 'stale';
     if (kept.publish.target.kind === 'users') keepUsers(kept, results);
@@ -374,12 +374,13 @@ function forget(one: Claimable): void {
 
 function finishPage(
   kept: KeptPublish,
+  server: string,
   number: number,
   results: ReadonlyMap<number, DeviceResult>,
   nowMs: number,
 ): boolean {
   const page = kept.pages.find((one) => one.number === number);
-  if (page?.state !== 'waiting') return false;
+  if (page?.state !== 'waiting' || page.leasedBy !== server) return false;
   page.state = 'delivered';
   forget(page);
   // Of devices that are gone, only how many there were of each platform is known.

@@ -17,6 +17,9 @@ import { Work } from './work.ts';
 const CLAIM_ENDED = 'claim-ended';
 const CANCELLED = 'cancelled';
 
+/** How often the devices of a claimed job are asked for. */
+const READ_TRIES = 3;
+
 /** A page that was planned, and whose devices are at hand. */
 export interface PlannedPage {
   readonly page: number;
@@ -48,7 +51,7 @@ export class Deliverer {
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
   /** Hears that there may be room again. */
-  private readonly onRoom: () => void;
+  private readonly onRoom: (hasRetries: boolean) => void;
   private readonly lanes = new Map<string, Lane>();
   /** Jobs that were claimed in vain. */
   private away: Job[] = [];
@@ -61,7 +64,7 @@ export class Deliverer {
     ports: PipelinePorts,
     limits: DeliveryLimits,
     access: StoreAccess,
-    onRoom: () => void,
+    onRoom: (hasRetries: boolean) => void,
   ) {
     this.ports = ports;
     this.limits = limits;
@@ -111,11 +114,16 @@ export class Deliverer {
     if (job.what === 'page') this.held.room.cameBack(instance);
     if (!this.held.claim(job)) return;
     const { audience } = this.ports;
-    const recipients = await this.access.insist(() => audience.recipients(instance, devices));
-    if (recipients === undefined) this.held.unclaim(job);
-    else if (this.isOfUse(instance, recipients))
+    // Nothing else is claimed meanwhile, so this must not take for ever.
+    const recipients = await this.access.insist(
+      () => audience.recipients(instance, devices),
+      READ_TRIES,
+    );
+    if (recipients !== undefined && this.isOfUse(instance, recipients)) {
       this.begin(job, recipients, () => readStoredPublish(publish));
-    else this.sendAway(job);
+    } else {
+      this.sendAway(job);
+    }
   }
 
   /** To be called about once a second. */
@@ -321,16 +329,19 @@ export class Deliverer {
     const after = await this.access.insist(() =>
       store.finishJob(work.job, work.results, timers.now()),
     );
-    this.drop(work);
+    this.drop(
+      work,
+      work.results.some(({ what }) => what === 'retry'),
+    );
     const { publish } = work.job.job;
     if (after === 'finished') events.finished(publish);
     if (after === 'cancelled') this.cancel(publish.number);
   }
 
-  private drop(work: Work): void {
+  private drop(work: Work, hasRetries = false): void {
     this.held.drop(work);
     if (this.held.isEmpty) this.onEmpty?.();
-    this.onRoom();
+    this.onRoom(hasRetries);
   }
 
   /** What has not gone out of a publish does not: no device of a cancelled one is tried again. */

@@ -57,8 +57,9 @@ export const deliveryLimits: DeliveryLimits = {
   storeStopMs: 2_000,
 };
 
-/** The pause after the store could not be asked. */
+/** The pause after the store could not be asked; and after the same was asked in vain for a minute. */
 export const STORE_PAUSE_MS = 1_000;
+export const STORE_PAUSE_MS_MAX = 30_000;
 
 /** The store is asked what is due at least so often: another server may have left something. */
 export const ASK_MS_MAX = 5_000;

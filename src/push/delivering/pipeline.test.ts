@@ -439,6 +439,59 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 30, accepted: 30 });
   });
 
+  it('where an instance has planned as far ahead as it may', async () => {
+    scene.atOnce = 10;
+    scene.limits = {
+      ...deliveryLimits,
+      pageDevices: 10,
+      laneDevices: 10,
+      pagesAhead: 1,
+      plans: 4,
+      plansOfInstance: 2,
+    };
+    const slow = scene.newInstance();
+    const quick = scene.newInstance();
+    await scene.registerMany(slow, 'fcm', 100);
+    await scene.registerMany(quick, 'fcm', 20);
+    for (let count = 0; count < 10; count++) await scene.publish(slow);
+    scene.answer = ({ instance }) => ({
+      outcome: accepted,
+      afterMs: instance === slow ? 25_000 : 10,
+    });
+    const pipeline = scene.start();
+    await seconds(10);
+    expect(pipeline.figures().planning).toBe(2);
+    const id = await scene.publish(quick);
+    pipeline.wake();
+    await seconds(2);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 20, accepted: 20 });
+  });
+
+  it('where one push service hangs', async () => {
+    scene.atOnce = 10;
+    const instance = scene.newInstance();
+    for (let count = 0; count < 100; count++) {
+      await scene.register(instance, 'web', { origin: 'https://slow.example' });
+    }
+    for (let count = 0; count < 20; count++) {
+      await scene.register(instance, 'web', {
+        origin: 'https://quick.example',
+        interests: ['vip'],
+      });
+    }
+    await scene.publish(instance);
+    scene.answer = ({ token }) => ({
+      outcome: accepted,
+      afterMs: token.includes('slow.example') ? 25_000 : 10,
+    });
+    const pipeline = scene.start();
+    await seconds(2);
+    const id = await scene.publish(instance, { web: {} }, { kind: 'interests', names: ['vip'] });
+    pipeline.wake();
+    await seconds(1);
+    expect(await scene.counts(id, 'web')).toEqual({ state: 'finished', planned: 20, accepted: 20 });
+  });
+
   it('where one platform of a publish hangs', async () => {
     scene.atOnce = 10;
     scene.limits = { ...deliveryLimits, pageDevices: 20, laneDevices: 40 };
@@ -640,6 +693,58 @@ describe('a store that is away', () => {
     await seconds(2);
     expect(scene.sends).toHaveLength(10);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 10, accepted: 10 });
+  });
+
+  it('does not make anybody be sent to again where claims have ended, and nobody else was there', async () => {
+    const instance = scene.newInstance();
+    await scene.registerMany(instance, 'fcm', 10);
+    const id = await scene.publish(instance);
+    scene.answer = () => ({ outcome: accepted, afterMs: 1_000 });
+    const pipeline = scene.start();
+    await scene.time.advance(500);
+    scene.isStoreAway = true;
+    await scene.time.advance(119_400);
+    scene.isStoreAway = false;
+    // What waits to be claimed is asked for before what is known is kept.
+    pipeline.wake();
+    await seconds(3);
+    expect(scene.sends).toHaveLength(10);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 10, accepted: 10 });
+  });
+
+  it('lets another server go on, and the first does not come back to it', async () => {
+    const instance = scene.newInstance();
+    await scene.registerMany(instance, 'fcm', 200);
+    scene.atOnce = 1;
+    scene.useGateways(instance);
+    const id = await scene.publish(instance);
+    scene.answer = () => ({ outcome: accepted, afterMs: 1_000 });
+    let isCutOff = false;
+    const store = new Proxy(scene.deliveries(), {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return async (...args: unknown[]) => {
+          if (isCutOff) throw new Error('cut off');
+          return await Reflect.apply(method, target, args);
+        };
+      },
+    });
+    const first = scene.start({ store });
+    await seconds(30);
+    isCutOff = true;
+    const second = scene.start();
+    // Renewed after 20 seconds, and then nothing is sent whose outcome might come too late.
+    await seconds(75);
+    const { leaseMs, renewMs, sendMs } = deliveryLimits;
+    const sentByFirst = scene.sends.length;
+    expect(sentByFirst).toBeLessThanOrEqual((renewMs + leaseMs - sendMs) / 1000 + 1);
+    await seconds(45);
+    isCutOff = false;
+    await seconds(600);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 200, accepted: 200 });
+    expect(scene.sends).toHaveLength(200 + sentByFirst);
+    for (const pipeline of [first, second]) expect(pipeline.figures().jobs).toBe(0);
   });
 
   it('lets nothing be sent whose claim may end before the outcome is known', async () => {

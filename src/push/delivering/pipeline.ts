@@ -71,8 +71,9 @@ class RunningPipeline implements Pipeline {
     this.ports = ports;
     this.limits = limits;
     this.access = new StoreAccess(timers, notices);
-    this.deliverer = new Deliverer(ports, limits, this.access, () => {
-      if (this.mayHaveMore) this.claiming.wake();
+    this.deliverer = new Deliverer(ports, limits, this.access, (hasRetries) => {
+      // Retries are due sooner than it was known when it was asked last.
+      if (this.mayHaveMore || hasRetries) this.claiming.wake();
     });
     this.planner = new Planner(ports, limits, this.access, this.deliverer, () => this.wakeBoth());
     this.planning = new Pump(timers, () => this.guarded(() => this.claimPlanning()));

@@ -45,6 +45,22 @@ describe('access to the store', () => {
     expect(await answer).toBe('at last');
   });
 
+  it('asks seldom what fails for more than a minute, or no more than so many times', async () => {
+    let tries = 0;
+    const failing = async () => {
+      tries += 1;
+      throw new Error('never');
+    };
+    void access.insist(failing);
+    await time.advance(360_000);
+    expect(tries).toBe(61 + 10);
+    tries = 0;
+    const answer = access.insist(failing, 3);
+    await time.advance(2_000);
+    expect(await answer).toBeUndefined();
+    expect(tries).toBe(3);
+  });
+
   it('gives up when it is told to, also what waits', async () => {
     const answer = access.insist(() => Promise.reject(new Error('away')));
     await settled();

@@ -1,5 +1,8 @@
-import { STORE_PAUSE_MS } from './limits.ts';
+import { STORE_PAUSE_MS, STORE_PAUSE_MS_MAX } from './limits.ts';
 import type { PipelineNotices, PipelineTimers } from './ports.ts';
+
+/** What fails more often than this does so for another reason than that the store is away for a while. */
+const QUICK_TRIES = 60;
 
 /** Asks the store, tells when it cannot be asked, and waits until it can. */
 export class StoreAccess {
@@ -37,15 +40,18 @@ export class StoreAccess {
     }
   }
 
-  /** Asks until there is an answer; `undefined` where `giveUp` was called before that. */
-  async insist<Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> {
-    for (;;) {
+  /** Asks until there is an answer, or so many times; `undefined` then, and where `giveUp` was called before that. */
+  async insist<Answer>(
+    question: () => Promise<Answer>,
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<Answer | undefined> {
+    for (let tries = 1; ; tries++) {
       try {
         return await this.ask(question);
       } catch {
         // It was told; what is asked here is worth asking again, whatever it was.
-        if (this.hasGivenUp) return undefined;
-        await this.pause(STORE_PAUSE_MS);
+        if (this.hasGivenUp || tries >= most) return undefined;
+        await this.pause(tries <= QUICK_TRIES ? STORE_PAUSE_MS : STORE_PAUSE_MS_MAX);
         if (this.hasGivenUp) return undefined;
       }
     }

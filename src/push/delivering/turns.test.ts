@@ -39,7 +39,7 @@ describe('turns', () => {
   });
 
   it('skip nobody when an owner has nothing left', () => {
-    const { turns, items } = make('a1', 'b1', 'c1', 'd1');
+    const { turns, items } = make('a1', 'b1', 'c1', 'd1', 'e1');
     expect(turns.next(anybody)?.name).toBe('a1');
     expect(turns.next(anybody)?.name).toBe('b1');
     for (const item of items.slice(0, 2)) turns.remove(item);

@@ -45,7 +45,7 @@ export async function finishJob(
       async run(of, held) {
         const isKept =
           kind.what === 'page'
-            ? await keepPage(dialect, of, held, kind.page, devices, byDevice, nowMs)
+            ? await keepPage(dialect, of, held, server, kind.page, devices, byDevice, nowMs)
             : await keepRetries(dialect, of, held, server, kind.platform, devices, byDevice, nowMs);
         if (!isKept) return;
         if (publish.kind === 'users') await keepUsers(of, held.number, results);
@@ -57,11 +57,12 @@ export async function finishJob(
   return kept.after;
 }
 
-/** `false`: they are kept already, or nobody waits for them any more. So below. */
+/** `false`: they are kept already, or somebody else has claimed them since. So below. */
 async function keepPage(
   dialect: Dialect,
   sql: TransactionSQL,
   held: HeldPublish,
+  server: string,
   page: number,
   devices: readonly number[],
   results: Results,
@@ -71,7 +72,7 @@ async function keepPage(
     UPDATE publish_pages
     SET state = 'delivered', done_at = ${nowMs}, ready_at = NULL, leased_by = NULL
     WHERE number IN (
-      SELECT number FROM publish_pages WHERE number = ${page} AND state = 'waiting'
+      SELECT number FROM publish_pages WHERE number = ${page} AND state = 'waiting' AND leased_by = ${server}
       ${unlessHeld(dialect, sql)})
     RETURNING apns, fcm, web`;
   if (planned === undefined) return false;
@@ -84,7 +85,6 @@ async function keepPage(
   return true;
 }
 
-/** Those that somebody else has claimed since are another attempt's. */
 async function keepRetries(
   dialect: Dialect,
   sql: TransactionSQL,
