@@ -1,10 +1,11 @@
-import { type CpuUsage, watchCpu } from '../cpu-usage.ts';
+import { watchCpu } from '../cpu-usage.ts';
 import type { StepResult } from '../load/open-loop.ts';
 import { type LoadProcess, startLoad } from '../load-process.ts';
 import type { DeliverPinning } from './deliver-pinning.ts';
 import type { DeliverSite } from './deliver-site.ts';
 import { type DeliveringServer, startDelivering, warmUp } from './delivering-server.ts';
 import { checkDelivered, publishToAll } from './delivery-run.ts';
+import { leastDisturbed, quiet } from './quiet.ts';
 import { moveBackground } from './threads.ts';
 
 /** How the two loops of a server share the cores. */
@@ -18,7 +19,9 @@ export type PublishCount = (typeof publishCounts)[number];
 export interface BesideStep {
   readonly publishes: PublishCount;
   readonly step: StepResult;
-  readonly cpu: CpuUsage;
+  /** What the server used, and what others did, in cores. */
+  readonly server: number;
+  readonly others: number;
   /** Notifications per second meanwhile. */
   readonly notificationsPerSecond: number;
   /** Whether there was something to deliver until the end. */
@@ -60,7 +63,8 @@ export async function measureBeside(
 
   const steps: BesideStep[] = [];
   for (const publishes of publishCounts) {
-    steps.push(await measureStep(server, load, site, publishes, seconds));
+    const measure = () => measureStep(server, load, site, publishes, seconds);
+    steps.push(await leastDisturbed(measure, ({ others }) => others));
   }
   return { placement, steps };
 }
@@ -75,6 +79,7 @@ async function measureStep(
   const { gateway } = site;
   const instances = site.instances.slice(0, publishes);
   const devices = instances.reduce((sum, instance) => sum + instance.devices, 0);
+  await quiet();
   await gateway.call('count', null);
   const ids = await publishToAll(server, { instances });
 
@@ -83,7 +88,7 @@ async function measureStep(
   const step = await stepOf(load, seconds);
   const tookMs = performance.now() - startedMs;
   const cpu = stopCpu();
-  const { notifications } = await gateway.call('arrive', {
+  const { notifications, cpuSeconds } = await gateway.call('arrive', {
     notifications: 0,
     silenceMs: 0,
     overSeconds: 1,
@@ -93,7 +98,8 @@ async function measureStep(
   return {
     publishes,
     step,
-    cpu,
+    server: cpu.server,
+    others: Math.max(0, cpu.others - (cpuSeconds * 1000) / tookMs),
     notificationsPerSecond: (notifications * 1000) / tookMs,
     isCovered,
   };

@@ -2,10 +2,8 @@ import type { ClientResult } from '../http2/client.ts';
 import { align, median, ratio, spread, whole } from '../report.ts';
 import type { BesideRun, BesideStep, Placement } from './beside-channels.ts';
 import type { DeliveryRun } from './delivery-run.ts';
+import { OTHERS_MAX } from './quiet.ts';
 import type { SinkKind } from './sink-calls.ts';
-
-/** What others may use of this machine while a run counts, in cores. */
-export const OTHERS_MAX = 0.1;
 
 /** From this share of its core on, the gateway may be what was measured. */
 const GATEWAY_BOUND_SHARE = 0.9;
@@ -145,7 +143,7 @@ export function printBeside(placement: Placement, runs: readonly BesideRun[]): s
       publishes === 0 ? '' : ratio(median(times(publishes))),
       publishes === 0 ? '' : spread(times(publishes), ratio),
       whole(of(({ notificationsPerSecond }) => notificationsPerSecond)),
-      percent(of(({ cpu }) => cpu.server)),
+      percent(of(({ server }) => server)),
       tenths(of(({ step }) => step.pacingP99Ms)),
     ];
   });
@@ -188,10 +186,12 @@ function besideNotes(runs: readonly BesideRun[]): string[] {
     (sum, { step }) => sum + step.missing + step.duplicated + step.refused + step.lost,
     0,
   );
+  const disturbed = steps.filter(({ others }) => others > OTHERS_MAX).length;
   const uncovered = steps.filter(({ isCovered }) => !isCovered).length;
   return [
     faults > 0 ? [`note: ${faults} deliveries or triggers went wrong`] : [],
     uncovered > 0 ? [`note: in ${uncovered} steps, the publishes were over before the end`] : [],
+    disturbed > 0 ? [`note: in ${disturbed} steps others used this machine`] : [],
     steps.some(({ step }) => step.cutShort) ? ['note: some steps were cut short'] : [],
   ].flat();
 }

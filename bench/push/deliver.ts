@@ -6,17 +6,11 @@ import type { ClientKind, ClientResult, ClientTask } from '../http2/client.ts';
 import { printConditions, whole } from '../report.ts';
 import { type BesideRun, measureBeside, type Placement } from './beside-channels.ts';
 import { type DeliverPinning, findDeliverPinning } from './deliver-pinning.ts';
-import {
-  OTHERS_MAX,
-  printApns,
-  printBeside,
-  printKind,
-  printMillion,
-  printRun,
-} from './deliver-report.ts';
+import { printApns, printBeside, printKind, printMillion, printRun } from './deliver-report.ts';
 import { type DeliverSite, openSite } from './deliver-site.ts';
 import { type DeliveryRun, deliverOnce } from './delivery-run.ts';
 import { runTask } from './one-task.ts';
+import { leastDisturbed, quiet } from './quiet.ts';
 import type { CeilingTask } from './sink-ceiling.ts';
 
 const help = `Measures how fast publishes reach their devices: the real server, with a gateway on this machine that takes
@@ -54,9 +48,6 @@ const INSTANCES = 4;
 const FCM_DEVICES = 420_000;
 
 const MILLION = 1_000_000;
-
-/** How often a run is made because others used the machine. */
-const TRIES_MAX = 3;
 
 const placements: readonly Placement[] = ['one core', 'a core each'];
 
@@ -99,15 +90,13 @@ interface Trial extends Options {
   readonly pinning: DeliverPinning;
 }
 
-/** Measures until a run was left alone by others; where none is, the one that was disturbed least counts. */
 async function deliver({ pinning }: Trial, name: string, site: DeliverSite): Promise<DeliveryRun> {
-  let best: DeliveryRun | undefined;
-  for (let tries = 1; ; tries += 1) {
+  const once = async () => {
     const run = await deliverOnce(pinning.server, site);
     console.error(printRun(name, run));
-    if (best === undefined || run.cpu.others < best.cpu.others) best = run;
-    if (best.cpu.others <= OTHERS_MAX || tries === TRIES_MAX) return best;
-  }
+    return run;
+  };
+  return await leastDisturbed(once, ({ cpu }) => cpu.others);
 }
 
 async function measureCeiling({ pinning }: Trial, { gateway }: DeliverSite): Promise<number> {
@@ -137,6 +126,7 @@ async function runApns(trial: Trial): Promise<object> {
   const client = async (kind: ClientKind): Promise<ClientResult> => {
     const { origin, ca } = one.gateway;
     const task: ClientTask = { kind, origin, ca, requests: devices, atOnce: CLIENT_AT_ONCE };
+    await quiet();
     const result = await runTask<ClientResult>(pinning.server, '../http2/client.ts', task);
     console.error(`${kind}: ${whole(result.perSecond)}/s`);
     return result;

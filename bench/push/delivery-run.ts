@@ -3,6 +3,7 @@ import { INTEREST } from './deliver-instances.ts';
 import type { DeliverSite } from './deliver-site.ts';
 import { type DeliveringServer, startDelivering, warmUp } from './delivering-server.ts';
 import { type MemoryUse, watchMemory } from './memory-watch.ts';
+import { quiet } from './quiet.ts';
 
 /** What it took to deliver a publish of each instance to all of its devices. */
 export interface DeliveryRun {
@@ -31,6 +32,7 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
   await warmUp(server, site);
   const { gateway, instances } = site;
   const devices = instances.reduce((sum, instance) => sum + instance.devices, 0);
+  await quiet();
   await gateway.call('count', null);
   const stopMemory = watchMemory(server.pid);
   const stopCpu = watchCpu({ server: server.pid, load: gateway.pid });

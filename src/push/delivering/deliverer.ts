@@ -262,21 +262,26 @@ export class Deliverer {
       else expireWaiting(work, part, nowMs);
     }
     if (work.isDone) return;
-    if (this.shouldReturn(work, isBegun, areShut, nowMs)) {
+    // What was read of devices and publishes grows old: the one may have other tokens, the other be cancelled.
+    const isOld = areShut && nowMs - work.takenAtMs > PARK_MS;
+    if (this.shouldReturn(work, isBegun, areShut, isOld)) {
       for (const part of work.parts) returnLater(work, part, nowMs);
-    } else if (areShut && !isBegun && this.held.room.isCrowded(work.instance, work.devices)) {
+      return;
+    }
+    if (isBegun || !areShut) return;
+    if (isOld || this.held.room.isCrowded(work.instance, work.devices)) {
       this.forget(work);
       this.sendAway(work.job);
     }
   }
 
   /** Whether the devices that wait come back on their own, which takes a row for each, instead of being waited for. */
-  private shouldReturn(work: Work, isBegun: boolean, areShut: boolean, nowMs: number): boolean {
+  private shouldReturn(work: Work, isBegun: boolean, areShut: boolean, isOld: boolean): boolean {
     // They have rows already.
     if (areShut && work.job.what === 'retries') return true;
     if (!isBegun) return false;
     // What goes another way is not held up. Where all go the same way, nothing is gained.
-    return work.parts.length > 1 || (areShut && nowMs - work.movedAtMs > PARK_MS);
+    return work.parts.length > 1 || isOld;
   }
 
   private endUnanswered(work: Work): void {

@@ -86,7 +86,7 @@ export const SLOW_MS = 10_000;
 /** Devices that could not wait for their turn come back within this time. */
 export const LATER_MS_MAX = 15 * 60_000;
 
-/** How long a page of which some devices were sent to is kept for a way that is shut. */
+/** How long a job is kept for a way that is shut. */
 export const PARK_MS = 60_000;
 
 /** A gateway that gives no outcome for so long has broken its contract. */

@@ -784,6 +784,48 @@ describe('a publish that is cancelled', () => {
   });
 });
 
+describe('what waits for a gateway', () => {
+  it('does not go out where it was cancelled meanwhile', async () => {
+    const instance = scene.newInstance();
+    await scene.registerMany(instance, 'fcm', 10);
+    const id = await scene.publish(instance);
+    let isMended = false;
+    scene.answer = () =>
+      isMended ? accepted : { result: 'not-authorised', reason: 'x', words: '' };
+    const pipeline = scene.start();
+    await seconds(600);
+    await scene.publishes.cancel(instance, id, scene.time.now());
+    await seconds(100);
+    const sent = scene.sends.length;
+    isMended = true;
+    scene.useGateways(instance);
+    pipeline.wake();
+    await seconds(600);
+    expect(scene.sends).toHaveLength(sent);
+    expect(await scene.counts(id)).toEqual({ state: 'cancelled', planned: 10, cancelled: 10 });
+  });
+
+  it('goes out with the token that the device has then', async () => {
+    const instance = scene.newInstance();
+    const device = await scene.register(instance, 'fcm');
+    await scene.publish(instance);
+    let isMended = false;
+    scene.answer = () =>
+      isMended ? accepted : { result: 'not-authorised', reason: 'x', words: '' };
+    const pipeline = scene.start();
+    await seconds(600);
+    const renewed = { token: 'renewed', identity: 'renewed' };
+    await scene.devices.setToken(instance, device, renewed, scene.time.now());
+    await seconds(100);
+    isMended = true;
+    scene.useGateways(instance);
+    pipeline.wake();
+    await seconds(60);
+    expect(scene.sends.at(-1)?.token).toBe('renewed');
+    expect(scene.rowsWaiting()).toBe(0);
+  });
+});
+
 describe('figures', () => {
   it('say what waits, and for how long', async () => {
     const instance = scene.newInstance();

@@ -36,6 +36,7 @@ export class Work {
   leasedUntilMs: number;
   /** Sends without an outcome yet. */
   inFlight = 0;
+  readonly takenAtMs: number;
   /** When something last happened to one of its devices. */
   movedAtMs: number;
   /** Nothing is added any more: it is being kept, or was given up. */
@@ -47,6 +48,7 @@ export class Work {
     this.recipients = recipients;
     this.devices = countDevices(recipients);
     this.leasedUntilMs = job.job.leasedUntilMs;
+    this.takenAtMs = nowMs;
     this.movedAtMs = nowMs;
     this.attempts =
       job.what === 'page'
