@@ -1,5 +1,5 @@
 /** Milliseconds between two pieces, so that what clients wait for gets its turn. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 5;
 
 /** Milliseconds until it is looked again whether there is something. */
 const REST_MS = 5000;

@@ -13,7 +13,7 @@ import { instanceSettings, pushSettings } from '../support/push-server.ts';
 import { brokenRows, countOf, openRows } from './push-rows.ts';
 import { storeOf } from './store-trouble.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 const DEVICES = 20_000;
 const INTERESTS = 10;
