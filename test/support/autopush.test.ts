@@ -236,10 +236,11 @@ describe('a post', () => {
     const busy = await post(endpoint);
     expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '7']);
     await expect(post(endpoint)).rejects.toThrow();
-    const slow = post(endpoint);
-    expect((await post(endpoint)).status).toBe(201);
+    // Whichever of the two comes first is the slow one.
+    const both = [post(endpoint), post(endpoint)];
+    expect((await Promise.race(both)).status).toBe(201);
     resolve();
-    expect((await slow).status).toBe(201);
+    for (const each of both) expect((await each).status).toBe(201);
     const statuses = [429, undefined, 201, 201];
     for (const status of statuses) expect((await autopush.pushed.next()).status).toBe(status);
   });
