@@ -1,9 +1,9 @@
 import type { Server } from 'bun';
 import type { Certificate } from './messages.ts';
 import type { WebSocketAudience } from './transports/websocket/audience.ts';
-import type { Connection } from './transports/websocket/connection.ts';
+import type { ConnectionData } from './transports/websocket/connection.ts';
 
-type Open = (tls: Certificate | undefined, port: number) => Server<Connection>;
+type Open = (tls: Certificate | undefined, port: number) => Server<ConnectionData>;
 
 /**
  * The server that takes new connections, and those before it that still have some: Bun cannot change the
@@ -12,7 +12,7 @@ type Open = (tls: Certificate | undefined, port: number) => Server<Connection>;
 export class Listeners {
   private readonly audience: WebSocketAudience;
   private readonly openServer: Open;
-  private servers: readonly Server<Connection>[] = [];
+  private servers: readonly Server<ConnectionData>[] = [];
   private tls: Certificate | undefined;
 
   constructor(audience: WebSocketAudience, openServer: Open) {
@@ -63,7 +63,7 @@ export class Listeners {
     await Promise.all(this.servers.map((server) => server.stop(true)));
   }
 
-  private serve(servers: readonly Server<Connection>[]): void {
+  private serve(servers: readonly Server<ConnectionData>[]): void {
     this.servers = servers;
     this.audience.serve(servers);
   }

@@ -2,6 +2,7 @@ import { MemoryAppDirectory } from './apps/directory.ts';
 import type { App } from './channels/app.ts';
 import { ChannelNews } from './channels/channel-news.ts';
 import type { Hub } from './channels/hub.ts';
+import { LocalChannels } from './channels/local-channels.ts';
 import type { Log, Timers } from './channels/ports.ts';
 import { type DayUsage, Usage } from './channels/usage.ts';
 import { UserNews } from './channels/user-news.ts';
@@ -30,6 +31,9 @@ import { WebSocketAudience } from './transports/websocket/audience.ts';
 import { Backlog } from './transports/websocket/backlog.ts';
 import { Connections } from './transports/websocket/connections.ts';
 import { drain } from './transports/websocket/drain.ts';
+import { HoldBack } from './transports/websocket/hold-back.ts';
+import { LoopShare } from './transports/websocket/loop-share.ts';
+import { addressOf, portOf } from './transports/websocket/remote.ts';
 import { WebSocketTransport } from './transports/websocket/transport.ts';
 import { WebhookOutlet } from './webhook-outlet.ts';
 import { within } from './within.ts';
@@ -82,11 +86,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   const connections = new Connections(options.connectionGauge);
   const backlog = new Backlog(connections, channels.sendBufferBytes);
-  const audience = new WebSocketAudience(connections, backlog, meter);
+  const holdBack = holdBackOfThisLoop();
+  const audience = new WebSocketAudience(connections, backlog, holdBack, meter);
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
     roster,
+    channels: new LocalChannels(),
     users: new MemoryUserRoster(),
     cache: new MemoryEventCache(timers),
     clock: timers,
@@ -98,7 +104,15 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
-  const transport = new WebSocketTransport(hub, apps, connections, backlog, channels, meter);
+  const transport = new WebSocketTransport(
+    hub,
+    apps,
+    connections,
+    backlog,
+    holdBack,
+    channels,
+    meter,
+  );
   const api = new ChannelsApi(hub, apps, channels, meter, (app, userId) =>
     transport.terminate(app, userId),
   );
@@ -198,8 +212,19 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 /** What requests under way and closing handshakes may take at the end. Milliseconds. */
 const STOP_WAIT_MS = 1000;
 
+function holdBackOfThisLoop(): HoldBack {
+  const share = new LoopShare(performance.now());
+  return new HoldBack({
+    now: () => performance.now(),
+    busyShare: (nowMs) => share.at(nowMs),
+    after: (delayMs, run) => setTimeout(run, delayMs),
+    // Bun sends what was published at the end of a turn, and then runs these.
+    afterTurn: (run) => void setImmediate(run),
+  });
+}
+
 function* webSocketPorts(connections: Connections, address: string): Iterable<number> {
   for (const { data } of connections.all()) {
-    if (plainAddress(data.address) === address) yield data.port;
+    if (plainAddress(addressOf(data.remote)) === address) yield portOf(data.remote);
   }
 }

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'bun:test';
 import type { App, AppWebhook } from './app.ts';
 import { relay } from './client-event.ts';
 import { publish } from './deliver.ts';
-import { appWith, channelName, hubWith, LateEngine, sessionOf, transition } from './hub.fixture.ts';
+import {
+  appWith,
+  channelName,
+  hubWith,
+  LateEngine,
+  sessionOf,
+  subscriptionTo,
+  transition,
+} from './hub.fixture.ts';
 import type { Member } from './ports.ts';
 import type { WebhookEvent } from './webhooks.ts';
 
@@ -332,7 +340,7 @@ describe('a client event', () => {
   async function relayed(settings: Partial<App>, channel: string, member?: Member) {
     const { app, hub, told } = stage(settings);
     const session = sessionOf(app, '7.8');
-    session.add({ channel: channelName(channel), member, state: 'joined' });
+    session.add(subscriptionTo(app, channel, member));
     relay(hub, session, {
       type: 'client-event',
       event: 'client-typing',

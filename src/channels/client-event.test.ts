@@ -2,11 +2,11 @@ import { describe, expect, it } from 'bun:test';
 import { relay } from './client-event.ts';
 import {
   appWith,
-  channelName,
   type FakeHub,
   hubWith,
   LateEngine,
   sessionOf,
+  subscriptionTo,
 } from './hub.fixture.ts';
 import type { Session, Subscription } from './session.ts';
 
@@ -25,7 +25,7 @@ function speakerIn(channel: string, state: Subscription['state'] = 'joined', app
   const session = sessionOf(app);
   const presence = channel.startsWith('presence-');
   const member = presence ? { userId: 'u', userInfo: '{"a":1}' } : undefined;
-  session.add({ channel: channelName(channel), member, state });
+  session.add(subscriptionTo(app, channel, member, state));
   return session;
 }
 

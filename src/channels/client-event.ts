@@ -1,5 +1,5 @@
 import { needsAuthorisation } from './channel-name.ts';
-import { EVENT_NAME_LENGTH_MAX, topicOf } from './event.ts';
+import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import type { InBandProblem } from './problems.ts';
 import type { Session } from './session.ts';
@@ -15,9 +15,9 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   if (refused !== undefined) return tell(hub, session, refused.problem, refused.message);
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
-  const { channel, member } = subscription;
+  const { channel, topic, member } = subscription;
   const receivers = hub.audience.send(
-    topicOf(session.app, channel),
+    topic,
     clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
     session.socketId,
   );

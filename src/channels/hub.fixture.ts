@@ -1,8 +1,9 @@
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { ChannelNews } from './channel-news.ts';
-import type { Topic } from './event.ts';
+import { type Topic, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
+import { LocalChannels } from './local-channels.ts';
 import type {
   Audience,
   CachedEvent,
@@ -14,7 +15,7 @@ import type {
   Timers,
   Transition,
 } from './ports.ts';
-import { Session } from './session.ts';
+import { Session, type Subscription } from './session.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { Usage } from './usage.ts';
 import { UserNews } from './user-news.ts';
@@ -85,9 +86,22 @@ class FakePeer implements Peer {
   }
 }
 
+class FakeSession extends Session {
+  readonly peer = new FakePeer();
+}
+
 export function sessionOf(app: App, id = '1.1') {
-  const peer = new FakePeer();
-  return Object.assign(new Session(app, socketId(id), peer), { peer });
+  return new FakeSession(app, socketId(id));
+}
+
+export function subscriptionTo(
+  app: App,
+  name: string,
+  member?: Member,
+  state: Subscription['state'] = 'joined',
+): Subscription {
+  const channel = channelName(name);
+  return { channel, topic: topicOf(app, channel), member, state };
 }
 
 class FakeAudience implements Audience {
@@ -239,6 +253,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
   return {
     audience,
     roster: engine,
+    channels: new LocalChannels(),
     users: { signIn: () => true, signOut: () => true, online: () => new Set<string>() },
     cache: engine,
     clock,

@@ -1,4 +1,5 @@
 import type { ChannelNews } from './channel-news.ts';
+import type { LocalChannels } from './local-channels.ts';
 import type { Audience, Clock, EventCache, Log, Meter, Roster, UserRoster } from './ports.ts';
 import type { Usage } from './usage.ts';
 import type { UserNews } from './user-news.ts';
@@ -8,6 +9,7 @@ import type { UserSessions } from './user-sessions.ts';
 export interface Hub {
   readonly audience: Audience;
   readonly roster: Roster;
+  readonly channels: LocalChannels;
   readonly users: UserRoster;
   readonly cache: EventCache;
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 import type { App } from './app.ts';
 import type { ChannelName } from './channel-name.ts';
+import type { Topic } from './event.ts';
 import type { Member, Peer } from './ports.ts';
 import type { SocketId } from './socket-id.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -8,18 +9,25 @@ import type { UserData } from './wire.ts';
 /** One channel that a connection is in. */
 export interface Subscription {
   readonly channel: ChannelName;
+  readonly topic: Topic;
   readonly member: Member | undefined;
   /** `joining` until the roster has answered: neither confirmed nor to be left yet. */
-  state: 'joining' | 'joined';
+  readonly state: 'joining' | 'joined';
 }
 
-/** What the server knows of one connection. Kept small: there are many. */
-export class Session {
+/** Most connections have few subscriptions: a list of them is looked through as fast as a map, and is a third of it. */
+const LISTED_MAX = 16;
+
+const NONE: readonly Subscription[] = [];
+const NOBODY: readonly string[] = [];
+
+/** What the core knows of one connection; the transport adds to it. Kept small: there are many. */
+export abstract class Session {
   readonly app: App;
   readonly socketId: SocketId;
-  readonly peer: Peer;
-  /** By channel name; only made once there is one. */
-  private subscriptionsByName: Map<string, Subscription> | undefined;
+  abstract readonly peer: Peer;
+  /** In the order in which they came; by channel name where they are many. */
+  private subscribed: Subscription[] | Map<string, Subscription> | undefined;
   /** Only made with the first client event. */
   clientEvents: TokenBucket | undefined;
   closed = false;
@@ -30,32 +38,60 @@ export class Session {
   /** Until the user roster has answered: signed in already for the client, and not to be signed out yet. */
   signingIn = false;
   /** The users whose coming and going it is told of. */
-  watching: readonly string[] = [];
+  watching: readonly string[] = NOBODY;
 
-  constructor(app: App, socketId: SocketId, peer: Peer) {
+  constructor(app: App, socketId: SocketId) {
     this.app = app;
     this.socketId = socketId;
-    this.peer = peer;
   }
 
   get subscriptionCount(): number {
-    return this.subscriptionsByName?.size ?? 0;
+    const { subscribed } = this;
+    if (subscribed === undefined) return 0;
+    return subscribed instanceof Map ? subscribed.size : subscribed.length;
   }
 
   subscription(channel: string): Subscription | undefined {
-    return this.subscriptionsByName?.get(channel);
+    const { subscribed } = this;
+    if (subscribed instanceof Map) return subscribed.get(channel);
+    return subscribed?.find((one) => one.channel.text === channel);
   }
 
+  /** One whose channel it has no subscription to. */
   add(subscription: Subscription): void {
-    this.subscriptionsByName ??= new Map();
-    this.subscriptionsByName.set(subscription.channel.text, subscription);
+    const { subscribed } = this;
+    if (subscribed === undefined) this.subscribed = [subscription];
+    else if (subscribed instanceof Map) subscribed.set(subscription.channel.text, subscription);
+    else if (subscribed.length < LISTED_MAX) subscribed.push(subscription);
+    else {
+      const all = [...subscribed, subscription];
+      this.subscribed = new Map(all.map((one) => [one.channel.text, one]));
+    }
+  }
+
+  /** Puts another in the place of the one to the same channel. */
+  replace(subscription: Subscription): void {
+    const { subscribed } = this;
+    const { text } = subscription.channel;
+    if (subscribed instanceof Map) subscribed.set(text, subscription);
+    else if (subscribed !== undefined) {
+      subscribed[subscribed.findIndex(({ channel }) => channel.text === text)] = subscription;
+    }
   }
 
   remove(channel: string): void {
-    this.subscriptionsByName?.delete(channel);
+    const { subscribed } = this;
+    if (subscribed instanceof Map) subscribed.delete(channel);
+    else if (subscribed !== undefined) {
+      const at = subscribed.findIndex((one) => one.channel.text === channel);
+      if (at >= 0) subscribed.splice(at, 1);
+    }
   }
 
-  subscriptions(): Iterable<Subscription> {
-    return this.subscriptionsByName?.values() ?? [];
+  /** Those of now; what changes meanwhile does not change them. */
+  subscriptions(): readonly Subscription[] {
+    const { subscribed } = this;
+    if (subscribed === undefined) return NONE;
+    return subscribed instanceof Map ? [...subscribed.values()] : subscribed.slice();
   }
 }

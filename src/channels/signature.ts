@@ -1,5 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
-import { CryptoHasher } from 'bun';
+import { CryptoHasher, MD5 } from 'bun';
 
 /** The lower-case hex HMAC-SHA256 of a text. Source: Channels protocol, §5.5 and §14.1. */
 export function sign(secret: string, text: string): string {
@@ -8,12 +7,16 @@ export function sign(secret: string, text: string): string {
 
 /** The lower-case hex MD5 of a request's body. */
 export function md5(body: Uint8Array): string {
-  return new CryptoHasher('md5').update(body).digest('hex');
+  return MD5.hash(body, 'hex');
 }
 
 /** Compares what was sent with what was expected, in a time that says nothing of where they differ. */
 export function sameSignature(expected: string, sent: string): boolean {
-  const a = Buffer.from(expected);
-  const b = Buffer.from(sent);
-  return a.length === b.length && timingSafeEqual(a, b);
+  if (expected.length !== sent.length) return false;
+  // Not `timingSafeEqual`: the buffers that it takes cost half as much as the signature itself.
+  let differences = 0;
+  for (let at = 0; at < expected.length; at++) {
+    differences |= expected.charCodeAt(at) ^ sent.charCodeAt(at);
+  }
+  return differences === 0;
 }

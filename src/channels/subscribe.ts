@@ -5,7 +5,6 @@ import {
   needsAuthorisation,
   parseChannelName,
 } from './channel-name.ts';
-import { topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise } from './maybe-promise.ts';
 import type { Member, Transition } from './ports.ts';
@@ -115,11 +114,13 @@ function enter(
   channel: ChannelName,
   member: Member | undefined,
 ): MaybePromise<void> {
-  const subscription: Subscription = { channel, member, state: 'joining' };
-  session.add(subscription);
+  const shared = hub.channels.enter(session.app, channel);
+  const joining: Subscription = { ...shared, member, state: 'joining' };
+  session.add(joining);
   return after(hub.roster.join(session.app, channel, member), (transition) => {
     if (transition === 'full') {
       session.remove(channel.text);
+      hub.channels.leave(shared.topic);
       const most = session.app.limits.presenceMembers;
       return refuse(
         hub,
@@ -128,8 +129,11 @@ function enter(
         limitReached(`Presence channel ${channel.text} is full: at most ${most} members`),
       );
     }
-    if (session.closed) return depart(hub, session, subscription);
-    subscription.state = 'joined';
+    if (session.closed) return depart(hub, session, joining);
+    // Where something is still to come, it must be known from a later subscription to the same channel.
+    const isAlike = member === undefined && !channel.cached;
+    const subscription: Subscription = isAlike ? shared : { ...joining, state: 'joined' };
+    session.replace(subscription);
     if (needsAuthorisation(channel)) session.authorised = true;
     return confirm(hub, session, subscription, transition);
   });
@@ -141,8 +145,7 @@ function confirm(
   subscription: Subscription,
   transition: Transition,
 ): MaybePromise<void> {
-  const { channel, member } = subscription;
-  const topic = topicOf(session.app, channel);
+  const { channel, topic, member } = subscription;
   // Before the newcomer listens: a member does not hear of itself.
   if (transition.memberAdded && member !== undefined) {
     hub.usage.charge(session.app, hub.audience.send(topic, memberAdded(channel.text, member)));
@@ -165,8 +168,8 @@ function confirm(
 
 /** Sends the last event of a cache channel, or says that there is none. Source: §10. */
 function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
-  const { channel } = subscription;
-  return after(hub.cache.get(topicOf(session.app, channel)), (event) => {
+  const { channel, topic } = subscription;
+  return after(hub.cache.get(topic), (event) => {
     if (hasLeft(session, subscription)) return;
     if (event === undefined) {
       hub.news.cacheMissed(session.app, channel);
@@ -207,9 +210,10 @@ export function leaveAll(hub: Hub, session: Session): void {
   signOut(hub, session);
 }
 
-function depart(hub: Hub, session: Session, { channel, member }: Subscription): MaybePromise<void> {
-  const topic = topicOf(session.app, channel);
+function depart(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
+  const { channel, topic, member } = subscription;
   session.remove(channel.text);
+  hub.channels.leave(topic);
   hub.audience.leave(session.peer, topic);
   return after(hub.roster.leave(session.app, channel, member), (transition) => {
     if (transition.memberRemoved && member !== undefined) {

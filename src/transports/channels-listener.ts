@@ -4,7 +4,7 @@ import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { FinishedHandshakes } from './handshakes/finished-handshakes.ts';
 import { requestTarget } from './request-target.ts';
-import type { Connection } from './websocket/connection.ts';
+import type { ConnectionData } from './websocket/connection.ts';
 import type { WebSocketTransport } from './websocket/transport.ts';
 
 export interface ListenerSettings {
@@ -32,8 +32,8 @@ export function listenForChannels(
   api: ChannelsApi,
   handshakes: FinishedHandshakes,
   meter: ListenerMeter,
-): Server<Connection> {
-  return Bun.serve<Connection>({
+): Server<ConnectionData> {
+  return Bun.serve<ConnectionData>({
     hostname: settings.host,
     port: settings.port,
     development: false,
@@ -43,7 +43,8 @@ export function listenForChannels(
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
     fetch(request, server) {
       const target = requestTarget(request.url);
-      if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+      // Most requests are triggers: their headers are not looked at for what only a GET can ask.
+      if (request.method === 'GET' && asksForWebSocket(request)) {
         if (sockets.upgrade(server, request, target)) return undefined;
         const why = 'This is not a valid WebSocket handshake';
         const address = server.requestIP(request)?.address;
@@ -55,7 +56,7 @@ export function listenForChannels(
         const sender = server.requestIP(request);
         if (sender !== null) handshakes.noteRequest(sender.address, sender.port);
       }
-      return api.answer(request, target, server.requestIP.bind(server, request));
+      return api.answer(request, target, () => server.requestIP(request));
     },
     error(error) {
       hub.log.error('A request failed inside the server', { error: error.stack ?? error.message });
@@ -64,4 +65,8 @@ export function listenForChannels(
     },
     websocket: sockets.handlers(),
   });
+}
+
+function asksForWebSocket(request: Request): boolean {
+  return request.headers.get('upgrade')?.toLowerCase() === 'websocket';
 }

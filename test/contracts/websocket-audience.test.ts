@@ -1,34 +1,54 @@
+import type { Peer } from '../../src/channels/ports.ts';
 import { newSocketId } from '../../src/channels/socket-id.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
 import { WebSocketAudience } from '../../src/transports/websocket/audience.ts';
 import { Backlog } from '../../src/transports/websocket/backlog.ts';
-import { Connection, type Socket } from '../../src/transports/websocket/connection.ts';
+import {
+  Connection,
+  type ConnectionData,
+  isAdmitted,
+  type Socket,
+} from '../../src/transports/websocket/connection.ts';
 import { Connections } from '../../src/transports/websocket/connections.ts';
+import { HoldBack } from '../../src/transports/websocket/hold-back.ts';
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
 import { appWith } from './values.ts';
 
 const app = appWith({});
 
 /** A real listener with nothing of the protocol on it: frames go as they are. */
-async function open(): Promise<OpenAudience> {
+async function open(busyShare: number): Promise<OpenAudience> {
+  const holdBack = new HoldBack({
+    now: () => performance.now(),
+    busyShare: () => busyShare,
+    after: (delayMs, run) => setTimeout(run, delayMs),
+    afterTurn: (run) => void setImmediate(run),
+  });
   const connections = new Connections(new Int32Array(1));
   const audience = new WebSocketAudience(
     connections,
     new Backlog(connections, 1024 * 1024),
+    holdBack,
     new TableMeter(),
   );
   const opened: Socket[] = [];
-  const server = Bun.serve<Connection>({
+  const server = Bun.serve<ConnectionData>({
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, listening) {
-      const data = new Connection({ app }, listening, '127.0.0.1', 0);
+      const data = new Connection(app, newSocketId(), listening, 0, holdBack);
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
     websocket: {
-      open: (socket) => void opened.push(socket),
+      open(socket) {
+        if (!isAdmitted(socket)) throw new Error('Refused');
+        socket.data.socket = socket;
+        opened.push(socket);
+      },
       // Sent back behind everything that was sent before.
-      message: (socket, text) => void socket.send(text),
+      message(socket, text) {
+        if (isAdmitted(socket)) socket.data.send(String(text));
+      },
     },
   });
   audience.serve([server]);
@@ -39,15 +59,15 @@ async function open(): Promise<OpenAudience> {
       await new Promise((resolve) => client.addEventListener('open', resolve));
       const socket = opened.at(-1);
       if (socket === undefined) throw new Error('Not opened');
-      const socketId = newSocketId();
+      const { socketId } = socket.data;
       connections.add(socketId, app, socket, true);
-      return listener(client, socket, socketId);
+      return listener(client, socket.data, socketId);
     },
     [Symbol.asyncDispose]: () => server.stop(true),
   };
 }
 
-function listener(client: WebSocket, peer: Socket, socketId: Listener['socketId']): Listener {
+function listener(client: WebSocket, peer: Peer, socketId: Listener['socketId']): Listener {
   const heard: string[] = [];
   const END = 'that was all';
   let ended: (() => void) | undefined;
@@ -69,4 +89,5 @@ function listener(client: WebSocket, peer: Socket, socketId: Listener['socketId'
   };
 }
 
-audienceContract('WebSocketAudience', open);
+audienceContract('WebSocketAudience, on a loop that has time,', () => open(0));
+audienceContract('WebSocketAudience, on a busy loop,', () => open(1));

@@ -3,7 +3,7 @@ import type { AppDirectory } from '../../channels/ports.ts';
 import { md5, sameSignature, sign } from '../../channels/signature.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { Refusal } from './problems.ts';
-import { type Parameter, parameterOf, readQuery, signedForms } from './query.ts';
+import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
 
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
@@ -90,22 +90,37 @@ function checkSignature(
   const sent = parameterOf(parameters, 'auth_signature');
   if (sent === undefined) return unauthenticated('Missing parameter: auth_signature');
 
+  const path = request.target.path;
+  const likeliest = `${request.method}\n${path}\n${literalForm(parameters)}`;
+  if (sameSignature(sign(secret, likeliest), sent)) return { app, parameters };
+  return (
+    inAnotherSpelling(app, secret, request, parameters, sent) ??
+    unauthenticated(
+      `Invalid signature: you should have sent HmacSHA256Hex(${JSON.stringify(likeliest)}, your_secret_key), but you sent ${JSON.stringify(sent)}`,
+    )
+  );
+}
+
+/** Not all libraries sign the characters that they send. */
+function inAnotherSpelling(
+  app: App,
+  secret: string,
+  request: SignedRequest,
+  parameters: readonly Parameter[],
+  sent: string,
+): Authenticated | undefined {
   const readings = request.target.query.includes('+')
     ? [parameters, readQuery(request.target.query, 'plus')]
     : [parameters];
-  let likeliest: string | undefined;
   for (const reading of readings) {
-    for (const form of signedForms(reading)) {
+    for (const form of [literalForm(reading), ...arrayForms(reading)]) {
       for (const path of signedPaths(request)) {
-        const text = `${request.method}\n${path}\n${form}`;
-        likeliest ??= text;
-        if (sameSignature(sign(secret, text), sent)) return { app, parameters: reading };
+        const signature = sign(secret, `${request.method}\n${path}\n${form}`);
+        if (sameSignature(signature, sent)) return { app, parameters: reading };
       }
     }
   }
-  return unauthenticated(
-    `Invalid signature: you should have sent HmacSHA256Hex(${JSON.stringify(likeliest)}, your_secret_key), but you sent ${JSON.stringify(sent)}`,
-  );
+  return undefined;
 }
 
 /** The forms in which the path may have been signed, and each of them before it was escaped. */

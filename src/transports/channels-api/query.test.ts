@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { type Given, styles } from './library-signing.fixture.ts';
-import { elementsOf, parameterOf, readQuery, signedForms } from './query.ts';
+import {
+  arrayForms,
+  elementsOf,
+  literalForm,
+  type Parameter,
+  parameterOf,
+  readQuery,
+} from './query.ts';
+
+const signedForms = (parameters: readonly Parameter[]) => [
+  literalForm(parameters),
+  ...arrayForms(parameters),
+];
 
 describe('a query', () => {
   it('is read in the order in which it is written, names in lower case, both decoded', () => {

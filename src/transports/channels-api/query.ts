@@ -11,19 +11,28 @@ export type PlusSign = 'space' | 'plus';
 
 /** Reads a raw query in the order in which it was written. Never throws. */
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
-  if (query === '') return [];
-  const decode = (text: string) =>
-    decodeLeniently(plus === 'space' ? text.replaceAll('+', ' ') : text);
-  return query
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair) => {
-      const equals = pair.indexOf('=');
-      const name = equals < 0 ? pair : pair.slice(0, equals);
-      const value = equals < 0 ? '' : pair.slice(equals + 1);
-      return { name: decode(name).toLowerCase(), value: decode(value) };
-    });
+  const parameters: Parameter[] = [];
+  const isPlain = !query.includes('%') && !query.includes('+');
+  const read = isPlain ? asItIs : plus === 'space' ? formDecoded : decodeLeniently;
+  // By hand: every request is read here, and pieces of pieces would be most of its garbage.
+  for (let at = 0; at < query.length; ) {
+    const ampersand = query.indexOf('&', at);
+    const end = ampersand < 0 ? query.length : ampersand;
+    if (end > at) parameters.push(readPair(query.slice(at, end), read));
+    at = end + 1;
+  }
+  return parameters;
 }
+
+function readPair(pair: string, read: (text: string) => string): Parameter {
+  const equals = pair.indexOf('=');
+  const name = equals < 0 ? pair : pair.slice(0, equals);
+  const value = equals < 0 ? '' : pair.slice(equals + 1);
+  return { name: read(name).toLowerCase(), value: read(value) };
+}
+
+const asItIs = (text: string): string => text;
+const formDecoded = (text: string): string => decodeLeniently(text.replaceAll('+', ' '));
 
 /** The last value of a parameter. */
 export function parameterOf(parameters: readonly Parameter[], name: string): string | undefined {
@@ -49,23 +58,33 @@ export function elementsOf(
   return elements.length === 0 ? undefined : elements;
 }
 
+/** A query as most libraries sign it: as it is written, in the order of the names. */
+export function literalForm(parameters: readonly Parameter[]): string {
+  let form = '';
+  let last = '';
+  for (const { name, value } of parameters) {
+    if (name === 'auth_signature') continue;
+    if (name < last) return joined(signedOf(parameters).map(literally));
+    last = name;
+    form += form === '' ? `${name}=${value}` : `&${name}=${value}`;
+  }
+  return form;
+}
+
 /**
- * The forms in which the libraries sign a query, most likely first: as it is written; with arrays sorted
- * under their bare name, as Ruby does; with arrays joined by commas, as PHP does.
- * Source: Channels protocol, §14.1.
+ * The other forms in which libraries sign a query with arrays: sorted under their bare name, as Ruby does, and
+ * joined by commas, as PHP does. Source: Channels protocol, §14.1.
  */
-export function signedForms(parameters: readonly Parameter[]): readonly string[] {
-  const signed = parameters.filter(({ name }) => name !== 'auth_signature');
-  const literal = joined(
-    signed.map(({ name, value }) => ({ sort: name, text: `${name}=${value}` })),
-  );
-  if (!signed.some(({ name }) => name.endsWith(']'))) return [literal];
+export function arrayForms(parameters: readonly Parameter[]): readonly string[] {
+  const signed = signedOf(parameters);
+  if (!signed.some(({ name }) => name.endsWith(']'))) return [];
 
   const arrays = new Map<string, string[]>();
-  const single: { sort: string; text: string }[] = [];
-  for (const { name, value } of signed) {
+  const single: Part[] = [];
+  for (const parameter of signed) {
+    const { name, value } = parameter;
     const array = arrayOf(name);
-    if (array === undefined) single.push({ sort: name, text: `${name}=${value}` });
+    if (array === undefined) single.push(literally(parameter));
     else arrays.set(array, [...(arrays.get(array) ?? []), value]);
   }
   const brackets = [...arrays].map(([name, values]) => ({
@@ -76,10 +95,23 @@ export function signedForms(parameters: readonly Parameter[]): readonly string[]
     sort: name,
     text: `${name}=${values.join(',')}`,
   }));
-  return [literal, joined([...single, ...brackets]), joined([...single, ...commas])];
+  return [joined([...single, ...brackets]), joined([...single, ...commas])];
 }
 
-function joined(parts: readonly { readonly sort: string; readonly text: string }[]): string {
+interface Part {
+  readonly sort: string;
+  readonly text: string;
+}
+
+function signedOf(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.filter(({ name }) => name !== 'auth_signature');
+}
+
+function literally({ name, value }: Parameter): Part {
+  return { sort: name, text: `${name}=${value}` };
+}
+
+function joined(parts: readonly Part[]): string {
   return parts
     .toSorted((a, b) => (a.sort < b.sort ? -1 : a.sort > b.sort ? 1 : 0))
     .map(({ text }) => text)

@@ -33,25 +33,67 @@ interface Fields {
   text(name: string): string | undefined;
 }
 
-function fieldsOfJson(object: Readonly<Record<string, unknown>>, json: string): Fields {
-  return {
-    value: (name) => (Object.hasOwn(object, name) ? object[name] : undefined),
-    text: (name) => memberText(json, name),
-  };
+class JsonFields implements Fields {
+  private readonly object: Readonly<Record<string, unknown>>;
+  private readonly json: string;
+
+  constructor(object: Readonly<Record<string, unknown>>, json: string) {
+    this.object = object;
+    this.json = json;
+  }
+
+  value(name: string): unknown {
+    return Object.hasOwn(this.object, name) ? this.object[name] : undefined;
+  }
+
+  text(name: string): string | undefined {
+    return memberText(this.json, name);
+  }
 }
 
-function fieldsOfQuery(parameters: readonly Parameter[]): Fields {
-  return {
-    value: (name) => elementsOf(parameters, name) ?? parameterOf(parameters, name),
-    text: () => undefined,
-  };
+class QueryFields implements Fields {
+  private readonly parameters: readonly Parameter[];
+
+  constructor(parameters: readonly Parameter[]) {
+    this.parameters = parameters;
+  }
+
+  value(name: string): unknown {
+    return elementsOf(this.parameters, name) ?? parameterOf(this.parameters, name);
+  }
+
+  text(): undefined {
+    return undefined;
+  }
 }
 
 /** What the body and the query say together; the body wins. Source: the seed, "Parameter placement". */
-function both(first: Fields, second: Fields): Fields {
-  const from = (name: string) =>
-    isAbsent(first.value(name)) && !isAbsent(second.value(name)) ? second : first;
-  return { value: (name) => from(name).value(name), text: (name) => from(name).text(name) };
+class BothFields implements Fields {
+  private readonly first: Fields;
+  private readonly second: Fields;
+
+  constructor(first: Fields, second: Fields) {
+    this.first = first;
+    this.second = second;
+  }
+
+  value(name: string): unknown {
+    return this.from(name).value(name);
+  }
+
+  text(name: string): string | undefined {
+    return this.from(name).text(name);
+  }
+
+  private from(name: string): Fields {
+    const isSecond = isAbsent(this.first.value(name)) && !isAbsent(this.second.value(name));
+    return isSecond ? this.second : this.first;
+  }
+}
+
+/** Whether a query holds nothing but what every request is signed with: then the body says it all. */
+function isOnlySigned(parameters: readonly Parameter[]): boolean {
+  return parameters.every(({ name }) => name.startsWith('auth_') || name === 'body_md5');
 }
 
 /** Libraries send `null` for what was not given. `data` alone may be null: see `readData`. */
@@ -86,12 +128,16 @@ export function readTrigger(
 ): Trigger | Refusal {
   const read = readObject(body);
   if (read instanceof Refusal) return read;
-  const inBody = fieldsOfJson(read.object, read.json);
-  const inQuery = fieldsOfQuery(parameters);
+  const inBody = new JsonFields(read.object, read.json);
+  if (isOnlySigned(parameters)) {
+    const channels = readChannels(app, inBody);
+    return channels instanceof Refusal ? channels : readFields(app, inBody, channels, '');
+  }
+  const inQuery = new QueryFields(parameters);
   // The two names are one parameter: a `channel` in the body wins over `channels[]` in the query.
   const elsewhere = isAbsent(inBody.value('channels')) && isAbsent(inBody.value('channel'));
   const channels = readChannels(app, elsewhere ? inQuery : inBody);
-  const fields = both(inBody, inQuery);
+  const fields = new BothFields(inBody, inQuery);
   return channels instanceof Refusal ? channels : readFields(app, fields, channels, '');
 }
 
@@ -120,7 +166,7 @@ function readBatchElement(app: App, element: unknown, json: string, at: string):
   if (typeof element !== 'object' || element === null || Array.isArray(element)) {
     return invalid(`${at}: must be an object`);
   }
-  const fields = fieldsOfJson(element as Readonly<Record<string, unknown>>, json);
+  const fields = new JsonFields(element as Readonly<Record<string, unknown>>, json);
   const channel = readChannel(fields.value('channel'), `${at}.channel`);
   return channel instanceof Refusal ? channel : readFields(app, fields, [channel], `${at}.`);
 }

@@ -44,23 +44,30 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
 /** Finds what a path leads to. Its segments are still encoded. */
 export function findRoute(path: string): Route | undefined {
   const segments = path.split('/');
-  const pattern = patterns.find(
-    (candidate) =>
-      candidate.segments.length === segments.length &&
-      candidate.segments.every(
-        (part, index) =>
-          (part.startsWith(':') && segments[index] !== '') || part === segments[index],
-      ),
-  );
-  if (pattern === undefined) return undefined;
+  for (const pattern of patterns) {
+    if (fits(pattern.segments, segments)) return routeOf(pattern, segments);
+  }
+  return undefined;
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (pattern.length !== segments.length) return false;
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index];
+    if (part !== segment && (!part.startsWith(':') || segment === '')) return false;
+  }
+  return true;
+}
+
+function routeOf({ segments: pattern, endpoints }: Pattern, segments: readonly string[]): Route {
   const named = (name: string) => {
-    const at = pattern.segments.indexOf(name);
+    const at = pattern.indexOf(name);
     return at < 0 ? undefined : segments[at];
   };
   return {
     appId: named(':app'),
     channelText: named(':channel'),
     userId: named(':user'),
-    endpoints: pattern.endpoints,
+    endpoints,
   };
 }

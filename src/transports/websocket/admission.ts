@@ -17,8 +17,8 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
   const match = APP_PATH.exec(withoutPrefix(target.path, prefix));
   if (match === null) return refused('path-not-found');
 
-  const parameters = new URLSearchParams(target.query);
-  const protocol = protocolOf(parameters.get('protocol'), parameters.get('version'));
+  const { query } = target;
+  const protocol = protocolOf(parameterOf(query, 'protocol'), parameterOf(query, 'version'));
   if (typeof protocol === 'string') return refused(protocol);
 
   const key = decodeLeniently(match[1] ?? '');
@@ -30,6 +30,17 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
     );
   }
   return app.enabled ? { app } : refused('app-disabled');
+}
+
+/** The first value of a parameter. */
+function parameterOf(query: string, name: string): string | null {
+  if (query.includes('%') || query.includes('+')) return new URLSearchParams(query).get(name);
+  // Several times as fast, where nothing needs decoding.
+  for (const pair of query.split('&')) {
+    if (pair === name) return '';
+    if (pair.startsWith(`${name}=`)) return pair.slice(name.length + 1);
+  }
+  return null;
 }
 
 /** Old clients named no protocol; theirs was the major part of their version. */

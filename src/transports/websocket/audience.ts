@@ -3,8 +3,9 @@ import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Backlog } from './backlog.ts';
-import type { Connection, Socket } from './connection.ts';
+import type { Connection, ConnectionData } from './connection.ts';
 import type { Connections } from './connections.ts';
+import type { HoldBack, Publish } from './hold-back.ts';
 
 /**
  * Bun's own topics: what one turn of the loop publishes is merged into one write per connection, and the
@@ -13,26 +14,31 @@ import type { Connections } from './connections.ts';
 export class WebSocketAudience implements Audience {
   private readonly connections: Connections;
   private readonly backlog: Backlog;
+  private readonly holdBack: HoldBack;
   private readonly meter: Meter;
-  private servers: readonly Server<Connection>[] = [];
+  private servers: readonly Server<ConnectionData>[] = [];
 
-  constructor(connections: Connections, backlog: Backlog, meter: Meter) {
+  constructor(connections: Connections, backlog: Backlog, holdBack: HoldBack, meter: Meter) {
     this.connections = connections;
     this.backlog = backlog;
+    this.holdBack = holdBack;
     this.meter = meter;
   }
 
   /** Where subscribers are: mostly one server, and more for a while after its certificate was replaced. */
-  serve(servers: readonly Server<Connection>[]): void {
+  serve(servers: readonly Server<ConnectionData>[]): void {
     this.servers = servers;
   }
 
   join(peer: Peer, topic: Topic): void {
-    socketOf(peer).subscribe(topic);
+    // Nobody hears what was sent before they joined.
+    this.holdBack.flush();
+    connectionOf(peer).socket?.subscribe(topic);
   }
 
   leave(peer: Peer, topic: Topic): void {
-    socketOf(peer).unsubscribe(topic);
+    this.holdBack.flush();
+    connectionOf(peer).socket?.unsubscribe(topic);
   }
 
   send(topic: Topic, frame: string, except?: SocketId): number {
@@ -41,15 +47,10 @@ export class WebSocketAudience implements Audience {
     for (const server of this.servers) {
       const subscribers = server.subscriberCount(topic);
       if (subscribers === 0) continue;
-      if (receivers === 0) this.backlog.published(frame.length);
-      if (excepted?.data.server === server) {
-        // A connection's own publish reaches everybody of its server but itself.
-        receivers += excepted.isSubscribed(topic) ? subscribers - 1 : subscribers;
-        excepted.publish(topic, frame);
-      } else {
-        receivers += subscribers;
-        server.publish(topic, frame, false);
-      }
+      // A connection's own publish reaches everybody of its server but itself.
+      const own = excepted?.data.server === server ? excepted : undefined;
+      receivers += own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
+      this.holdBack.publish(new TopicPublish(own ?? server, topic, frame, this.backlog));
     }
     if (receivers > 0) {
       this.meter.count('messagesDelivered', receivers);
@@ -59,7 +60,30 @@ export class WebSocketAudience implements Audience {
   }
 }
 
-/** Every peer that this transport hands to the core is a socket of its own. */
-function socketOf(peer: Peer): Socket {
-  return peer as Socket;
+interface NativeTopics {
+  publish(topic: string, data: string, compress: boolean): number;
+}
+
+class TopicPublish implements Publish {
+  readonly topic: Topic;
+  readonly frame: string;
+  private readonly publisher: NativeTopics;
+  private readonly backlog: Backlog;
+
+  constructor(publisher: NativeTopics, topic: Topic, frame: string, backlog: Backlog) {
+    this.publisher = publisher;
+    this.topic = topic;
+    this.frame = frame;
+    this.backlog = backlog;
+  }
+
+  run(): void {
+    this.backlog.published(this.frame.length);
+    this.publisher.publish(this.topic, this.frame, false);
+  }
+}
+
+/** Every peer that this transport hands to the core is a connection of its own. */
+function connectionOf(peer: Peer): Connection {
+  return peer as Connection;
 }

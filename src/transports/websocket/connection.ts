@@ -1,15 +1,30 @@
 import type { Server, ServerWebSocket } from 'bun';
-import type { Session } from '../../channels/session.ts';
-import type { Admission } from './admission.ts';
+import type { App } from '../../channels/app.ts';
+import type { Peer } from '../../channels/ports.ts';
+import { Session } from '../../channels/session.ts';
+import type { SocketId } from '../../channels/socket-id.ts';
+import type { ConnectionProblem } from './close-codes.ts';
+import type { HoldBack } from './hold-back.ts';
+import type { Remote } from './remote.ts';
 
-/** What belongs to one connection; Bun keeps it beside the socket. */
-export class Connection {
-  readonly admission: Admission;
-  readonly server: Server<Connection>;
-  readonly address: string;
-  readonly port: number;
-  /** `undefined` where the connection was refused. */
-  session: Session | undefined;
+/** A connection that is only opened to be told why it may not be. */
+export class RefusedConnection {
+  readonly problem: ConnectionProblem;
+  readonly message: string;
+
+  constructor(problem: ConnectionProblem, message: string) {
+    this.problem = problem;
+    this.message = message;
+  }
+}
+
+/** What belongs to one connection; Bun keeps it beside the socket. One object for all: there are many. */
+export class Connection extends Session implements Peer {
+  readonly server: Server<ConnectionData>;
+  readonly remote: Remote;
+  private readonly holdBack: HoldBack;
+  /** `undefined` before it is open, and where there was no room for it. */
+  socket: Socket | undefined;
   /** When the client was last heard of. Milliseconds since 1970. */
   heardAt = 0;
   /** When it must have been authorised; 0 where it need not be, or is. Milliseconds since 1970. */
@@ -17,12 +32,44 @@ export class Connection {
   /** Whether it was asked if it is still there, and has not answered. */
   pinged = false;
 
-  constructor(admission: Admission, server: Server<Connection>, address: string, port: number) {
-    this.admission = admission;
+  constructor(
+    app: App,
+    socketId: SocketId,
+    server: Server<ConnectionData>,
+    remote: Remote,
+    holdBack: HoldBack,
+  ) {
+    super(app, socketId);
     this.server = server;
-    this.address = address;
-    this.port = port;
+    this.remote = remote;
+    this.holdBack = holdBack;
+  }
+
+  /** Itself, without a field for it. */
+  get peer(): Peer {
+    return this;
+  }
+
+  send(frame: string): void {
+    // What was published before comes first.
+    this.holdBack.flush();
+    this.socket?.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.holdBack.flush();
+    this.socket?.close(code, reason);
   }
 }
 
+export type ConnectionData = Connection | RefusedConnection;
+
+/** The socket of a connection that was not refused for its address. */
 export type Socket = ServerWebSocket<Connection>;
+
+/** Any socket that Bun has opened. */
+export type AnySocket = ServerWebSocket<ConnectionData>;
+
+export function isAdmitted(socket: AnySocket): socket is Socket {
+  return socket.data instanceof Connection;
+}

@@ -25,7 +25,7 @@ export class Connections {
   /** All open ones, whether they count for the quota or not. */
   openOf(app: App): number {
     let open = 0;
-    for (const { data } of this.bySocketId.values()) if (data.session?.app === app) open++;
+    for (const { data } of this.bySocketId.values()) if (data.app === app) open++;
     return open;
   }
 

@@ -2,6 +2,7 @@ import { appWith, socketId } from '../../channels/hub.fixture.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import { Connection, type Socket } from './connection.ts';
 import { Connections } from './connections.ts';
+import { holdingNothing } from './hold-back.fixture.ts';
 
 /** A connection that keeps what it is sent, in place of Bun's. */
 export interface FakeSocket {
@@ -15,7 +16,7 @@ export interface FakeSocket {
 export function fakeSocket(heardAt = 0): FakeSocket & { readonly socket: Socket } {
   // Nothing here asks which server it came through.
   const server = undefined as unknown as Connection['server'];
-  const data = new Connection({ app: appWith() }, server, '127.0.0.1', 1);
+  const data = new Connection(appWith(), socketId('1.1'), server, 1, holdingNothing());
   data.heardAt = heardAt;
   const fake = {
     data,

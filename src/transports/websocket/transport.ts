@@ -3,7 +3,6 @@ import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import { Session } from '../../channels/session.ts';
 import { newSocketId } from '../../channels/socket-id.ts';
 import { leaveAll } from '../../channels/subscribe.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
@@ -11,9 +10,18 @@ import type { RequestTarget } from '../request-target.ts';
 import { admit, knownSubprotocol } from './admission.ts';
 import type { Backlog } from './backlog.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
-import { Connection, type Socket } from './connection.ts';
+import {
+  type AnySocket,
+  Connection,
+  type ConnectionData,
+  isAdmitted,
+  RefusedConnection,
+  type Socket,
+} from './connection.ts';
 import type { Connections } from './connections.ts';
 import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
+import type { HoldBack } from './hold-back.ts';
+import { addressOf, packRemote } from './remote.ts';
 
 export interface WebSocketSettings extends HeartbeatTimes {
   readonly pathPrefix: string;
@@ -47,6 +55,7 @@ export class WebSocketTransport {
   private readonly apps: AppDirectory;
   private readonly connections: Connections;
   private readonly backlog: Backlog;
+  private readonly holdBack: HoldBack;
   private readonly settings: WebSocketSettings;
   private readonly meter: TransportMeter;
 
@@ -55,6 +64,7 @@ export class WebSocketTransport {
     apps: AppDirectory,
     connections: Connections,
     backlog: Backlog,
+    holdBack: HoldBack,
     settings: WebSocketSettings,
     meter: TransportMeter,
   ) {
@@ -62,15 +72,14 @@ export class WebSocketTransport {
     this.apps = apps;
     this.connections = connections;
     this.backlog = backlog;
+    this.holdBack = holdBack;
     this.settings = settings;
     this.meter = meter;
   }
 
   /** Takes over a request that asks for a WebSocket; `false` where it is no valid handshake. */
-  upgrade(server: Server<Connection>, request: Request, target: RequestTarget): boolean {
-    const peer = server.requestIP(request);
-    const admission = admit(target, this.settings.pathPrefix, this.apps);
-    const data = new Connection(admission, server, peer?.address ?? '', peer?.port ?? 0);
+  upgrade(server: Server<ConnectionData>, request: Request, target: RequestTarget): boolean {
+    const data = this.connectionOf(server, request, target);
     const offered = request.headers.get('sec-websocket-protocol');
     if (offered === null) return server.upgrade(request, { data });
     // Said even where it is none of them: left to itself, Bun accepts the first one, whatever it is.
@@ -79,7 +88,7 @@ export class WebSocketTransport {
   }
 
   /** What Bun calls. */
-  handlers(): Serve.Options<Connection>['websocket'] & object {
+  handlers(): Serve.Options<ConnectionData>['websocket'] & object {
     return {
       // Silence is this server's business: Bun's own timer would count its pings as activity.
       idleTimeout: 0,
@@ -89,8 +98,8 @@ export class WebSocketTransport {
       closeOnBackpressureLimit: true,
       open: (socket) => this.open(socket),
       message: (socket, frame) => this.message(socket, frame),
-      ping: (socket) => this.heard(socket.data),
-      pong: (socket) => this.heard(socket.data),
+      ping: ({ data }) => this.heard(data),
+      pong: ({ data }) => this.heard(data),
       close: (socket, code, reason) => this.closed(socket, code, reason),
     };
   }
@@ -112,7 +121,7 @@ export class WebSocketTransport {
   /** Ends the connections of one app. */
   endAll(app: App, problem: ConnectionProblem): void {
     for (const socket of this.connections.all()) {
-      if (socket.data.session?.app === app) this.end(socket, problem);
+      if (socket.data.app === app) this.end(socket, problem);
     }
   }
 
@@ -125,29 +134,47 @@ export class WebSocketTransport {
   }
 
   /** Ends one connection with the code and the words of a problem. */
-  end(socket: Socket, problem: ConnectionProblem, message = closeCodes[problem].message): void {
+  end(socket: AnySocket, problem: ConnectionProblem, message = closeCodes[problem].message): void {
     const { code } = closeCodes[problem];
+    // What was published before its end is still for it.
+    this.holdBack.flush();
     // The .NET client reads the event, and others the close; pusher-js copes with both.
     if (code >= 4000) socket.send(errorMessage(code, message));
     socket.close(code, message);
   }
 
-  private open(socket: Socket): void {
-    const { admission } = socket.data;
+  private connectionOf(
+    server: Server<ConnectionData>,
+    request: Request,
+    target: RequestTarget,
+  ): ConnectionData {
+    const admission = admit(target, this.settings.pathPrefix, this.apps);
     if (admission.app === undefined) {
-      return this.refuse(socket, admission.problem, admission.message);
+      return new RefusedConnection(admission.problem, admission.message);
     }
-    const { app } = admission;
+    let socketId = newSocketId();
+    while (this.connections.has(socketId)) socketId = newSocketId();
+    const peer = server.requestIP(request);
+    const remote = packRemote(peer?.address ?? '', peer?.port ?? 0);
+    return new Connection(admission.app, socketId, server, remote, this.holdBack);
+  }
+
+  private open(socket: AnySocket): void {
+    const { data } = socket;
+    if (data instanceof RefusedConnection) return this.refuse(socket, data.problem, data.message);
+    if (isAdmitted(socket)) this.admitted(socket);
+  }
+
+  private admitted(socket: Socket): void {
+    const { data } = socket;
+    const { app, socketId } = data;
     const full = this.fullFor(app);
     if (full !== undefined) return this.refuse(socket, full, closeCodes[full].message, app);
 
-    let socketId = newSocketId();
-    while (this.connections.has(socketId)) socketId = newSocketId();
-    socket.data.session = new Session(app, socketId, socket);
-    this.heard(socket.data);
+    data.socket = socket;
+    this.heard(data);
     if (app.authorizedConnectionsOnly) {
-      socket.data.authoriseByMs =
-        socket.data.heardAt + this.settings.authorizationTimeoutSeconds * 1000;
+      data.authoriseByMs = data.heardAt + this.settings.authorizationTimeoutSeconds * 1000;
     }
     this.connections.add(socketId, app, socket, !app.authorizedConnectionsOnly);
     this.meter.count('connectionsOpened');
@@ -173,22 +200,21 @@ export class WebSocketTransport {
   /** Looks after one that must be authorised in time, and counts it once it is. Source: §8.5. */
   private checkAuthorised(socket: Socket, now: number): void {
     const { data } = socket;
-    const { session } = data;
-    if (session === undefined || data.authoriseByMs === 0) return;
-    if (!session.authorised) {
+    if (data.authoriseByMs === 0) return;
+    if (!data.authorised) {
       if (now >= data.authoriseByMs) this.end(socket, 'not-authorised-in-time');
       return;
     }
-    const over = this.overQuota(session.app);
+    const over = this.overQuota(data.app);
     if (over !== undefined) return this.end(socket, over);
     data.authoriseByMs = 0;
-    this.connections.count(session.app);
+    this.connections.count(data.app);
   }
 
-  private refuse(socket: Socket, problem: ConnectionProblem, message: string, app?: App): void {
+  private refuse(socket: AnySocket, problem: ConnectionProblem, message: string, app?: App): void {
     this.meter.count('connectionsRefused', 1, String(closeCodes[problem].code));
     this.hub.log.info('Connection refused', {
-      address: socket.data.address,
+      address: socket.remoteAddress,
       app: app?.id,
       code: closeCodes[problem].code,
       why: message,
@@ -196,60 +222,56 @@ export class WebSocketTransport {
     this.end(socket, problem, message);
   }
 
-  private message(socket: Socket, frame: string | Buffer): void {
-    const { session } = socket.data;
+  private message(socket: AnySocket, frame: string | Buffer): void {
     // A refused client may have written before it read the refusal.
-    if (session === undefined || session.closed) return;
-    this.heard(socket.data);
+    if (!isAdmitted(socket) || socket.data.socket === undefined || socket.data.closed) return;
+    const { data } = socket;
+    this.heard(data);
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', frame.length);
     try {
-      answer(this.hub, session, readClientMessage(frame));
+      answer(this.hub, data, readClientMessage(frame));
     } catch (error) {
       // One client's message must not end the others' connections.
       return this.failed(socket, error);
     }
-    if (socket.data.authoriseByMs !== 0) this.checkAuthorised(socket, socket.data.heardAt);
+    if (data.authoriseByMs !== 0) this.checkAuthorised(socket, data.heardAt);
     this.backlog.answered(socket);
   }
 
   private failed(socket: Socket, error: unknown): void {
     this.hub.log.error('A message failed inside the server', {
-      connection: socket.data.session?.socketId,
+      connection: socket.data.socketId,
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
     this.end(socket, 'internal');
   }
 
-  private heard(connection: Connection): void {
+  private heard(connection: ConnectionData): void {
+    if (connection instanceof RefusedConnection) return;
     connection.heardAt = this.hub.clock.now();
     connection.pinged = false;
   }
 
-  private closed(socket: Socket, code: number, reason: string): void {
-    const { session, address } = socket.data;
-    if (session === undefined) return;
+  private closed(socket: AnySocket, code: number, reason: string): void {
+    if (!isAdmitted(socket) || socket.data.socket === undefined) return;
+    const { data } = socket;
+    const { app, socketId } = data;
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
-    this.connections.remove(session.socketId, session.app, socket.data.authoriseByMs === 0);
-    leaveAll(this.hub, session);
+    this.connections.remove(socketId, app, data.authoriseByMs === 0);
+    leaveAll(this.hub, data);
     if (code !== 1006) return;
+    const whose = { address: addressOf(data.remote), app: app.id, connection: socketId };
     if (reason !== '') {
       // Bun ended it, for the reason that it also told the client: a frame too large, or not allowed.
-      this.hub.log.info('Connection closed: the client broke a rule', {
-        address,
-        app: session.app.id,
-        connection: session.socketId,
-        why: reason,
-      });
+      this.hub.log.info('Connection closed: the client broke a rule', { ...whose, why: reason });
     } else if (tooSlow) {
       this.slowConnectionsClosed++;
       this.meter.count('slowConnectionsClosed');
       this.hub.log.warn('Connection closed: it read too slowly', {
-        address,
-        app: session.app.id,
-        connection: session.socketId,
+        ...whose,
         limitBytes: this.settings.sendBufferBytes,
         closedSoFar: this.slowConnectionsClosed,
       });

@@ -1,0 +1,30 @@
+import { expect, it } from 'bun:test';
+import { LoopShare } from './loop-share.ts';
+
+it('is the share of the time since it was measured last', () => {
+  let usedUs = 5_000_000;
+  const share = new LoopShare(100, () => usedUs);
+  usedUs += 20_000;
+  expect(share.at(200)).toBeCloseTo(0.2);
+  usedUs += 20_000;
+  expect(share.at(1200)).toBeCloseTo(0.02);
+});
+
+it('is measured again after 50 ms at the earliest', () => {
+  let usedUs = 0;
+  const share = new LoopShare(0, () => usedUs);
+  usedUs = 20_000;
+  expect(share.at(49.9)).toBe(0);
+  expect(share.at(50)).toBeCloseTo(0.4);
+  usedUs = 45_000;
+  expect(share.at(99.9)).toBeCloseTo(0.4);
+  expect(share.at(100)).toBeCloseTo(0.5);
+});
+
+it('is that of this thread, where nobody says otherwise', () => {
+  const startedMs = performance.now();
+  const share = new LoopShare(startedMs);
+  for (let at = performance.now(); at < startedMs + 60; at = performance.now());
+  expect(share.at(performance.now())).toBeGreaterThan(0);
+  expect(share.at(performance.now() + 1e9)).toBeLessThan(0.001);
+});
