@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CpuUsage } from './cpu-usage.ts';
-import type { StepResult } from './load/open-loop.ts';
-import type { LoadProcess } from './load-process.ts';
-import type { FanOut } from './scenarios.ts';
+import type { AppAddress } from './bench-app.ts';
+import { type CpuUsage, watchCpu } from './cpu-usage.ts';
+import { type FanOut, hearersOf, loadOf } from './fan-outs.ts';
+import type { LoadSize, StepResult } from './load/open-loop.ts';
+import { type LoadProcess, startLoad } from './load-process.ts';
+import { whole } from './report.ts';
+import type { Bench } from './scenario.ts';
 import { highestThatHolds } from './search.ts';
+import type { Contender } from './servers.ts';
 
 /** A rate has failed when it failed so often. */
 const FAILURES_MAX = 2;
@@ -49,11 +53,82 @@ export interface FanOutFigure {
   readonly disturbed: number;
 }
 
+/** All runs of one server. */
+export interface Measured {
+  readonly server: string;
+  readonly runs: readonly FanOutFigure[];
+}
+
+/** One fan-out: the floor, and the server beside it. Runs of the same index were made together. */
+export interface Comparison {
+  readonly scenario: FanOut;
+  readonly floor: Measured;
+  readonly server: Measured;
+}
+
+/** A server that has just started is still compiling: what is asked is what it does all day. */
+const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
+
+/** Starts a server, warms it up, and connects whom it is loaded with. */
+export async function startUnderLoad(
+  { pinning }: Pick<Bench, 'pinning'>,
+  contender: Contender,
+  size: LoadSize,
+  app?: FanOut['app'],
+): Promise<Subject & AsyncDisposable> {
+  await using parts = new AsyncDisposableStack();
+  const running = parts.use(await contender.start(pinning.server, { app }));
+  await intakeOnce(pinning, running.app);
+  const load = parts.use(startLoad(pinning.load));
+  await load.call('connect', { ...size, app: running.app });
+  const { pid } = running;
+  const watch = pid === undefined ? undefined : () => watchCpu({ server: pid, load: load.pid });
+  const started = parts.move();
+  return { load, watch, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<void> {
+  await using load = startLoad(pinning.load);
+  await load.call('intake', { ...warmUp, app });
+}
+
+/** What was found before in this run of the benchmark, or is found now. */
+export async function comparisonOf(bench: Bench, scenario: FanOut): Promise<Comparison> {
+  const before = bench.comparisons.get(scenario.name);
+  if (before !== undefined) return before;
+  const comparison = await compareFanOut(bench, scenario);
+  bench.comparisons.set(scenario.name, comparison);
+  return comparison;
+}
+
+/** Runs server and floor in turn, so that what changes on this machine meanwhile meets both. */
+async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
+  const runs: Record<'floor' | 'server', FanOutFigure[]> = { floor: [], server: [] };
+  for (let run = 1; run <= bench.effort.runs; run += 1) {
+    for (const role of ['server', 'floor'] as const) {
+      const contender = bench[role];
+      const size = loadOf(scenario, role);
+      await using subject = await startUnderLoad(bench, contender, size, scenario.app);
+      const before = runs[role].at(-1)?.best?.result.publishesPerSecond;
+      const plan = { ...scenario, load: size };
+      const figure = await measureFanOut(subject, plan, bench.effort, before, bench.tellStep);
+      runs[role].push(figure);
+      const found = whole(figure.deliveriesPerSecond);
+      bench.tell(`${scenario.name}, run ${run}, ${contender.name}: ${found} deliveries/s`);
+    }
+  }
+  return {
+    scenario,
+    floor: { server: bench.floor.name, runs: runs.floor },
+    server: { server: bench.server.name, runs: runs.server },
+  };
+}
+
 /**
  * Finds the highest rate one server holds. `startAt`, in publishes per second, is where an earlier
  * run of the same server ended, or nothing on the first.
  */
-export async function measureFanOut(
+async function measureFanOut(
   subject: Subject,
   scenario: FanOut,
   effort: Effort,
@@ -87,13 +162,13 @@ export async function measureFanOut(
 
   // Not judged: it is there for the compilers of both sides.
   const { result } = await tryStep(subject, scenario, scenario.publishesPerSecond, 1);
-  if (result.refused > 0) throw new Error(`a publish was refused: ${result.firstRefusal}`);
+  if (result.refused > 0) throw new Error(`an event was refused: ${result.firstRefusal}`);
   // A second run starts close to where the first ended and takes smaller steps from there.
   const from = startAt
     ? { startAt: startAt * 0.93, growth: 1.15 }
     : { startAt: scenario.publishesPerSecond, growth: 2 };
   const held = await highestThatHolds({ ...from, precision: effort.precision }, holds);
-  const deliveriesPerSecond = held * scenario.crowd.subscribersEach;
+  const deliveriesPerSecond = held * hearersOf(scenario.load);
   return { deliveriesPerSecond, best, repeated, disturbed };
 }
 

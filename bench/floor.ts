@@ -21,6 +21,8 @@ interface Trigger {
   readonly data: string;
 }
 
+const paths = new Set([`/apps/${benchApp.id}/events`, `/apps/${benchApp.id}/batch_events`]);
+
 /** Tells whether a request to the HTTP API was signed with the app's secret, body included. */
 function isSigned(path: string, query: string, body: string): boolean {
   const params = query.split('&').sort();
@@ -45,14 +47,18 @@ async function trigger(
   const body = await request.text();
   if (!isSigned(path, query, body)) return new Response('not signed', { status: 401 });
 
-  const event: Trigger = JSON.parse(body);
+  const read: Trigger | { readonly batch: readonly Trigger[] } = JSON.parse(body);
+  for (const event of 'batch' in read ? read.batch : [read]) publish(server, event);
+  return new Response('{}', { headers: { 'content-type': 'application/json' } });
+}
+
+function publish(server: Server<undefined>, event: Trigger): void {
   const name = JSON.stringify(event.name);
   const data = JSON.stringify(event.data);
   for (const channel of event.channels ?? [event.channel ?? '']) {
     const frame = `{"event":${name},"channel":${JSON.stringify(channel)},"data":${data}}`;
     server.publish(channel, frame);
   }
-  return new Response('{}', { headers: { 'content-type': 'application/json' } });
 }
 
 Bun.serve<undefined>({
@@ -65,7 +71,7 @@ Bun.serve<undefined>({
     const path = request.url.slice(pathStart, queryStart < 0 ? undefined : queryStart);
     const query = queryStart < 0 ? '' : request.url.slice(queryStart + 1);
 
-    if (request.method === 'POST' && path === `/apps/${benchApp.id}/events`) {
+    if (request.method === 'POST' && paths.has(path)) {
       return trigger(server, path, query, request);
     }
     if (path.startsWith('/app/') && server.upgrade(request)) return undefined;
@@ -77,6 +83,11 @@ Bun.serve<undefined>({
     },
     message(connection, text) {
       const message = JSON.parse(String(text));
+      if (String(message.event).startsWith('client-')) {
+        const { event, channel, data } = message;
+        connection.publish(String(channel), JSON.stringify({ event, channel, data }));
+        return;
+      }
       if (message.event !== 'pusher:subscribe') return;
       const channel = String(message.data.channel);
       connection.subscribe(channel);

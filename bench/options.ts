@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type AppAddress, benchApp } from './bench-app.ts';
 
-export const help = `Measures Fanfare beside bench/floor.ts, a bare Bun program that does the least that could work.
+const usage = `Measures Fanfare beside bench/floor.ts, a bare Bun program that does the least that could work.
 
 npm run bench -- [options]
 
+  --only A,B       measure these scenarios only: see below
   --quick          one short run: an impression, not a figure
   --runs N         how often each server is started and measured (3)
   --json FILE      write the results there as well
@@ -17,8 +18,27 @@ npm run bench -- [options]
   --help           print this
 `;
 
+/** What a person needs to know of a scenario to choose it. */
+interface Choice {
+  readonly name: string;
+  readonly description: string;
+  readonly needs?: string;
+}
+
+/** Writes what can be asked for. */
+export function helpFor(choices: readonly Choice[]): string {
+  const width = Math.max(...choices.map(({ name }) => name.length));
+  const lines = choices.map(({ name, description, needs }) => {
+    const note = needs === undefined ? '' : ` (not with --url: needs ${needs})`;
+    return `  ${name.padEnd(width)}  ${description}${note}`;
+  });
+  return `${usage}\nScenarios:\n\n${lines.join('\n')}\n`;
+}
+
 /** What was asked for on the command line. */
 export interface Options {
+  /** The names of the scenarios that were chosen; nothing for all. */
+  readonly only: readonly string[] | undefined;
   readonly help: boolean;
   readonly quick: boolean;
   readonly runs: number;
@@ -32,11 +52,13 @@ export interface Options {
 /** Reads the command line, or says what is wrong with it. */
 export function readOptions(
   args: string[],
+  choices: readonly Pick<Choice, 'name'>[],
 ): { ok: true; options: Options } | { ok: false; why: string } {
   try {
     const { values } = parseArgs({
       args,
       options: {
+        only: { type: 'string' },
         help: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
         runs: { type: 'string' },
@@ -53,8 +75,12 @@ export function readOptions(
     if (!Number.isInteger(runs) || runs < 1)
       return { ok: false, why: '--runs takes a number from 1' };
 
+    const only = values.only?.split(',').map((name) => name.trim());
+    const unknown = only?.find((name) => !choices.some((choice) => choice.name === name));
+    if (unknown !== undefined) return { ok: false, why: `there is no scenario "${unknown}"` };
+
     const { help, quick, json, verbose, 'floor-twice': floorTwice, url } = values;
-    const given = { help, quick, runs, json, verbose, floorTwice };
+    const given = { only, help, quick, runs, json, verbose, floorTwice };
     if (url === undefined) return { ok: true, options: { ...given, app: undefined } };
     const { protocol, hostname, port } = new URL(url);
     if (protocol !== 'http:') return { ok: false, why: '--url takes http://HOST:PORT' };

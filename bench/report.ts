@@ -1,22 +1,8 @@
 import type { Conditions } from './conditions.ts';
-import type { FanOutFigure, TriedStep } from './fan-out.ts';
-import type { FanOut } from './scenarios.ts';
+import type { Comparison, FanOutFigure, TriedStep } from './fan-out.ts';
 
 /** From this share of its core on, the load generator may be what was measured. */
-const LOAD_BOUND_SHARE = 0.97;
-
-/** All runs of one server in one scenario. */
-export interface Measured {
-  readonly server: string;
-  readonly runs: readonly FanOutFigure[];
-}
-
-/** One scenario: the floor, and the server beside it. Runs of the same index were made together. */
-export interface Comparison {
-  readonly scenario: FanOut;
-  readonly floor: Measured;
-  readonly server: Measured;
-}
+export const LOAD_BOUND_SHARE = 0.97;
 
 /** What the load generator alone can receive when so many frames wait at each read. */
 export interface MeasuredCeiling {
@@ -41,8 +27,9 @@ export function ratios({ floor, server }: Comparison): number[] {
 
 export const whole = (number: number): string => Math.round(number).toLocaleString('en');
 export const ratio = (number: number): string => number.toFixed(2);
-const ms = (number: number): string => number.toFixed(1);
-const percent = (share: number): string => (Number.isNaN(share) ? '' : `${whole(share * 100)} %`);
+export const ms = (number: number): string => number.toFixed(1);
+export const percent = (share: number): string =>
+  Number.isNaN(share) ? '' : `${whole(share * 100)} %`;
 
 type Print = (number: number) => string;
 
@@ -89,6 +76,7 @@ const columns: readonly (readonly [
   print: (step: TriedStep) => number,
   unit: Print,
 ])[] = [
+  ['events/s', ({ result }) => result.publishesPerSecond, whole],
   ['p50 ms', ({ result }) => result.p50Ms, ms],
   ['p99', ({ result }) => result.p99Ms, ms],
   ['p99.9', ({ result }) => result.p999Ms, ms],
@@ -112,7 +100,6 @@ export function printComparison(comparison: Comparison): string {
     ];
   });
   const each = ratios(comparison);
-  const isReached = median(each) >= scenario.ratioMin;
   return [
     `${scenario.name}: ${scenario.description}`,
     `highest deliveries/s at p99 <= ${scenario.p99MsMax} ms, ${each.length} runs; the rest is at that rate`,
@@ -121,9 +108,24 @@ export function printComparison(comparison: Comparison): string {
       ...rows,
       ['ratio', ratio(median(each)), spread(each, ratio)],
     ]),
-    `target: ratio >= ${ratio(scenario.ratioMin)}, ${isReached ? 'reached' : 'missed'}`,
+    ...joins(comparison),
+    verdict(`ratio >= ${ratio(scenario.ratioMin)}`, median(each) >= scenario.ratioMin),
     ...notes(comparison),
   ].join('\n');
+}
+
+/** A line that says what was asked for, and whether it came true. */
+export function verdict(target: string, isReached: boolean): string {
+  return `target: ${target}, ${isReached ? 'reached' : 'missed'}`;
+}
+
+/** Half of the events of a presence channel are answered as well. */
+function joins({ scenario, server }: Comparison): string[] {
+  if (scenario.load.voice !== 'comings-and-goings') return [];
+  const each = server.runs.map((run) => (run.best?.result.publishesPerSecond ?? 0) / 2);
+  return [
+    `joins/s, each answered with the roster: ${whole(median(each))} (${spread(each, whole)})`,
+  ];
 }
 
 /** What takes away from the figures. */

@@ -1,28 +1,93 @@
-import type { CrowdSize } from './load/crowd.ts';
+import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
+import { quick, thorough } from './connections/effort.ts';
+import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
+import { measureStorm, printStorm } from './connections/storm.ts';
+import { comparisonOf } from './fan-out.ts';
+import { type FanOut, fanOuts } from './fan-outs.ts';
+import { measureIngest, printIngest } from './ingest.ts';
+import { measureMixed, printMixed } from './mixed.ts';
+import { measureOverload, printOverload } from './overload.ts';
+import { median, printComparison, ratios } from './report.ts';
+import type { Bench, Scenario } from './scenario.ts';
 
-/** A question about fan-out: how many deliveries per second hold a latency. */
-export interface FanOut {
-  readonly name: string;
-  readonly description: string;
-  readonly crowd: CrowdSize;
-  readonly dataBytes: number;
-  /** What the 99th percentile must not exceed, from due to read. */
-  readonly p99MsMax: number;
-  /** Where the search starts. */
-  readonly publishesPerSecond: number;
-  /** The share of the floor's figure that Fanfare should reach. */
-  readonly ratioMin: number;
-}
-
-/** Everything about fan-out that is measured. */
-export const fanOuts: readonly FanOut[] = [
+/** Everything that `npm run bench` measures, in this order. */
+export const scenarios: readonly Scenario[] = [
+  ...fanOuts.map(fanOutScenario),
   {
-    name: 'hot',
-    description: '1,000 subscribers of one channel, 200-byte events',
-    crowd: { channels: 1, subscribersEach: 1000 },
-    dataBytes: 200,
-    p99MsMax: 25,
-    publishesPerSecond: 200,
-    ratioMin: 0.7,
+    name: 'overload',
+    description: 'half as much again as `hot` and `spread` hold, for three seconds',
+    async run(bench) {
+      const figures = await measureOverload(bench);
+      return { text: printOverload(figures), figures };
+    },
+  },
+  {
+    name: 'ingest',
+    description: 'signed triggers to channels that nobody listens to, single and in batches of 10',
+    async run(bench) {
+      const figures = await measureIngest(bench);
+      return { text: printIngest(figures), figures };
+    },
+  },
+  {
+    name: 'mixed',
+    description:
+      '`hot` at half the rate it holds, with webhooks and an operator who looks, and without',
+    needs: 'settings of its own, and its admin API',
+    async run(bench) {
+      const figures = await measureMixed(bench);
+      return { text: printMixed(figures), figures };
+    },
+  },
+  ...connectScenarios.map(
+    (scenario): Scenario => ({
+      name: scenario.name,
+      description: scenario.description,
+      async run(bench) {
+        const { pinning, tell } = bench;
+        const effort = connectionsEffort(bench);
+        const figures = await measureConnect(pinning, bench, scenario, effort, tell);
+        return { text: printConnect(figures), figures };
+      },
+    }),
+  ),
+  ...idleScenarios.map(
+    (scenario): Scenario => ({
+      name: scenario.name,
+      description: scenario.description,
+      needs: 'a process whose memory is ours to read',
+      async run(bench) {
+        const { pinning, tell } = bench;
+        const effort = connectionsEffort(bench);
+        const figures = await measureIdle(pinning, bench, scenario, effort, tell);
+        return { text: figures === undefined ? '' : printIdle(figures), figures };
+      },
+    }),
+  ),
+  {
+    name: 'storm',
+    description: 'everybody is cut off at once and comes back at once',
+    async run(bench) {
+      const { pinning, tell } = bench;
+      const figures = await measureStorm(pinning, bench, connectionsEffort(bench), tell);
+      return { text: printStorm(figures), figures };
+    },
   },
 ];
+
+function fanOutScenario(fanOut: FanOut): Scenario {
+  return {
+    name: fanOut.name,
+    description: fanOut.description,
+    ...(fanOut.app === undefined ? {} : { needs: 'an app with other limits than by default' }),
+    async run(bench) {
+      const comparison = await comparisonOf(bench, fanOut);
+      const figures = { ...comparison, ratio: median(ratios(comparison)) };
+      return { text: printComparison(comparison), figures };
+    },
+  };
+}
+
+function connectionsEffort({ isQuick, effort }: Bench) {
+  return { ...(isQuick ? quick : thorough), runs: effort.runs };
+}

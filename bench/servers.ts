@@ -14,11 +14,19 @@ export interface RunningServer extends AsyncDisposable {
   readonly pid: number | undefined;
 }
 
+/** What a server is started with besides what all are, where it has such settings. */
+export interface ServerSettings {
+  /** Of the app. */
+  readonly app?: Readonly<Record<string, unknown>> | undefined;
+  /** Of the whole server. */
+  readonly server?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** A server that can be measured. Every start is a fresh one, except of a server found running. */
 export interface Contender {
   readonly name: string;
   /** Settles when it takes connections. `pin` is the command that holds it to its core, or empty. */
-  start(pin: readonly string[]): Promise<RunningServer>;
+  start(pin: readonly string[], settings?: ServerSettings): Promise<RunningServer>;
 }
 
 /** `bench/floor.ts`. */
@@ -36,13 +44,14 @@ export const floor: Contender = {
 /** Fanfare as it is in this working tree, as an operator would start it. */
 export const fanfare: Contender = {
   name: 'fanfare',
-  start: (pin) => startFanfare(pin),
+  start: (pin, settings) => startFanfare(pin, settings?.app, settings?.server),
 };
 
-/** The same, with more settings of its app, and with the port for its operator. */
+/** The same, with more settings of its app and of its own, and with the port for its operator. */
 export async function startFanfare(
   pin: readonly string[],
   app: Readonly<Record<string, unknown>> = {},
+  server: Readonly<Record<string, unknown>> = {},
 ): Promise<RunningServer & { readonly adminPort: number }> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'fanfare-bench-'));
@@ -50,7 +59,10 @@ export async function startFanfare(
 
   const [port, adminPort] = [freePort(), freePort()];
   const config = join(folder, 'fanfare.json');
-  await writeFile(config, JSON.stringify(fanfareConfig(port, adminPort, folder, app)));
+  await writeFile(
+    config,
+    JSON.stringify({ ...fanfareConfig(port, adminPort, folder, app), ...server }),
+  );
   const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', config];
   const running = parts.use(await startProcess([...pin, ...command], port));
 

@@ -1,40 +1,72 @@
 /** The name of every event that is triggered here. */
 export const EVENT_NAME = 'bench';
+/** The name of every event that a connection sends to the others of its channel. */
+export const CLIENT_EVENT_NAME = 'client-bench';
 
 const MARK = 'seq';
 const SEQUENCE_DIGITS = 8;
 
+/** What stands before the number in each kind of event that is counted. */
+const marks: Readonly<Record<string, string>> = {
+  [EVENT_NAME]: MARK,
+  [CLIENT_EVENT_NAME]: MARK,
+  'pusher_internal:member_added': 'user_id',
+  'pusher_internal:member_removed': 'user_id',
+};
+
+/** Writes a number as wide as all others. */
+export function sequenceText(sequence: number): string {
+  return String(sequence).padStart(SEQUENCE_DIGITS, '0');
+}
+
 /** Builds the data of one event: JSON as real events have it, its number at a fixed place. */
 export function eventData(sequence: number, bytes: number): string {
-  const bare = `{"${MARK}":"${String(sequence).padStart(SEQUENCE_DIGITS, '0')}","pad":""}`;
+  const bare = `{"${MARK}":"${sequenceText(sequence)}","pad":""}`;
   const pad = 'x'.repeat(Math.max(0, bytes - bare.length));
   return bare.replace('"pad":""', `"pad":"${pad}"`);
 }
 
+/** Where the number of an event stands in its payload, and what is added to it. */
+interface Layout {
+  readonly digitsAt: number;
+  readonly shift: number;
+}
+
 /** Reads event numbers off the wire without parsing, once it was shown where they stand. */
 export class SequenceReader {
-  #payloadLength = -1;
-  #offset = 0;
+  readonly #leavesAfter: number;
+  readonly #layouts = new Map<number, Layout>();
 
-  /** The number of the event in this payload, or -1 where it is not laid out like the one learnt. */
+  /** Takes by how much the number of the event that a member has left is higher than the member's own. */
+  constructor(leavesAfter = 0) {
+    this.#leavesAfter = leavesAfter;
+  }
+
+  /** The number of the event in this payload, or -1 where it is not laid out like one that was learnt. */
   read(bytes: Uint8Array, start: number, end: number): number {
-    if (end - start !== this.#payloadLength) return -1;
+    const layout = this.#layouts.get(end - start);
+    if (layout === undefined) return -1;
     let sequence = 0;
-    const first = start + this.#offset;
+    const first = start + layout.digitsAt;
     for (let at = first; at < first + SEQUENCE_DIGITS; at += 1) {
       const digit = (bytes[at] ?? 0) - 48;
       if (digit < 0 || digit > 9) return -1;
       sequence = sequence * 10 + digit;
     }
-    return sequence;
+    return sequence + layout.shift;
   }
 
-  /** Learns where the number stands from one event's payload, however this server lays it out. */
-  learn(payload: string): void {
-    const digits = new RegExp(`${MARK}[^0-9]+([0-9]{${SEQUENCE_DIGITS}})`, 'd').exec(payload);
-    const at = digits?.indices?.[1]?.[0];
-    if (at === undefined) throw new Error(`an event without its number: ${payload}`);
-    this.#offset = at;
-    this.#payloadLength = payload.length;
+  /**
+   * Learns where the number stands from one event's payload, however this server lays it out: all payloads
+   * of its length are laid out alike. An event without a number is none of ours, and nothing is learnt.
+   */
+  learn(name: string, payload: string): void {
+    const mark = marks[name];
+    if (mark === undefined) return;
+    const digits = new RegExp(`${mark}[^0-9]+([0-9]{${SEQUENCE_DIGITS}})(?![0-9])`, 'd');
+    const digitsAt = digits.exec(payload)?.indices?.[1]?.[0];
+    if (digitsAt === undefined) return;
+    const shift = name === 'pusher_internal:member_removed' ? this.#leavesAfter : 0;
+    this.#layouts.set(payload.length, { digitsAt, shift });
   }
 }

@@ -1,4 +1,4 @@
-import { buildRequests, type Load } from './open-loop.ts';
+import type { Load } from './open-loop.ts';
 import { Tally } from './tally.ts';
 
 /** More than any server takes to write one round to everybody. */
@@ -20,25 +20,23 @@ export interface Ceiling {
  * several, and gets faster.
  */
 export function measureCeiling(load: Load, ceiling: Ceiling): number {
-  const { crowd, publishers, sockets } = load;
+  const { crowd, sockets, voice } = load;
   crowd.fill();
-  publishers.fill();
   const rates: number[] = [];
 
   for (let round = 0; round < ceiling.rounds; round += 1) {
+    const events = ceiling.framesPerRead;
     const schedule = {
-      firstSequence: load.nextSequence,
-      publishes: ceiling.framesPerRead,
+      firstSequence: voice.prepare(events, ceiling.dataBytes),
+      events,
       firstDueMs: performance.now(),
       intervalMs: 0,
-      warmupPublishes: 0,
+      warmupEvents: 0,
     };
     const tally = new Tally(schedule, Infinity);
-    const expected = ceiling.framesPerRead * crowd.subscribersEach;
+    const expected = events * voice.copies;
     crowd.tally = tally;
-    for (const request of buildRequests(load, ceiling.framesPerRead, ceiling.dataBytes)) {
-      publishers.send(request);
-    }
+    for (let index = 0; index < events; index += 1) voice.send(index);
 
     // Awake, as it is when it is busy: a core that has slept starts slowly.
     const startMs = performance.now() + ROUND_WRITTEN_MS;
@@ -49,5 +47,6 @@ export function measureCeiling(load: Load, ceiling: Ceiling): number {
     }
     rates.push((expected / (tally.lastArrivalMs - startMs)) * 1000);
   }
+  crowd.tally = undefined;
   return rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)] ?? 0;
 }

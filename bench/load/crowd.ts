@@ -1,49 +1,92 @@
 import type { AppAddress } from '../bench-app.ts';
 import { SequenceReader } from './bench-event.ts';
 import type { KernelSockets } from './kernel-sockets.ts';
-import { type Audience, Subscriber } from './subscriber.ts';
+import { type Audience, type Seat, Subscriber } from './subscriber.ts';
 import type { Tally } from './tally.ts';
 
 /** How many connect at the same time; well under any server's queue of unaccepted connections. */
 const CONNECTING_MAX = 100;
 const FILLED_WITHIN_MS = 20_000;
+/** For crowds of so many that connecting them takes a while. */
+const FILLED_PER_CONNECTION_MS = 3;
 
 /** Which channels there are and how many listen to each. */
 export interface CrowdSize {
   readonly channels: number;
   readonly subscribersEach: number;
+  /** Public where nothing is said. */
+  readonly kind?: 'public' | 'private' | 'presence';
+}
+
+/** For how many comings a member stays: until half of all channels have had another one. */
+export function comingsWhileInside(channels: number): number {
+  return Math.ceil(channels / 2);
 }
 
 /** All subscribers of one load process. What they hear goes to the tally of the moment. */
 export class Crowd implements Audience {
-  readonly sequences = new SequenceReader();
+  readonly sequences: SequenceReader;
   readonly channels: readonly string[];
   readonly subscribersEach: number;
+  /** Where deliveries are counted; nowhere between steps. */
   tally: Tally | undefined;
   readonly #sockets: KernelSockets;
   readonly #app: AppAddress;
-  /** The channel of each subscriber that is not connected. */
-  readonly #missing: string[];
+  /** Those who are subscribed, by channel. */
+  readonly #present = new Map<string, Subscriber[]>();
+  /** The seats of those who are not connected. */
+  readonly #missing: Seat[];
   readonly #connecting = new Set<Subscriber>();
+  #reads = 0;
   #lost = 0;
+  #scoldings = 0;
+  #firstScolding = '';
 
   constructor(sockets: KernelSockets, app: AppAddress, size: CrowdSize) {
     this.#sockets = sockets;
     this.#app = app;
+    // A member's number is that of its coming; its going is the event after the coming of somebody else.
+    this.sequences = new SequenceReader(2 * comingsWhileInside(size.channels) + 1);
+    const kind = size.kind ?? 'public';
+    const prefix = kind === 'public' ? '' : `${kind}-`;
     // One width for all names, so that all events are laid out alike.
     this.channels = Array.from(
       { length: size.channels },
-      (_, number) => `bench-${String(number).padStart(6, '0')}`,
+      (_, number) => `${prefix}bench-${String(number).padStart(6, '0')}`,
     );
     this.subscribersEach = size.subscribersEach;
+    for (const channel of this.channels) this.#present.set(channel, []);
     this.#missing = this.channels.flatMap((channel) =>
-      Array.from({ length: size.subscribersEach }, () => channel),
+      Array.from({ length: size.subscribersEach }, (_, number) => ({
+        channel,
+        userId: kind === 'presence' ? `seat-${number}` : undefined,
+      })),
     );
+  }
+
+  /** Reads of subscribers that brought something, since the start. */
+  get reads(): number {
+    return this.#reads;
   }
 
   /** Connections that have ended since the crowd was last filled. */
   get lostCount(): number {
     return this.#lost;
+  }
+
+  /** Errors that the server told of since then. */
+  get scoldingCount(): number {
+    return this.#scoldings;
+  }
+
+  /** The first of them; empty if there was none. */
+  get firstScolding(): string {
+    return this.#firstScolding;
+  }
+
+  /** Those who listen to a channel. */
+  listeners(channel: string): readonly Subscriber[] {
+    return this.#present.get(channel) ?? [];
   }
 
   /**
@@ -52,15 +95,18 @@ export class Crowd implements Audience {
    */
   fill(): void {
     this.#lost = 0;
-    const deadlineMs = performance.now() + FILLED_WITHIN_MS;
+    this.#scoldings = 0;
+    this.#firstScolding = '';
+    const withinMs = FILLED_WITHIN_MS + this.#missing.length * FILLED_PER_CONNECTION_MS;
+    const deadlineMs = performance.now() + withinMs;
     while (this.#missing.length + this.#connecting.size > 0) {
       if (performance.now() > deadlineMs) {
         throw new Error(`${this.#connecting.size} subscriptions were not confirmed in time`);
       }
       while (this.#connecting.size < CONNECTING_MAX) {
-        const channel = this.#missing.pop();
-        if (channel === undefined) break;
-        this.#connecting.add(new Subscriber(this, this.#sockets, this.#app, channel));
+        const seat = this.#missing.pop();
+        if (seat === undefined) break;
+        this.#connecting.add(new Subscriber(this, this.#sockets, this.#app, seat));
       }
       this.#sockets.poll(10);
     }
@@ -68,15 +114,29 @@ export class Crowd implements Audience {
 
   subscribed(subscriber: Subscriber): void {
     this.#connecting.delete(subscriber);
+    this.#present.get(subscriber.seat.channel)?.push(subscriber);
+  }
+
+  read(): void {
+    this.#reads += 1;
   }
 
   arrived(sequence: number, nowMs: number): void {
     this.tally?.arrived(sequence, nowMs);
   }
 
+  scolded(subscriber: Subscriber, why: string): void {
+    if (this.#connecting.has(subscriber)) throw new Error(`could not subscribe: ${why}`);
+    if (this.#scoldings === 0) this.#firstScolding = why;
+    this.#scoldings += 1;
+  }
+
   lost(subscriber: Subscriber, why: string): void {
     if (this.#connecting.has(subscriber)) throw new Error(`could not subscribe: ${why}`);
     this.#lost += 1;
-    this.#missing.push(subscriber.channel);
+    const present = this.#present.get(subscriber.seat.channel) ?? [];
+    const at = present.indexOf(subscriber);
+    if (at >= 0) present.splice(at, 1);
+    this.#missing.push(subscriber.seat);
   }
 }

@@ -1,11 +1,13 @@
 import type { AppAddress } from '../bench-app.ts';
-import { eventData } from './bench-event.ts';
-import type { Crowd } from './crowd.ts';
+import { ClientEvents } from './client-events.ts';
+import { ComingsAndGoings } from './comings-and-goings.ts';
+import { Crowd, type CrowdSize } from './crowd.ts';
 import { Histogram } from './histogram.ts';
 import type { KernelSockets } from './kernel-sockets.ts';
-import type { Publishers } from './publishers.ts';
+import { Publishers } from './publishers.ts';
 import { dueMs, type Schedule, Tally } from './tally.ts';
-import { triggerRequest } from './trigger-request.ts';
+import { type ChannelOrder, Triggers } from './triggers.ts';
+import type { Voice, VoiceName } from './voice.ts';
 
 /** A step is over when nothing has come for so long, whatever is still missing. */
 const SILENCE_MS = 1000;
@@ -14,7 +16,18 @@ const BACKLOG_SECONDS = 1;
 /** The share of timed deliveries over the limit from which the 99th percentile cannot be held. */
 const OVER_LIMIT_SHARE = 0.01;
 
-/** Publishes at a fixed rate for a while. */
+/** Who there is to load a server with. */
+export interface LoadSize {
+  readonly crowd: CrowdSize;
+  /** How many keep-alive connections publish. */
+  readonly publishers: number;
+  /** Backends trigger where nothing is said. */
+  readonly voice?: VoiceName;
+  /** In turn where nothing is said. */
+  readonly order?: ChannelOrder;
+}
+
+/** Makes events at a fixed rate for a while. */
 export interface Step {
   readonly publishesPerSecond: number;
   /** Delivered and counted first, but not timed. */
@@ -22,18 +35,18 @@ export interface Step {
   readonly seconds: number;
   /** The length of the data of one event. */
   readonly dataBytes: number;
-  /** The step is cut short once its 99th percentile must exceed this. */
-  readonly limitMs: number;
+  /** The step is cut short once its 99th percentile must exceed this; without it, it never is. */
+  readonly limitMs: number | undefined;
 }
 
-/** What became of a step. Latency counts from when a publish was due to when a delivery was read. */
+/** What became of a step. Latency counts from when an event was due to when a delivery was read. */
 export interface StepResult {
   readonly publishesPerSecond: number;
   readonly expected: number;
   readonly delivered: number;
   readonly missing: number;
   readonly duplicated: number;
-  /** Publishes that were not answered with 200, and what the first of them was answered with. */
+  /** Events that the server did not accept, and what it said to the first of them. */
   readonly refused: number;
   readonly firstRefusal: string;
   /** Subscribers whose connection the server ended. */
@@ -44,7 +57,7 @@ export interface StepResult {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
-  /** How late this process itself was: from when a publish was due to when it was handed on. */
+  /** How late this process itself was: from when an event was due to when it was handed on. */
   readonly pacingP99Ms: number;
   /** How many deliveries one read brought on average: the server, the kernel or we have batched. */
   readonly framesPerRead: number;
@@ -52,57 +65,67 @@ export interface StepResult {
   readonly cpuShare: number;
 }
 
-/** Who publishes, who listens, and the number of the next event. */
+/** Who makes events and who listens. */
 export interface Load {
   readonly app: AppAddress;
   readonly sockets: KernelSockets;
   readonly crowd: Crowd;
-  readonly publishers: Publishers;
-  nextSequence: number;
+  readonly voice: Voice;
 }
 
-/** Builds the requests of the next publishes, over all channels in turn. */
-export function buildRequests(load: Load, publishes: number, dataBytes: number): Buffer[] {
-  const { channels } = load.crowd;
-  return Array.from({ length: publishes }, () => {
-    const sequence = load.nextSequence;
-    load.nextSequence += 1;
-    const channel = channels[sequence % channels.length] ?? '';
-    return triggerRequest(load.app, channel, eventData(sequence, dataBytes));
-  });
+/** Connects everybody; returns when all are subscribed. */
+export function connectLoad(app: AppAddress, sockets: KernelSockets, size: LoadSize): Load {
+  const crowd = new Crowd(sockets, app, size.crowd);
+  crowd.fill();
+  return { app, sockets, crowd, voice: voiceOf(app, sockets, crowd, size) };
+}
+
+function voiceOf(app: AppAddress, sockets: KernelSockets, crowd: Crowd, size: LoadSize): Voice {
+  const { voice = 'triggers', order = 'in-turn', publishers } = size;
+  switch (voice) {
+    case 'triggers': {
+      const connected = new Publishers(sockets, app, publishers);
+      connected.fill();
+      return new Triggers(app, crowd, connected, order);
+    }
+    case 'client-events':
+      return new ClientEvents(crowd);
+    case 'comings-and-goings':
+      return new ComingsAndGoings(app, crowd, sockets);
+    default:
+      return voice satisfies never;
+  }
 }
 
 /**
- * Publishes each event when it is due, whether or not the server keeps up, and waits until every
+ * Sends each event when it is due, whether or not the server keeps up, and waits until every
  * delivery has come or nothing comes any more.
  */
 export function runStep(load: Load, step: Step): StepResult {
-  const { crowd, publishers, sockets } = load;
+  const { crowd, sockets, voice } = load;
   // Notices what the server has ended since the last step.
   sockets.poll(0);
   crowd.fill();
-  publishers.fill();
 
-  const warmupPublishes = Math.round(step.warmupSeconds * step.publishesPerSecond);
-  const publishes = warmupPublishes + Math.round(step.seconds * step.publishesPerSecond);
-  const firstSequence = load.nextSequence;
-  const requests = buildRequests(load, publishes, step.dataBytes);
+  const warmupEvents = Math.round(step.warmupSeconds * step.publishesPerSecond);
+  const events = warmupEvents + Math.round(step.seconds * step.publishesPerSecond);
+  const firstSequence = voice.prepare(events, step.dataBytes);
   // What the step before left behind is collected now, not while we measure.
   Bun.gc(true);
 
   const schedule: Schedule = {
     firstSequence,
-    publishes,
+    events,
     firstDueMs: performance.now(),
     intervalMs: 1000 / step.publishesPerSecond,
-    warmupPublishes,
+    warmupEvents,
   };
-  const tally = new Tally(schedule, step.limitMs);
+  const tally = new Tally(schedule, step.limitMs ?? Infinity);
   crowd.tally = tally;
 
-  const readsBefore = sockets.reads;
+  const readsBefore = crowd.reads;
   const cpuBefore = process.cpuUsage();
-  const { sent, lateness } = publishWhenDue(load, step, schedule, requests, tally);
+  const { sent, lateness } = sendWhenDue(load, step, tally);
   settle(load, tally, sent);
   const cpu = process.cpuUsage(cpuBefore);
   const elapsedUs = (performance.now() - schedule.firstDueMs) * 1000;
@@ -110,60 +133,60 @@ export function runStep(load: Load, step: Step): StepResult {
   crowd.tally = undefined;
   return {
     publishesPerSecond: step.publishesPerSecond,
-    expected: sent * crowd.subscribersEach,
+    expected: sent * voice.copies,
     delivered: tally.delivered,
-    ...tally.faults(sent, crowd.subscribersEach),
-    refused: sent - publishers.acceptedCount,
-    firstRefusal: publishers.firstRefusal,
+    ...tally.faults(sent, voice.copies),
+    refused: voice.refused + Math.max(0, sent - voice.answered),
+    firstRefusal: voice.firstRefusal,
     lost: crowd.lostCount,
-    cutShort: sent < publishes,
+    cutShort: sent < events,
     p50Ms: tally.latency.quantileMs(0.5),
     p99Ms: tally.latency.quantileMs(0.99),
     p999Ms: tally.latency.quantileMs(0.999),
     maxMs: tally.latency.maxMs,
     pacingP99Ms: lateness.quantileMs(0.99),
-    framesPerRead: tally.delivered / Math.max(1, sockets.reads - readsBefore - sent),
+    framesPerRead: tally.delivered / Math.max(1, crowd.reads - readsBefore),
     cpuShare: (cpu.user + cpu.system) / elapsedUs,
   };
 }
 
-/** Sends every request when it is due; returns once all are sent or the step is beyond hope. */
-function publishWhenDue(
-  { crowd, publishers, sockets }: Load,
+/** Sends every event when it is due; returns once all are sent or the step is beyond hope. */
+function sendWhenDue(
+  { sockets, voice }: Load,
   step: Step,
-  schedule: Schedule,
-  requests: readonly Buffer[],
   tally: Tally,
 ): { sent: number; lateness: Histogram } {
-  const timed = (schedule.publishes - schedule.warmupPublishes) * crowd.subscribersEach;
+  const { schedule } = tally;
+  const timed = (schedule.events - schedule.warmupEvents) * voice.copies;
+  const mayBeCutShort = step.limitMs !== undefined;
   const overLimitMax = timed * OVER_LIMIT_SHARE;
-  const backlogMax = step.publishesPerSecond * crowd.subscribersEach * BACKLOG_SECONDS;
+  const backlogMax = step.publishesPerSecond * voice.copies * BACKLOG_SECONDS;
   const lateness = new Histogram();
 
-  for (const [index, request] of requests.entries()) {
+  for (let index = 0; index < schedule.events; index += 1) {
     for (;;) {
       const lateMs = performance.now() - dueMs(schedule, index);
       if (lateMs >= 0) {
         lateness.record(lateMs);
-        publishers.send(request);
+        voice.send(index);
         break;
       }
-      sockets.poll(-lateMs);
+      sockets.pollSome(-lateMs);
     }
-    const backlog = (index + 1) * crowd.subscribersEach - tally.delivered;
-    if (tally.overLimit > overLimitMax || backlog > backlogMax)
+    const backlog = (index + 1) * voice.copies - tally.delivered;
+    if (mayBeCutShort && (tally.overLimit > overLimitMax || backlog > backlogMax))
       return { sent: index + 1, lateness };
   }
-  return { sent: requests.length, lateness };
+  return { sent: schedule.events, lateness };
 }
 
-/** Reads on until everything that was published is answered and heard, or until there is silence. */
-function settle({ crowd, publishers, sockets }: Load, tally: Tally, sent: number): void {
+/** Reads on until everything that was sent is answered and heard, or until there is silence. */
+function settle({ sockets, voice }: Load, tally: Tally, sent: number): void {
   let silentSinceMs = performance.now();
   let before = -1;
   for (;;) {
-    const answered = publishers.acceptedCount + publishers.refusedCount;
-    if (tally.delivered >= sent * crowd.subscribersEach && answered >= sent) return;
+    const { answered } = voice;
+    if (tally.delivered >= sent * voice.copies && answered >= sent) return;
     const progress = tally.delivered + answered;
     if (progress !== before) silentSinceMs = performance.now();
     else if (performance.now() - silentSinceMs > SILENCE_MS) return;

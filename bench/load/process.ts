@@ -1,11 +1,11 @@
 /** The load generator: a process of its own that does what its parent asks over IPC. */
 import { lookup } from 'node:dns/promises';
+import type { AppAddress } from '../bench-app.ts';
 import type { CallName, LoadAnswer, LoadCall, LoadCalls } from './calls.ts';
 import { measureCeiling } from './ceiling.ts';
-import { Crowd } from './crowd.ts';
+import { measureIntake } from './intake.ts';
 import { KernelSockets } from './kernel-sockets.ts';
-import { type Load, runStep } from './open-loop.ts';
-import { Publishers } from './publishers.ts';
+import { connectLoad, type Load, runStep } from './open-loop.ts';
 
 let load: Load | undefined;
 
@@ -14,28 +14,27 @@ function connected(): Load {
   return load;
 }
 
+/** The same app with an address of the kernel's. */
+async function reachable(app: AppAddress): Promise<AppAddress> {
+  return { ...app, host: (await lookup(app.host, { family: 4 })).address };
+}
+
 async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
   switch (call.name) {
     case 'connect': {
-      const { crowd, publishers } = call.ask;
-      const host = (await lookup(call.ask.app.host, { family: 4 })).address;
-      const app = { ...call.ask.app, host };
-      const sockets = new KernelSockets();
-      load = {
-        app,
-        sockets,
-        crowd: new Crowd(sockets, app, crowd),
-        publishers: new Publishers(sockets, app, publishers),
-        nextSequence: 0,
-      };
-      load.crowd.fill();
-      load.publishers.fill();
+      const { app, ...size } = call.ask;
+      load = connectLoad(await reachable(app), new KernelSockets(), size);
       return null;
     }
     case 'ceiling':
       return measureCeiling(connected(), call.ask);
     case 'step':
       return runStep(connected(), call.ask);
+    case 'intake':
+      return measureIntake(new KernelSockets(), {
+        ...call.ask,
+        app: await reachable(call.ask.app),
+      });
     default:
       return call satisfies never;
   }

@@ -13,7 +13,7 @@ class Publisher implements ConnectionOwner {
   constructor(publishers: Publishers, sockets: KernelSockets, app: AppAddress) {
     this.#publishers = publishers;
     this.#sockets = sockets;
-    this.#fd = sockets.connect(app.host, app.port, this);
+    this.#fd = sockets.connect(app.host, app.port, this, true);
   }
 
   send(request: Uint8Array): void {
@@ -43,7 +43,7 @@ class Publisher implements ConnectionOwner {
 }
 
 /**
- * The connections that events are triggered over.
+ * The connections that events are triggered over, as a backend keeps them: one request at a time on each.
  * When all are waiting for an answer, further requests queue here, and their latency runs on.
  */
 export class Publishers {
@@ -53,6 +53,7 @@ export class Publishers {
   // In order of last use, so that none is left alone until the server closes it.
   readonly #idle: Publisher[] = [];
   #queued: Uint8Array[] = [];
+  #nextQueued = 0;
   #open = 0;
   #accepted = 0;
   #refused = 0;
@@ -82,6 +83,7 @@ export class Publishers {
   /** Opens as many connections as are missing, and starts counting from zero. */
   fill(): void {
     this.#queued = [];
+    this.#nextQueued = 0;
     this.#accepted = 0;
     this.#refused = 0;
     this.#firstRefusal = '';
@@ -106,9 +108,13 @@ export class Publishers {
   }
 
   idle(publisher: Publisher): void {
-    const next = this.#queued.shift();
+    // An index, since taking the first off a long queue moves all the others.
+    const next = this.#queued[this.#nextQueued];
     if (next === undefined) this.#idle.push(publisher);
-    else publisher.send(next);
+    else {
+      this.#nextQueued += 1;
+      publisher.send(next);
+    }
   }
 
   gone(publisher: Publisher): void {

@@ -3,10 +3,10 @@ import { Tally } from './tally.ts';
 
 const schedule = {
   firstSequence: 10,
-  publishes: 3,
+  events: 3,
   firstDueMs: 1000,
   intervalMs: 10,
-  warmupPublishes: 1,
+  warmupEvents: 1,
 };
 
 describe('a tally', () => {

@@ -1,16 +1,16 @@
 import { Histogram } from './histogram.ts';
 
-/** When each publish of a step is due, whatever the server does. Times are of `performance.now()`. */
+/** When each event of a step is due, whatever the server does. Times are of `performance.now()`. */
 export interface Schedule {
   readonly firstSequence: number;
-  readonly publishes: number;
+  readonly events: number;
   readonly firstDueMs: number;
   readonly intervalMs: number;
   /** How many at the start are delivered and counted, but not timed. */
-  readonly warmupPublishes: number;
+  readonly warmupEvents: number;
 }
 
-/** When the publish with this index within the schedule is due. */
+/** When the event with this index within the schedule is due. */
 export function dueMs(schedule: Schedule, index: number): number {
   return schedule.firstDueMs + index * schedule.intervalMs;
 }
@@ -18,7 +18,7 @@ export function dueMs(schedule: Schedule, index: number): number {
 /** Counts who heard what, and how long after it was due. */
 export class Tally {
   readonly latency = new Histogram();
-  readonly #schedule: Schedule;
+  readonly schedule: Schedule;
   readonly #limitMs: number;
   readonly #heard: Uint32Array;
   #delivered = 0;
@@ -26,9 +26,9 @@ export class Tally {
   #lastMs = 0;
 
   constructor(schedule: Schedule, limitMs: number) {
-    this.#schedule = schedule;
+    this.schedule = schedule;
     this.#limitMs = limitMs;
-    this.#heard = new Uint32Array(schedule.publishes);
+    this.#heard = new Uint32Array(schedule.events);
   }
 
   /** Deliveries so far, warm-up included. */
@@ -46,23 +46,23 @@ export class Tally {
   }
 
   arrived(sequence: number, nowMs: number): void {
-    const index = sequence - this.#schedule.firstSequence;
+    const index = sequence - this.schedule.firstSequence;
     // A straggler of an earlier step, which has counted it as missing.
     if (index < 0 || index >= this.#heard.length) return;
     this.#heard[index] = (this.#heard[index] ?? 0) + 1;
     this.#delivered += 1;
     this.#lastMs = nowMs;
-    if (index < this.#schedule.warmupPublishes) return;
-    const latencyMs = nowMs - dueMs(this.#schedule, index);
+    if (index < this.schedule.warmupEvents) return;
+    const latencyMs = nowMs - dueMs(this.schedule, index);
     this.latency.record(latencyMs);
     if (latencyMs > this.#limitMs) this.#overLimit += 1;
   }
 
-  /** Deliveries that did not come, and ones that came twice, of the first so many publishes. */
-  faults(publishes: number, copies: number): { missing: number; duplicated: number } {
+  /** Deliveries that did not come, and ones that came twice, of the first so many events. */
+  faults(events: number, copies: number): { missing: number; duplicated: number } {
     let missing = 0;
     let duplicated = 0;
-    for (const heard of this.#heard.subarray(0, publishes)) {
+    for (const heard of this.#heard.subarray(0, events)) {
       missing += Math.max(0, copies - heard);
       duplicated += Math.max(0, heard - copies);
     }

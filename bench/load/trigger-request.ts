@@ -7,9 +7,13 @@ import { EVENT_NAME } from './bench-event.ts';
  * Source: Channels HTTP API, "Authentication".
  */
 export function triggerRequest(app: AppAddress, channel: string, data: string): Buffer {
-  const body = eventBody(channel, data);
+  return signedRequest(app, '/events', eventBody(channel, data));
+}
+
+/** Builds the bytes of any signed POST; `path` is below that of the app. */
+export function signedRequest(app: AppAddress, path: string, body: string): Buffer {
   return Buffer.from(
-    `POST ${signedTarget(app, 'POST', '/events', body)} HTTP/1.1\r\n` +
+    `POST ${signedTarget(app, 'POST', path, body)} HTTP/1.1\r\n` +
       `Host: ${app.host}:${app.port}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );

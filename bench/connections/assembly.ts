@@ -1,0 +1,74 @@
+import type { AppAddress } from '../bench-app.ts';
+import { KernelSockets } from '../load/kernel-sockets.ts';
+import { type Destination, upgradeRequest, Visitor, type Visits } from './visitor.ts';
+import type { Wish } from './wishes.ts';
+
+const GATHERED_WITHIN_MS = 60_000;
+
+/** Visitors that come and stay. */
+export class Assembly implements Visits {
+  readonly #sockets = new KernelSockets();
+  readonly #destination: Destination;
+  readonly #connectingMax: number;
+  readonly #present = new Set<Visitor>();
+  #connecting = 0;
+
+  /**
+   * At most so many are on their way in at the same time. It should stay under the 512 connections that Bun lets
+   * wait to be taken: whoever finds no place there tries again after a second, and what is measured is
+   * the kernel's timer.
+   */
+  constructor(app: AppAddress, connectingMax: number) {
+    const upgrade = upgradeRequest(app);
+    this.#destination = { app, sockets: this.#sockets, visits: this, upgrade };
+    this.#connectingMax = connectingMax;
+  }
+
+  /** Lets one visitor in for each wish; returns when every subscription is confirmed. */
+  gather(wishes: readonly Wish[]): void {
+    const deadlineMs = performance.now() + GATHERED_WITHIN_MS;
+    let next = 0;
+    while (next < wishes.length || this.#connecting > 0) {
+      if (performance.now() > deadlineMs) {
+        throw new Error(`${this.#connecting} connections were not subscribed in time`);
+      }
+      while (this.#connecting < this.#connectingMax) {
+        const wish = wishes[next];
+        if (wish === undefined) break;
+        next += 1;
+        this.#connecting += 1;
+        new Visitor(this.#destination, wish);
+      }
+      this.#sockets.poll(10);
+    }
+  }
+
+  /** Ends all connections at once, without a word. */
+  dropAll(): void {
+    for (const visitor of this.#present) visitor.drop();
+    this.#present.clear();
+  }
+
+  /** Lets time pass; whoever is asked whether it is still there says so. */
+  rest(seconds: number): void {
+    const endMs = performance.now() + seconds * 1000;
+    for (;;) {
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0) return;
+      this.#sockets.poll(leftMs);
+    }
+  }
+
+  subscribed(visitor: Visitor): void {
+    this.#connecting -= 1;
+    this.#present.add(visitor);
+  }
+
+  left(): void {
+    throw new Error('nobody here says goodbye');
+  }
+
+  lost(_visitor: Visitor, why: string): void {
+    throw new Error(`a connection was lost: ${why}`);
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'bun:test';
+import { type ConnectComparison, connectScenarios, printConnect } from './connect.ts';
+import type { ConnectRun } from './load.ts';
+
+const run = (perSecond: number, serverCpu: number | undefined): ConnectRun => ({
+  perSecond,
+  p50Ms: 1,
+  p99Ms: 2,
+  maxMs: 3,
+  loadCpu: 0.5,
+  cpu: serverCpu === undefined ? undefined : { server: serverCpu, others: 0 },
+});
+
+function printed(server: ConnectRun, floor: ConnectRun): string {
+  const [scenario] = connectScenarios;
+  if (scenario === undefined) throw new Error('there is no scenario');
+  const comparison: ConnectComparison = {
+    scenario,
+    serverName: 'fanfare',
+    ceilingPerSecond: 20_000,
+    server: [server],
+    floor: [floor],
+  };
+  return printConnect(comparison);
+}
+
+it('judges by processor time as well, where the load may hold back the floor', () => {
+  const text = printed(run(10_000, 1), run(10_000, 0.5));
+
+  expect(text).toContain('target: ratio >= 0.70, reached');
+  expect(text).toContain('target: by CPU time >= 0.70, missed');
+});
+
+it('says nothing of the processor time of a server that is not ours', () => {
+  const text = printed(run(6900, undefined), run(10_000, 0.5));
+
+  expect(text).toContain('target: ratio >= 0.70, missed');
+  expect(text).not.toContain('by CPU time');
+  expect(text).not.toContain('NaN');
+});

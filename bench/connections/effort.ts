@@ -1,0 +1,25 @@
+/** How thoroughly to measure connections. Each run is made on a fresh server. */
+export interface ConnectionsEffort {
+  readonly runs: number;
+  /** The measured part of a run in which connections come and go, and what goes before it. */
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  /** How long a server is left alone before its memory is read. */
+  readonly settleSeconds: number;
+  /** Measured storms in one run. */
+  readonly storms: number;
+}
+
+export const thorough: Omit<ConnectionsEffort, 'runs'> = {
+  seconds: 6,
+  warmupSeconds: 3,
+  settleSeconds: 6,
+  storms: 5,
+};
+
+export const quick: Omit<ConnectionsEffort, 'runs'> = {
+  seconds: 2,
+  warmupSeconds: 1,
+  settleSeconds: 4,
+  storms: 2,
+};

@@ -1,0 +1,89 @@
+import type { AppAddress } from '../bench-app.ts';
+import { EVENT_NAME, eventData } from './bench-event.ts';
+import type { KernelSockets } from './kernel-sockets.ts';
+import { Publishers } from './publishers.ts';
+import { eventBody, signedRequest } from './trigger-request.ts';
+
+/** Enough that they differ, few enough to be built at once. They are sent again from the first when all have been. */
+const REQUESTS = 20_000;
+const CHANNELS = 100;
+/** How long the last answers may take to come. */
+const LAST_ANSWERS_MS = 5000;
+
+/** Signed requests to channels that nobody listens to, each sent when one before it was answered. */
+export interface Intake {
+  readonly app: AppAddress;
+  readonly connections: number;
+  /** More than one are a batch. */
+  readonly eventsEach: number;
+  readonly dataBytes: number;
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+}
+
+/** What a server took. */
+export interface IntakeResult {
+  readonly requestsPerSecond: number;
+  /** Requests that were not answered with 200, and what the first of them was answered with. */
+  readonly refused: number;
+  readonly firstRefusal: string;
+  /** This process's own share of one core meanwhile, 0 to 1. */
+  readonly cpuShare: number;
+}
+
+/** Measures how many requests a server takes per second when a fixed number of connections send them. */
+export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeResult {
+  const requests = buildRequests(intake);
+  const publishers = new Publishers(sockets, intake.app, intake.connections);
+  publishers.fill();
+  let sent = 0;
+  const answered = () => publishers.acceptedCount + publishers.refusedCount;
+
+  const runFor = (seconds: number): number => {
+    const startMs = performance.now();
+    const untilMs = startMs + seconds * 1000;
+    while (performance.now() < untilMs) {
+      // One waits for each that is under way, so that whoever is answered finds the next at once.
+      while (sent < answered() + 2 * intake.connections) {
+        const request = requests[sent % requests.length];
+        if (request !== undefined) publishers.send(request);
+        sent += 1;
+      }
+      sockets.poll(10);
+    }
+    return (performance.now() - startMs) / 1000;
+  };
+
+  runFor(intake.warmupSeconds);
+  const before = publishers.acceptedCount;
+  const cpuBefore = process.cpuUsage();
+  const tookSeconds = runFor(intake.seconds);
+  const cpu = process.cpuUsage(cpuBefore);
+  const accepted = publishers.acceptedCount - before;
+
+  const deadlineMs = performance.now() + LAST_ANSWERS_MS;
+  while (answered() < sent && performance.now() < deadlineMs) sockets.poll(10);
+  return {
+    requestsPerSecond: accepted / tookSeconds,
+    refused: sent - publishers.acceptedCount,
+    firstRefusal: publishers.firstRefusal,
+    cpuShare: (cpu.user + cpu.system) / 1e6 / tookSeconds,
+  };
+}
+
+function buildRequests({ app, eventsEach, dataBytes }: Intake): Buffer[] {
+  const channelOf = (sequence: number) => `nobody-${String(sequence % CHANNELS).padStart(3, '0')}`;
+  return Array.from({ length: REQUESTS }, (_, index) => {
+    const first = index * eventsEach;
+    if (eventsEach === 1) {
+      const body = eventBody(channelOf(first), eventData(first, dataBytes));
+      return signedRequest(app, '/events', body);
+    }
+    const batch = Array.from({ length: eventsEach }, (_, at) => ({
+      name: EVENT_NAME,
+      channel: channelOf(first + at),
+      data: eventData(first + at, dataBytes),
+    }));
+    return signedRequest(app, '/batch_events', JSON.stringify({ batch }));
+  });
+}
