@@ -14,8 +14,10 @@ export const CACHE_TTL_MS = 30 * 60 * 1000;
  * The frame is built once however many listen, and no JavaScript runs per subscriber.
  */
 function deliver(hub: Hub, event: ChannelEvent): void {
+  const topic = topicOf(event.app, event.channel);
+  if (!hub.audience.reaches(topic)) return;
   const frame = eventMessage(event.name, event.channel.text, event.data);
-  const receivers = hub.audience.send(topicOf(event.app, event.channel), frame, event.except);
+  const receivers = hub.audience.send(topic, frame, event.except);
   hub.usage.charge(event.app, receivers);
 }
 

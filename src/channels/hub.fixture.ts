@@ -117,6 +117,10 @@ class FakeAudience implements Audience {
     this.members.get(topic)?.delete(peer);
   }
 
+  reaches(): boolean {
+    return true;
+  }
+
   send(topic: Topic, frame: string, except?: SocketId): number {
     this.sent.push({ topic, frame, except });
     const peers = this.members.get(topic) ?? new Set();

@@ -26,6 +26,8 @@ export interface Peer {
 export interface Audience {
   join(peer: Peer, topic: Topic): void;
   leave(peer: Peer, topic: Topic): void;
+  /** Whether anybody listens; where nobody does, what would be sent need not be made. */
+  reaches(topic: Topic): boolean;
   send(topic: Topic, frame: string, except?: SocketId): number;
 }
 

@@ -76,6 +76,17 @@ export function audienceContract(name: string, open: () => Promise<OpenAudience>
       expect(await eve.heard()).toEqual([]);
     });
 
+    it('knows whether anybody listens', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      expect(opened.audience.reaches(topic)).toBe(false);
+      opened.audience.join(ann.peer, topic);
+      expect(opened.audience.reaches(topic)).toBe(true);
+      expect(opened.audience.reaches(other)).toBe(false);
+      opened.audience.leave(ann.peer, topic);
+      expect(opened.audience.reaches(topic)).toBe(false);
+    });
+
     it('tells to how many it sent', async () => {
       await using opened = await open();
       await using ann = await opened.connect();

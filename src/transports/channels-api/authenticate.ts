@@ -76,7 +76,8 @@ function refuseBody(given: string | undefined, body: Uint8Array): Refusal | unde
       ? undefined
       : unauthenticated('Missing parameter: body_md5 is required when the body is not empty');
   }
-  return sameSignature(md5(body), given.toLowerCase())
+  const expected = md5(body);
+  return sameSignature(expected, given) || sameSignature(expected, given.toLowerCase())
     ? undefined
     : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
 }

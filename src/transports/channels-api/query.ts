@@ -9,6 +9,10 @@ export interface Parameter {
 /** How a plus sign is read: form encoding writes a space so, and libraries that do not escape mean a plus. */
 export type PlusSign = 'space' | 'plus';
 
+/** What every request is signed with, as nearly everybody writes it. */
+const COMMON_NAMES = ['auth_key', 'auth_timestamp', 'auth_version', 'body_md5', 'auth_signature'];
+const COMMON = COMMON_NAMES.map((name) => ({ name, start: `${name}=` }));
+
 /** Reads a raw query in the order in which it was written. Never throws. */
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
   const parameters: Parameter[] = [];
@@ -18,13 +22,27 @@ export function readQuery(query: string, plus: PlusSign = 'space'): readonly Par
   for (let at = 0; at < query.length; ) {
     const ampersand = query.indexOf('&', at);
     const end = ampersand < 0 ? query.length : ampersand;
-    if (end > at) parameters.push(readPair(query.slice(at, end), read));
+    if (end > at)
+      parameters.push(readCommon(query, at, end, read) ?? readPair(query, at, end, read));
     at = end + 1;
   }
   return parameters;
 }
 
-function readPair(pair: string, read: (text: string) => string): Parameter {
+type Read = (text: string) => string;
+
+/** Takes the name from the table: cut out of each query and put in lower case, names cost more than values. */
+function readCommon(query: string, at: number, end: number, read: Read): Parameter | undefined {
+  for (const { name, start } of COMMON) {
+    if (query.startsWith(start, at)) {
+      return { name, value: read(query.slice(at + start.length, end)) };
+    }
+  }
+  return undefined;
+}
+
+function readPair(query: string, at: number, end: number, read: Read): Parameter {
+  const pair = query.slice(at, end);
   const equals = pair.indexOf('=');
   const name = equals < 0 ? pair : pair.slice(0, equals);
   const value = equals < 0 ? '' : pair.slice(equals + 1);

@@ -35,9 +35,10 @@ interface Fields {
 
 class JsonFields implements Fields {
   private readonly object: Readonly<Record<string, unknown>>;
-  private readonly json: string;
+  /** Asked for only where a value is passed on as it was written. */
+  private readonly json: () => string;
 
-  constructor(object: Readonly<Record<string, unknown>>, json: string) {
+  constructor(object: Readonly<Record<string, unknown>>, json: () => string) {
     this.object = object;
     this.json = json;
   }
@@ -47,7 +48,7 @@ class JsonFields implements Fields {
   }
 
   text(name: string): string | undefined {
-    return memberText(this.json, name);
+    return memberText(this.json(), name);
   }
 }
 
@@ -128,7 +129,7 @@ export function readTrigger(
 ): Trigger | Refusal {
   const read = readObject(body);
   if (read instanceof Refusal) return read;
-  const inBody = new JsonFields(read.object, read.json);
+  const inBody = new JsonFields(read.object, () => read.json);
   if (isOnlySigned(parameters)) {
     const channels = readChannels(app, inBody);
     return channels instanceof Refusal ? channels : readFields(app, inBody, channels, '');
@@ -152,17 +153,26 @@ export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | Refu
   if (batch.length > eventsPerBatch) {
     return invalid(`batch: at most ${eventsPerBatch} events per call, got ${batch.length}`);
   }
-  const texts = elementTexts(memberText(read.json, 'batch') ?? '[]');
+  let texts: readonly string[] | undefined;
+  const textAt = (index: number): string => {
+    texts ??= elementTexts(memberText(read.json, 'batch') ?? '[]');
+    return texts[index] ?? '';
+  };
   const triggers: Trigger[] = [];
   for (const [index, element] of batch.entries()) {
-    const trigger = readBatchElement(app, element, texts[index] ?? '', `batch[${index}]`);
+    const trigger = readBatchElement(app, element, () => textAt(index), `batch[${index}]`);
     if (trigger instanceof Refusal) return trigger;
     triggers.push(trigger);
   }
   return triggers;
 }
 
-function readBatchElement(app: App, element: unknown, json: string, at: string): Trigger | Refusal {
+function readBatchElement(
+  app: App,
+  element: unknown,
+  json: () => string,
+  at: string,
+): Trigger | Refusal {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) {
     return invalid(`${at}: must be an object`);
   }

@@ -41,8 +41,23 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
   }),
 );
 
+/** Most requests have one of few paths. More are not remembered: channels and users are without number. */
+const REMEMBERED_MAX = 256;
+const remembered = new Map<string, Route>();
+
 /** Finds what a path leads to. Its segments are still encoded. */
 export function findRoute(path: string): Route | undefined {
+  const known = remembered.get(path);
+  if (known !== undefined) return known;
+  const route = searchRoute(path);
+  if (route !== undefined) {
+    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+    remembered.set(path, route);
+  }
+  return route;
+}
+
+function searchRoute(path: string): Route | undefined {
   const segments = path.split('/');
   for (const pattern of patterns) {
     if (fits(pattern.segments, segments)) return routeOf(pattern, segments);

@@ -33,12 +33,18 @@ export class WebSocketAudience implements Audience {
   join(peer: Peer, topic: Topic): void {
     // Nobody hears what was sent before they joined.
     this.holdBack.flush();
-    connectionOf(peer).socket?.subscribe(topic);
+    const connection = connectionOf(peer);
+    connection.socket?.subscribe(topic);
+    this.backlog.joined(connection);
   }
 
   leave(peer: Peer, topic: Topic): void {
     this.holdBack.flush();
     connectionOf(peer).socket?.unsubscribe(topic);
+  }
+
+  reaches(topic: Topic): boolean {
+    return this.servers.some((server) => server.subscriberCount(topic) > 0);
   }
 
   send(topic: Topic, frame: string, except?: SocketId): number {
@@ -78,7 +84,7 @@ class TopicPublish implements Publish {
   }
 
   run(): void {
-    this.backlog.published(this.frame.length);
+    this.backlog.publishing(this.topic, this.frame.length);
     this.publisher.publish(this.topic, this.frame, false);
   }
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'bun:test';
+import { subscriptionTo } from '../../channels/hub.fixture.ts';
 import { Backlog } from './backlog.ts';
+import type { Connection } from './connection.ts';
 import { connectionsOf, fakeSocket } from './socket.fixture.ts';
 
 const BUFFER = 1000;
@@ -7,13 +9,20 @@ const BUFFER = 1000;
 function stage() {
   const [slow, fine] = [fakeSocket(), fakeSocket()];
   const { connections } = connectionsOf([slow, fine]);
-  return { slow, fine, backlog: new Backlog(connections, BUFFER) };
+  const backlog = new Backlog(connections, BUFFER);
+  for (const { data } of [slow, fine]) join(backlog, data, 'a');
+  return { slow, fine, backlog };
+}
+
+function join(backlog: Backlog, connection: Connection, channel: string): void {
+  connection.add(subscriptionTo(connection.app, channel));
+  backlog.joined(connection);
 }
 
 describe('a connection that ended without a close frame', () => {
   it('went away, when nothing waited for it', () => {
     const { slow, backlog } = stage();
-    backlog.published(10_000);
+    backlog.publishing('app/a', 10_000);
     backlog.sample();
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
@@ -33,13 +42,13 @@ describe('a connection that ended without a close frame', () => {
     const { slow, backlog } = stage();
     slow.waiting = 400;
     backlog.sample();
-    backlog.published(100);
+    backlog.publishing('app/a', 100);
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
 
     backlog.sample();
-    backlog.published(200);
+    backlog.publishing('app/a', 200);
     slow.waiting = 0;
-    backlog.published(40);
+    backlog.publishing('app/a', 40);
     // A quarter of a buffer was not published yet since it was seen, so that is all that is known of it.
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
@@ -47,11 +56,30 @@ describe('a connection that ended without a close frame', () => {
   it('is seen before it can fill its buffer, between two looks at the clock', () => {
     const { slow, backlog } = stage();
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
-      backlog.published(100);
+      backlog.publishing('app/a', 100);
       slow.waiting = bytes;
     }
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
+  });
+
+  it('is seen before it can fill its buffer from all of its topics together', () => {
+    const { slow, backlog } = stage();
+    for (const channel of ['b', 'c', 'd']) join(backlog, slow.data, channel);
+    for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
+      backlog.publishing(`app/${'abcd'[(bytes / 100) % 4]}`, 100);
+      slow.waiting = bytes;
+    }
+
+    expect(backlog.wasTooSlow(slow.socket)).toBe(true);
+  });
+
+  it('is not looked at for what can only have been sent to others', () => {
+    const { slow, backlog } = stage();
+    for (let topic = 0; topic < 1000; topic++) backlog.publishing(`app/${topic}`, 100);
+    slow.waiting = BUFFER;
+
+    expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
 
   it('read too slowly, when it was its own answers that waited', () => {

@@ -1,23 +1,28 @@
-import type { Socket } from './connection.ts';
+import type { Connection, Socket } from './connection.ts';
 import type { Connections } from './connections.ts';
 
 interface Sample {
   readonly bytes: number;
-  /** What had been published in all when it was taken. */
-  readonly published: number;
+  /** What one connection could have been sent by then, since all were looked at. */
+  readonly reach: number;
 }
 
 /**
  * Tells a connection that Bun closed because it read too slowly from one that went away: Bun reports both
  * as 1006. What waits for each connection is looked at now and then, and often enough that none can fill
- * its buffer unseen: at the latest whenever a quarter of a buffer has been published, to whomever.
+ * its buffer unseen: at the latest whenever a quarter of a buffer may have been published to one of them.
+ * That is no more than what was published in all, and no more than the most of one topic times the most topics that
+ * one connection has: where many topics have few events each, all connections need not be looked at for each of them.
  */
 export class Backlog {
   private readonly connections: Connections;
   private readonly bytesMax: number;
   private readonly samples = new Map<Socket, Sample>();
-  private publishedBytes = 0;
-  private sampledAt = 0;
+  /** Since all were looked at. */
+  private readonly publishedTo = new Map<string, number>();
+  private published = 0;
+  private mostOfTopic = 0;
+  private mostTopics = 0;
 
   /** `bytesMax` is what may wait for one connection. */
   constructor(connections: Connections, bytesMax: number) {
@@ -25,26 +30,37 @@ export class Backlog {
     this.bytesMax = bytesMax;
   }
 
+  /** To be called when a connection has joined a topic. */
+  joined(connection: Connection): void {
+    this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
+  }
+
   /** To be called before something is published: what is seen then does not hold it yet. */
-  published(bytes: number): void {
-    if (this.publishedBytes + bytes - this.sampledAt >= this.bytesMax / 4) this.sample();
-    this.publishedBytes += bytes;
+  publishing(topic: string, bytes: number): void {
+    this.note(topic, bytes);
+    if (this.reach < this.bytesMax / 4) return;
+    this.sample();
+    this.note(topic, bytes);
   }
 
   /** To be called after a connection was answered: answers are not published. */
   answered(socket: Socket): void {
     const bytes = socket.getBufferedAmount();
-    if (bytes > 0) this.samples.set(socket, { bytes, published: this.publishedBytes });
+    if (bytes > 0) this.samples.set(socket, { bytes, reach: this.reach });
     else if (this.samples.size > 0) this.samples.delete(socket);
   }
 
   /** Looks at every connection; a fraction of a millisecond for 10,000 of them. */
   sample(): void {
-    this.sampledAt = this.publishedBytes;
+    this.publishedTo.clear();
+    this.published = 0;
+    this.mostOfTopic = 0;
+    this.mostTopics = 0;
     this.samples.clear();
     for (const socket of this.connections.all()) {
+      this.mostTopics = Math.max(this.mostTopics, topicsOf(socket.data));
       const bytes = socket.getBufferedAmount();
-      if (bytes > 0) this.samples.set(socket, { bytes, published: this.publishedBytes });
+      if (bytes > 0) this.samples.set(socket, { bytes, reach: 0 });
     }
   }
 
@@ -53,7 +69,23 @@ export class Backlog {
     const sample = this.samples.get(socket);
     this.samples.delete(socket);
     if (sample === undefined) return false;
-    const most = sample.bytes + (this.publishedBytes - sample.published);
+    const most = sample.bytes + (this.reach - sample.reach);
     return sample.bytes >= this.bytesMax / 2 || most >= this.bytesMax;
   }
+
+  /** What one connection can have been sent of what was published, since all were looked at. */
+  private get reach(): number {
+    return Math.min(this.published, this.mostTopics * this.mostOfTopic);
+  }
+
+  private note(topic: string, bytes: number): void {
+    const ofTopic = (this.publishedTo.get(topic) ?? 0) + bytes;
+    this.publishedTo.set(topic, ofTopic);
+    this.published += bytes;
+    this.mostOfTopic = Math.max(this.mostOfTopic, ofTopic);
+  }
+}
+
+function topicsOf({ subscriptionCount, watching }: Connection): number {
+  return subscriptionCount + watching.length;
 }

@@ -50,7 +50,7 @@ describe('a publish', () => {
   });
 
   it('leaves at once on a busy loop too, when none left for 5 ms', () => {
-    busy = 1;
+    busy = 0.9;
     publish('a');
     endTurn();
     nowMs += 5;
@@ -59,72 +59,148 @@ describe('a publish', () => {
   });
 
   it('leaves with those of the same turn, which costs nothing more', () => {
-    busy = 1;
+    busy = 0.9;
     publish('a');
     publish('b');
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on a busy loop until 5 ms after the last ones were sent, and leaves with the others', () => {
-    busy = 1;
+  it('waits on a busy loop for 1 ms, and leaves if no others came', () => {
+    busy = 0.9;
     publish('a');
     endTurn(8);
     publish('b');
-    passTime(3);
-    publish('c');
-    expect(sent).toEqual(['a']);
-    passTime(1.9);
+    endTurn(0);
+    passTime(0.9);
     expect(sent).toEqual(['a']);
     passTime(0.1);
-    expect(sent).toEqual(['a', 'b', 'c']);
+    expect(sent).toEqual(['a', 'b']);
+  });
+
+  it('waits on while there are a quarter more at each look, for 5 ms at most', () => {
+    busy = 0.9;
+    publish('a');
+    endTurn();
+    const comesBeforeLook = (names: string[]) => {
+      for (const name of names) publish(name, { topic: 'x' });
+      passTime(1);
+      return sent.length - 1;
+    };
+    for (const name of ['1', '2', '3', '4']) publish(name, { topic: 'x' });
+    endTurn(0);
+    expect(comesBeforeLook(['5'])).toBe(0);
+    expect(comesBeforeLook(['6', '7'])).toBe(0);
+    expect(comesBeforeLook(['8', '9'])).toBe(0);
+    // Two more of nine are less than a quarter.
+    expect(comesBeforeLook(['10', '11'])).toBe(11);
+
+    endTurn(0);
+    endTurn();
+    let count = 1;
+    publish('x', { topic: 'y' });
+    endTurn(0);
+    for (let look = 1; look < 5; look++) {
+      const names = Array.from({ length: count }, (_, index) => `${look}-${index}`);
+      count *= 2;
+      expect(comesBeforeLook(names)).toBe(11);
+    }
+    expect(comesBeforeLook(['many', 'more', ...'abcdefghijklmnopqrst'])).toBe(11 + 16 + 22);
+  });
+
+  it('does not wait on for what comes in ever smaller numbers', () => {
+    busy = 0.9;
+    publish('a');
+    endTurn();
+    for (const name of ['b', 'c', 'd', 'e']) publish(name);
+    // The turn in which those came is over: they are no growth.
+    endTurn(0);
+    passTime(1);
+    expect(sent).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('waits 5 ms for whatever comes where the loop has no time left', () => {
+    busy = 0.95;
+    publish('a');
+    endTurn();
+    for (const name of ['b', 'c', 'd', 'e']) publish(name);
+    endTurn(0);
+    for (let look = 1; look < 5; look++) {
+      passTime(1);
+      expect(sent).toEqual(['a']);
+    }
+    passTime(1);
+    expect(sent).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
   it('waits again for those that a timer let go, from when they were sent', () => {
-    busy = 1;
+    busy = 0.9;
+    publish('a');
+    endTurn();
+    for (const name of ['b', 'c']) publish(name, { topic: 'x' });
+    endTurn(0);
+    passTime(1);
+    expect(sent).toEqual(['a', 'b', 'c']);
+    // Eight milliseconds later the loop has sent them, and reads on.
+    nowMs += 8;
+    publish('d');
+    expect(sent).toEqual(['a', 'b', 'c']);
+    endTurn(0);
+    passTime(1);
+    expect(sent).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('does not wait for 100 ms when waiting was in vain, since all were of different topics', () => {
+    busy = 0.9;
     publish('a');
     endTurn();
     publish('b');
-    passTime(5);
-    // Eight milliseconds later the loop has sent them, and reads on.
-    nowMs += 8;
+    endTurn(0);
+    passTime(1);
+    for (let turns = 0; turns < 2; turns++) endTurn(0);
+    nowMs += 4;
     publish('c');
-    expect(sent).toEqual(['a', 'b']);
-    passTime(4.9);
-    expect(sent).toEqual(['a', 'b']);
-    passTime(0.1);
     expect(sent).toEqual(['a', 'b', 'c']);
+    nowMs += 95;
+    endTurn(0);
+    publish('d');
+    expect(sent).toEqual(['a', 'b', 'c', 'd']);
+    nowMs += 1;
+    endTurn(0);
+    publish('e');
+    expect(sent).toEqual(['a', 'b', 'c', 'd']);
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {
-    busy = 1;
+    busy = 0.9;
     publish('a');
     endTurn();
     publish('b');
-    passTime(5);
+    endTurn(0);
+    passTime(1);
     for (let turns = 0; turns < 2; turns++) endTurn();
     nowMs += 5;
     publish('c');
     expect(sent).toEqual(['a', 'b', 'c']);
   });
 
-  it('waits longer the busier the loop is, from seven tenths of a core on', () => {
-    const waits = [0.3, 0.7, 0.72, 0.76, 0.85, 1].map((share) => {
+  it('waits from six tenths of a core on', () => {
+    for (const [share, waits] of [
+      [0.59, false],
+      [0.6, true],
+    ] as const) {
       busy = share;
       nowMs += 100;
       publish('first');
       endTurn();
       publish('second');
-      const [timer] = timers.splice(0);
-      const waitMs = timer === undefined ? 0 : timer.atMs - nowMs;
-      timer?.run();
+      expect(sent.at(-1)).toBe(waits ? 'first' : 'second');
+      passTime(5);
       for (let turns = 0; turns < 2; turns++) endTurn();
-      return Math.round(waitMs * 10) / 10;
-    });
-    expect(waits).toEqual([0, 0, 0, 1, 2.5, 5]);
+    }
   });
 
   it('keeps its place, also when the loop has time again meanwhile', () => {
-    busy = 1;
+    busy = 0.9;
     publish('a');
     endTurn();
     publish('b');
@@ -136,7 +212,7 @@ describe('a publish', () => {
   });
 
   it('leaves before whatever must come after it', () => {
-    busy = 1;
+    busy = 0.9;
     publish('a');
     endTurn();
     publish('b');
@@ -150,7 +226,7 @@ describe('a publish', () => {
 
 describe('what is held', () => {
   it('is bounded in number and in size', () => {
-    busy = 1;
+    busy = 0.9;
     publish('first');
     endTurn();
     for (let held = 0; held < 4095; held++) publish('x', { topic: String(held) });
@@ -165,7 +241,7 @@ describe('what is held', () => {
   });
 
   it('leaves when there is as much of one topic as goes into one write', () => {
-    busy = 1;
+    busy = 0.9;
     publish('first');
     endTurn();
     publish('other');

@@ -1,12 +1,20 @@
-/** How long a publish may wait for others. Milliseconds. */
+/** From this share of a core on that the loop uses, publishes may wait. */
+const BUSY_FROM = 0.6;
+
+/** When the last ones were sent so long ago, the next leaves at once. Milliseconds. */
+const APART_MS = 5;
+
+/** How often it is looked whether waiting brings more, and how long it may take in all. Milliseconds. */
+const LOOK_MS = 1;
 const HOLD_MS_MAX = 5;
 
-/** Less than a timer can tell apart is not waited. Milliseconds. */
-const HOLD_MS_MIN = 0.5;
+/** They wait on while there are so many times as many at each look, or where the loop has no time left at all. */
+const GROWTH_MIN = 1.25;
+const FULL_FROM = 0.95;
 
-/** The share of a core that the loop uses from which on publishes wait, and at which they wait as long as they may. */
-const BUSY_FROM = 0.7;
-const BUSIEST = 1;
+/** Where fewer of those that waited shared a topic with another, none waits for so long. Milliseconds. */
+const SHARED_MIN = 0.1;
+const IN_VAIN_MS = 100;
 
 /** More of one topic do not leave in one write: that is as many as Bun puts together for one connection. */
 const MERGED_MAX = 32;
@@ -34,9 +42,15 @@ export interface Publish {
 
 /**
  * Lets publishes wait for others while the loop is busy, so that they leave together: what one connection gets in
- * one turn of the loop is one write of the kernel, which is what nearly all of the time goes to. A publish leaves
- * at once when the loop has time, or when the last one left a while ago; that while grows with the load, up to 5
- * ms. All leave in the order in which they came.
+ * one turn of the loop is one write of the kernel, which is what nearly all of the time goes to.
+ *
+ * Those of one turn leave together anyway. That is enough where many connections publish, and not where few do,
+ * each of which sends the next only when the last was answered: then all that those few have to send is here within
+ * a few milliseconds of having been answered. So they wait while that brings more, up to 5 ms, and as long where
+ * there is more to do than the loop has time for: then fewer writes are all that helps.
+ *
+ * None waits when the loop has time, when the last ones were sent a while ago, or when waiting was in vain lately,
+ * because all were for different topics. All leave in the order in which they came.
  */
 export class HoldBack {
   private readonly ports: HoldBackPorts;
@@ -48,6 +62,13 @@ export class HoldBack {
   private sentAtMs: number | 'unknown' = Number.NEGATIVE_INFINITY;
   /** Something was published in this turn of the loop: what joins it costs nothing more. */
   private isPublishing = false;
+  /** It was in vain lately: none waits before this. */
+  private notBeforeMs = Number.NEGATIVE_INFINITY;
+  private heldSinceMs = 0;
+  /** How many were held at the last look. */
+  private seen = 0;
+  /** Tells what is held now from what was held when a timer was set. */
+  private batch = 0;
 
   constructor(ports: HoldBackPorts) {
     this.ports = ports;
@@ -55,14 +76,14 @@ export class HoldBack {
 
   /** Publishes it, now or within 5 ms of time in which the loop is not held up. */
   publish(publish: Publish): void {
-    if (this.held.length === 0 && this.isPublishing) return publish.run();
     if (this.held.length === 0) {
-      const waitMs = this.waitMs();
-      if (waitMs < HOLD_MS_MIN) {
+      if (this.isPublishing) return publish.run();
+      const nowMs = this.ports.now();
+      if (!this.mayWait(nowMs)) {
         this.beginTurn();
         return publish.run();
       }
-      this.ports.after(waitMs, () => this.flushBetweenTurns());
+      this.beginHolding(nowMs);
     }
     if (this.hold(publish)) this.flush();
   }
@@ -72,6 +93,38 @@ export class HoldBack {
     if (this.held.length === 0) return;
     this.beginTurn();
     this.release();
+  }
+
+  private mayWait(nowMs: number): boolean {
+    // Whoever publishes is called by a loop that has sent what was published before its turn.
+    if (this.sentAtMs === 'unknown') this.sentAtMs = nowMs;
+    if (nowMs < this.notBeforeMs || nowMs - this.sentAtMs >= APART_MS) return false;
+    return this.ports.busyShare(nowMs) >= BUSY_FROM;
+  }
+
+  private beginHolding(nowMs: number): void {
+    const { batch } = this;
+    this.heldSinceMs = nowMs;
+    this.seen = 0;
+    // What came with the first says nothing of what waiting brings.
+    this.ports.afterTurn(() => {
+      if (batch === this.batch) this.seen = this.held.length;
+    });
+    this.ports.after(LOOK_MS, () => this.look(batch));
+  }
+
+  private look(batch: number): void {
+    if (batch !== this.batch) return;
+    const nowMs = this.ports.now();
+    const isEarly = nowMs - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX;
+    if (!isEarly || !this.paysToWait(nowMs)) return this.flushBetweenTurns();
+    this.seen = this.held.length;
+    this.ports.after(LOOK_MS, () => this.look(batch));
+  }
+
+  private paysToWait(nowMs: number): boolean {
+    if (this.held.length >= this.seen * GROWTH_MIN) return true;
+    return this.ports.busyShare(nowMs) >= FULL_FROM;
   }
 
   /** `true`: nothing is gained by holding more. */
@@ -87,15 +140,6 @@ export class HoldBack {
     );
   }
 
-  private waitMs(): number {
-    const { now, busyShare } = this.ports;
-    const nowMs = now();
-    const busy = Math.min(1, Math.max(0, (busyShare(nowMs) - BUSY_FROM) / (BUSIEST - BUSY_FROM)));
-    // Whoever publishes is called by a loop that has sent what was published before its turn.
-    if (this.sentAtMs === 'unknown') this.sentAtMs = nowMs;
-    return this.sentAtMs + HOLD_MS_MAX * busy - nowMs;
-  }
-
   private beginTurn(): void {
     if (this.isPublishing) return;
     this.isPublishing = true;
@@ -107,7 +151,6 @@ export class HoldBack {
 
   /** A timer runs before the loop sends and then reads on: what it reads then has to wait again. */
   private flushBetweenTurns(): void {
-    if (this.held.length === 0) return;
     this.sentAtMs = 'unknown';
     this.release();
     // The first turn ends before the loop sends.
@@ -120,9 +163,13 @@ export class HoldBack {
 
   private release(): void {
     const { held } = this;
+    if (held.length - this.ofTopics.size < held.length * SHARED_MIN) {
+      this.notBeforeMs = this.ports.now() + IN_VAIN_MS;
+    }
     this.held = [];
     this.ofTopics.clear();
     this.characters = 0;
+    this.batch++;
     for (const publish of held) publish.run();
   }
 }
