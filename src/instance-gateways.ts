@@ -17,6 +17,7 @@ import type { DeliveredInstance, DeliveredInstances } from './push/delivering/po
 import type { Platform } from './push/device.ts';
 import type { Gateway } from './push/gateway.ts';
 import type { ServedInstance } from './served-instances.ts';
+import { unusableGateway } from './unusable-gateway.ts';
 
 /** Something that a gateway needs and that cannot be used, in words for the operator. */
 export interface GatewayFault {
@@ -28,6 +29,8 @@ export interface GatewayFault {
 /** The gateway of one platform of one instance, and what it was made from. */
 interface Made {
   readonly from: string;
+  /** Whether it is one, and does not only stand in for what could not be made. */
+  readonly isUsable: boolean;
   readonly gateway: Gateway<Platform>;
 }
 
@@ -64,7 +67,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
 
   /**
    * Takes over these instances. What has not changed stays as it is, with its connections. Gives what could not be
-   * made: those platforms keep the gateway that they had, or have none.
+   * made: those platforms keep the gateway that they had, or let their devices wait.
    */
   replace(served: readonly ServedInstance[]): readonly GatewayFault[] {
     const faults: GatewayFault[] = [];
@@ -77,17 +80,21 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
       ): Gateway<P> | undefined => {
         if (make === undefined) return undefined;
         const name = `${instance.id} ${platform}`;
+        kept.add(name);
         try {
           const { from, open } = make();
-          kept.add(name);
-          return this.keepOrOpen(name, from, open);
+          return this.keepOrOpen(name, { from, isUsable: true }, open);
         } catch (error) {
           if (!(error instanceof UnusableFile)) throw error;
-          faults.push({ instance: instance.id, setting: error.setting, why: error.message });
-          // What worked goes on: without a gateway, every device would be given up for good.
+          const { setting, message } = error;
+          faults.push({ instance: instance.id, setting, why: message });
+          // What worked goes on: with another gateway or none, devices would wait, or be given up for good.
           const before = this.made.get(name);
-          if (before !== undefined) kept.add(name);
-          return before?.gateway as unknown as Gateway<P> | undefined;
+          if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
+          const from = `unusable ${setting}`;
+          return this.keepOrOpen(name, { from, isUsable: false }, () =>
+            unusableGateway(platform, setting),
+          );
         }
       };
       const { apns, fcm, web } = settings;
@@ -115,15 +122,15 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
 
   private keepOrOpen<P extends Platform>(
     name: string,
-    from: string,
+    made: Omit<Made, 'gateway'>,
     open: () => Gateway<P>,
   ): Gateway<P> {
     const before = this.made.get(name);
     // A name holds its platform, so what was made under it is of this one.
-    if (before?.from === from) return before.gateway as unknown as Gateway<P>;
+    if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
     if (before !== undefined) this.close(name);
     const gateway = open();
-    this.made.set(name, { from, gateway: gateway as unknown as Gateway<Platform> });
+    this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
     return gateway;
   }
 

@@ -5,6 +5,8 @@ import { adviceOn } from './push/explain/advice.ts';
 export function adviceOnReason(
   platform: Platform,
   reason: string,
+  /** The gateway's own, or empty. */
+  words = '',
 ): { readonly why: string; readonly advice: string | undefined } {
-  return adviceOn({ platform, reason, words: '' });
+  return adviceOn({ platform, reason, words });
 }

@@ -18,8 +18,10 @@ export interface PushDeliveryOptions {
   /** Ids of the instances that the configuration names: what is wrong with them stops the start. */
   readonly configured: ReadonlySet<string>;
   readonly health: StoreHealth;
-  /** Whom publishes are told of; `instanceId` finds the id of an instance by its number. */
-  readonly events: (instanceId: (instance: number) => string | undefined) => PublishEvents;
+  /** Makes what publishes are told of by; `instanceId` finds the id of an instance by its number. */
+  readonly events: (
+    instanceId: (instance: number) => string | undefined,
+  ) => PublishEvents & AsyncDisposable;
   readonly log: Log;
 }
 
@@ -27,7 +29,7 @@ export interface PushDeliveryOptions {
 export interface PushDelivery extends AsyncDisposable {
   /** Takes over other instances. */
   replace(served: readonly ServedInstance[]): void;
-  /** There may be something to deliver. */
+  /** A publish was accepted. */
   wake(): void;
   figures(): PipelineFigures;
 }
@@ -51,13 +53,14 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   tellFaults(faults, log);
 
   const told = health.toldBy('push');
+  const news = events((instance) => gateways.byNumber(instance)?.id);
   const pipeline = createPipeline({
     store,
     audience: new StoredAudience(database),
     instances: gateways,
     timers: { now: Date.now, after: (ms, run) => systemTimers.after(ms, run) },
     random: Math.random,
-    events: events((instance) => gateways.byNumber(instance)?.id),
+    events: news,
     notices: {
       storeFailed(error) {
         if (!isStatementFault(error)) told(error);
@@ -83,21 +86,25 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     isAlone: database.dialect === 'sqlite',
   });
   let waking: NodeJS.Timeout | undefined;
+  let accepted = 0;
   return {
     replace(changed) {
       tellFaults(gateways.replace(changed), log);
       pipeline.wake();
     },
     wake() {
+      accepted += 1;
       waking ??= setTimeout(() => {
         waking = undefined;
-        pipeline.wake();
+        pipeline.wake(accepted);
+        accepted = 0;
       }, WAKE_MS);
     },
     figures: () => pipeline.figures(),
     async [Symbol.asyncDispose]() {
       clearTimeout(waking);
       await pipeline.stop();
+      await news[Symbol.asyncDispose]();
       await gateways[Symbol.asyncDispose]();
     },
   };

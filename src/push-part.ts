@@ -4,7 +4,7 @@ import { createFirstInstance } from './first-start.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress } from './messages.ts';
 import type { TableMeter } from './observability/meter.ts';
-import { publishNews } from './publish-news.ts';
+import { PublishNews } from './publish-news.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { PushInstance } from './push/instance.ts';
 import { openPushDelivery } from './push-delivery.ts';
@@ -18,7 +18,9 @@ import { StoredDevices } from './stores/push/device-store.ts';
 import { StoredInstances } from './stores/push/instance-store.ts';
 import { StoredPublishes } from './stores/push/publish-store.ts';
 import { Removals } from './stores/push/removals.ts';
+import { StoredUntoldEnds } from './stores/push/untold-ends.ts';
 import { Sweeper } from './sweeper.ts';
+import { systemTimers } from './system-timers.ts';
 import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
@@ -100,7 +102,18 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       served: begun,
       configured: new Set(served.configured.map(({ id }) => id)),
       health,
-      events: (instanceId) => publishNews({ publishes, deliveries, sink, instanceId, log }),
+      events: (instanceId) =>
+        new PublishNews({
+          publishes,
+          deliveries,
+          untold: new StoredUntoldEnds(database),
+          sink,
+          instanceId,
+          isAlone: database.dialect === 'sqlite',
+          timers: systemTimers,
+          storeFailed: health.toldBy('push'),
+          log,
+        }),
       log,
     }),
   );

@@ -34,6 +34,7 @@ const webhook = (more: Partial<InstanceWebhook> = {}): InstanceWebhook => ({
 });
 const publish = (webhookUrl: string | undefined, more: object = {}) =>
   JSON.stringify({ interests: ['a'], web: {}, webhookUrl, ...more });
+const news = (body: string, atMs = Date.UTC(2026, 0, 1)) => ({ id: publishId, body, atMs });
 const NONE: PlatformCounts = {
   planned: 0,
   accepted: 0,
@@ -142,7 +143,8 @@ describe('an event of an instance', () => {
 
   it('that nobody wants, or of an instance that nobody knows, is sent to nobody', async () => {
     told.reported(INSTANCE, { ...opened, event: 'delivery' });
-    told.usersAttempted(INSTANCE, publishId, { delivered: [], gatewayFailed: [], noDevices: [] });
+    const nobody = { delivered: [], gatewayFailed: [], noDevices: [] };
+    await told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, nobody);
     told.reported(OTHER, opened);
     await timers.advance(500);
     expect(sent).toEqual([]);
@@ -247,8 +249,8 @@ describe('an event of an instance', () => {
 describe('a publish with a webhookUrl', () => {
   it('is told of when it starts and when it is finished', async () => {
     const body = publish('https://a.test/hook?x=1', { fcm: null });
-    told.publishStarted(INSTANCE, publishId, body);
-    told.publishFinished(INSTANCE, publishId, body, counts);
+    void told.publishStarted(INSTANCE, news(body));
+    void told.publishFinished(INSTANCE, news(body, Date.UTC(2026, 0, 2)), counts);
     await timers.advance(200);
     expect(sent.map(({ url, timeoutMs }) => [url, timeoutMs])).toEqual([
       ['https://a.test/hook?x=1', 3_000],
@@ -266,18 +268,26 @@ describe('a publish with a webhookUrl', () => {
     ]);
   });
 
-  it('is told of under the same id when it is told again', async () => {
+  it('is told of once however often it is told again, under ids that begin with their time', async () => {
     const body = publish('https://a.test/');
-    told.publishFinished(INSTANCE, publishId, body, counts);
-    told.publishFinished(INSTANCE, publishId, body, counts);
-    await timers.advance(200);
-    const ids = sent.map(({ headers }) => headers['webhook-request-id-uuid']);
-    expect(ids).toEqual([expect.stringMatching(UUID), ids[0]]);
+    for (let time = 0; time < 3; time++) {
+      // In one commit, in another, and when it was sent.
+      void told.publishStarted(INSTANCE, news(body));
+      void told.publishStarted(INSTANCE, news(body));
+      void told.publishFinished(INSTANCE, news(body, Date.UTC(2026, 0, 2)), counts);
+      if (time === 1) await timers.advance(200);
+      await timers.advance(100);
+    }
+    expect(sent.map((request) => jsonOf(request).status)).toEqual(['STARTED', 'FINISHED']);
+    expect((await webhooks.list({ limit: 9 })).map(({ id }) => id)).toEqual([
+      expect.stringMatching(/^019b7c01-0400-7.*/),
+      expect.stringMatching(/^019b76da-a800-7.*/),
+    ]);
   });
 
   it('sends name and password of the URL in a header, and shows them nowhere', async () => {
     answer = () => answered(500);
-    told.publishStarted(INSTANCE, publishId, publish('https://ann:geheim@a.test/hook'));
+    void told.publishStarted(INSTANCE, news(publish('https://ann:geheim@a.test/hook')));
     await timers.advance(1_000_000);
     expect(sent).toHaveLength(5);
     for (const { url, headers } of sent) {
@@ -290,17 +300,76 @@ describe('a publish with a webhookUrl', () => {
   });
 
   it('is given up when the instance is gone', async () => {
-    told.publishStarted(INSTANCE, publishId, publish('https://a.test/'));
+    void told.publishStarted(INSTANCE, news(publish('https://a.test/')));
     instances.clear();
     await timers.advance(600);
     expect(await newest()).toMatchObject({ state: 'failed', reason: 'The instance is gone' });
   });
 
   it('only: nobody hears of one without', async () => {
-    told.publishStarted(INSTANCE, publishId, publish(undefined));
-    told.publishFinished(INSTANCE, publishId, publish(undefined), counts);
+    void told.publishStarted(INSTANCE, news(publish(undefined)));
+    void told.publishFinished(INSTANCE, news(publish(undefined)), counts);
     await timers.advance(500);
     expect(sent).toEqual([]);
+  });
+});
+
+describe('whoever tells of a publish', () => {
+  const state = (promise: Promise<void>) => {
+    let isSettled = false;
+    void promise.then(() => {
+      isSettled = true;
+    });
+    return () => isSettled;
+  };
+  const waiting = async () => (await webhooks.list({ limit: 9 })).length;
+  const users = { delivered: ['ann'], gatewayFailed: [], noDevices: [] };
+
+  it('hears when it is in the store, and not before', async () => {
+    serve(webhook({ events: ['v1.PublishToUsersAttempt'] }));
+    const some = [
+      state(told.publishStarted(INSTANCE, news(publish('https://a.test/')))),
+      state(told.publishFinished(INSTANCE, news(publish('https://a.test/')), counts)),
+      state(told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users)),
+    ];
+    await timers.advance(99);
+    expect([some.map((isSettled) => isSettled()), await waiting()]).toEqual([
+      [false, false, false],
+      0,
+    ]);
+    await timers.advance(1);
+    expect([some.map((isSettled) => isSettled()), await waiting()]).toEqual([
+      [true, true, true],
+      3,
+    ]);
+  });
+
+  it('hears nothing while the store cannot be written, and then that it was', async () => {
+    await database.write((sql) => sql`ALTER TABLE outbox_requests RENAME TO away`);
+    const isSettled = state(told.publishStarted(INSTANCE, news(publish('https://a.test/'))));
+    await timers.advance(5_000);
+    expect(isSettled()).toBe(false);
+    await database.write((sql) => sql`ALTER TABLE away RENAME TO outbox_requests`);
+    await timers.advance(1_000);
+    expect([isSettled(), await waiting()]).toEqual([true, 1]);
+  });
+
+  it('hears at once where nobody wants to know', async () => {
+    await told.publishStarted(INSTANCE, news(publish(undefined)));
+    await told.publishFinished(INSTANCE, news(publish(undefined)), counts);
+    await told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users);
+  });
+
+  it('hears that it was dropped as if it was stored, and nothing after the end', async () => {
+    for (let index = 0; index < 20_000; index++) told.reported(INSTANCE, opened);
+    await told.publishStarted(INSTANCE, news(publish('https://a.test/')));
+    expect(webhooks.figures().dropped.memory).toBe(1);
+    const ended = webhooks[Symbol.asyncDispose]();
+    await timers.advance(5_000);
+    await ended;
+    const isSettled = state(told.publishStarted(INSTANCE, news(publish('https://a.test/'))));
+    await timers.advance(5_000);
+    expect(isSettled()).toBe(false);
   });
 });
 
@@ -310,7 +379,7 @@ describe('kinds of webhooks', () => {
     answer = (request) => (request.url.includes('good') ? answered(200) : hang(request));
     told.reported(INSTANCE, opened);
     for (let n = 0; n < 200; n++) {
-      told.publishStarted(INSTANCE, publishId, publish(`https://publish-${n}.test/`));
+      void told.publishStarted(INSTANCE, news(publish(`https://publish-${n}.test/`)));
     }
     webhooks.accept([occupied('app', 'x', timers.now())]);
     await timers.advance(1_000);
@@ -319,7 +388,7 @@ describe('kinds of webhooks', () => {
 
     // Another instance still gets its turn.
     instances.set(OTHER, { id: OTHER, webhooks: [] });
-    told.publishStarted(OTHER, publishId, publish('https://good.test/'));
+    void told.publishStarted(OTHER, news(publish('https://good.test/')));
     await timers.advance(200);
     expect(count('good')).toBe(1);
   });
@@ -343,7 +412,7 @@ describe('the room for events', () => {
   it('that publishes of one instance have is the same, however many addresses they name', async () => {
     answer = hang;
     for (let n = 0; n < 26_000; n++) {
-      told.publishStarted(INSTANCE, publishId, publish(`https://a-${n}.test/`));
+      void told.publishStarted(INSTANCE, news(publish(`https://a-${n}.test/`)));
       if (n % 1_000 === 0) await timers.advance(200);
     }
     await timers.advance(200);

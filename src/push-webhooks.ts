@@ -1,5 +1,5 @@
 import type { BeamsEventType, InstanceWebhook } from './push/instance.ts';
-import type { PublishId, PublishStatus } from './push/publish.ts';
+import type { PublishStatus } from './push/publish.ts';
 import {
   type BeamsEvent,
   beamsBody,
@@ -11,7 +11,8 @@ import {
 } from './push/webhooks/beams-webhook.ts';
 import { nameWebhooks } from './push/webhooks/named-webhooks.ts';
 import { finishedBody, publishWebhookUrl, startedBody } from './push/webhooks/publish-webhook.ts';
-import type { PushWebhookSink } from './push/webhooks/sink.ts';
+import { requestId } from './push/webhooks/request-id.ts';
+import type { PushWebhookSink, ToldPublish } from './push/webhooks/sink.ts';
 import { endpointOf } from './webhooks/endpoint.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -31,56 +32,81 @@ export class PushWebhooks implements PushWebhookSink {
     this.options = options;
   }
 
-  publishStarted(instanceId: string, publishId: PublishId, body: string): void {
-    const url = publishWebhookUrl(body);
-    if (url !== undefined) this.tellPublish(instanceId, url, startedBody(publishId, body));
-  }
-
-  publishFinished(
-    instanceId: string,
-    publishId: PublishId,
-    body: string,
-    counts: PublishStatus['platforms'],
-  ): void {
-    const url = publishWebhookUrl(body);
+  async publishStarted(instanceId: string, publish: ToldPublish): Promise<void> {
+    const url = publishWebhookUrl(publish.body);
     if (url === undefined) return;
-    this.tellPublish(instanceId, url, finishedBody(publishId, body, counts));
+    const body = startedBody(publish.id, publish.body);
+    await this.tellPublish(instanceId, publish, 'STARTED', url, body);
   }
 
-  usersAttempted(instanceId: string, publishId: PublishId, users: UsersAttempted): void {
+  async publishFinished(
+    instanceId: string,
+    publish: ToldPublish,
+    counts: PublishStatus['platforms'],
+  ): Promise<void> {
+    const url = publishWebhookUrl(publish.body);
+    if (url === undefined) return;
+    const body = finishedBody(publish.id, publish.body, counts);
+    await this.tellPublish(instanceId, publish, 'FINISHED', url, body);
+  }
+
+  async usersAttempted(
+    instanceId: string,
+    { id, atMs }: Pick<ToldPublish, 'id' | 'atMs'>,
+    users: UsersAttempted,
+  ): Promise<void> {
     if (!this.wants(instanceId, 'v1.PublishToUsersAttempt')) return;
-    this.tell(instanceId, usersAttemptEvent(instanceId, publishId, users));
+    await this.tell(instanceId, usersAttemptEvent(instanceId, id, users), atMs);
   }
 
   reported(instanceId: string, report: UserReport): void {
     if (!this.wants(instanceId, reportTypes[report.event])) return;
-    this.tell(instanceId, userReportEvent(instanceId, report));
+    void this.tell(instanceId, userReportEvent(instanceId, report), undefined);
   }
 
   wants(instanceId: string, type: BeamsEventType): boolean {
     return this.webhooksOf(instanceId).some(({ events }) => events.includes(type));
   }
 
-  private tell(instanceId: string, event: BeamsEvent): void {
+  /** Something that may be told again has a time of its own. */
+  private async tell(
+    instanceId: string,
+    event: BeamsEvent,
+    atMs: number | undefined,
+  ): Promise<void> {
     const nowMs = this.options.now();
-    for (const { id, url, events, customData } of nameWebhooks(
-      instanceId,
-      this.webhooksOf(instanceId),
-    )) {
-      if (!events.includes(event.type)) continue;
-      this.options.webhooks.send({
-        kind: 'push',
-        ownerId: instanceId,
-        url,
-        endpoint: endpointOf('push', instanceId, id),
-        body: beamsBody(event, customData, nowMs),
-      });
-    }
+    const webhooks = nameWebhooks(instanceId, this.webhooksOf(instanceId));
+    await Promise.all(
+      webhooks
+        .filter(({ events }) => events.includes(event.type))
+        .map(({ id, url, customData }) =>
+          this.options.webhooks.send({
+            id: atMs === undefined ? undefined : requestId(atMs, instanceId, [event.id, id]),
+            kind: 'push',
+            ownerId: instanceId,
+            url,
+            endpoint: endpointOf('push', instanceId, id),
+            body: beamsBody(event, customData, nowMs),
+          }),
+        ),
+    );
   }
 
-  private tellPublish(instanceId: string, url: string, body: string): void {
-    const endpoint = endpointOf('publish', instanceId, new URL(url).origin);
-    this.options.webhooks.send({ kind: 'publish', ownerId: instanceId, url, endpoint, body });
+  private async tellPublish(
+    instanceId: string,
+    { id, atMs }: ToldPublish,
+    status: 'STARTED' | 'FINISHED',
+    url: string,
+    body: string,
+  ): Promise<void> {
+    await this.options.webhooks.send({
+      id: requestId(atMs, instanceId, ['publish', id, status, url]),
+      kind: 'publish',
+      ownerId: instanceId,
+      url,
+      endpoint: endpointOf('publish', instanceId, new URL(url).origin),
+      body,
+    });
   }
 
   private webhooksOf(instanceId: string): readonly InstanceWebhook[] {

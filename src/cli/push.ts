@@ -9,6 +9,7 @@ import {
   describeStatus,
   describeTimeline,
   deviceTimeline,
+  publishPauses,
   publishStatus,
 } from './shown-publish.ts';
 
@@ -39,10 +40,20 @@ export async function showPublish(given: Arguments, output: Output): Promise<Exi
   const { publishId } = operandsOf(given, 'of-all');
   const config = readConfig(given.value('config'), output);
   if (config === undefined) return 2;
-  return await show(config, given, output, publishId, '', (body, { id }) => {
+  return await show(config, given, output, publishId, '', async (body, instance) => {
     const status = publishStatus.safeParse(body);
-    return status.success ? describeStatus(status.data, id) : undefined;
+    if (!status.success) return undefined;
+    const pauses = await pausesOf(apiOf(config, given), instance, publishId);
+    return describeStatus(status.data, pauses, instance.id);
   });
+}
+
+/** What devices wait for is told where the server can say it. */
+async function pausesOf(api: PushApi, instance: InstanceKey, publishId: string) {
+  const path = `/publishes/${encodeURIComponent(publishId)}/pauses`;
+  const answer = await api.get(instance, path);
+  const pauses = answer.result === 'answered' ? publishPauses.safeParse(answer.body) : undefined;
+  return pauses?.success === true ? pauses.data.pauses : [];
 }
 
 /** `fanfare push explain`: why one device did or did not get a publish. */
@@ -64,7 +75,10 @@ async function show(
   output: Output,
   publishId: string,
   path: string,
-  described: (body: unknown, instance: InstanceKey) => string | undefined,
+  described: (
+    body: unknown,
+    instance: InstanceKey,
+  ) => string | undefined | Promise<string | undefined>,
 ): Promise<ExitCode> {
   const api = apiOf(config, given);
   const found = await find(api, keysOf(config, given), publishId, path);
@@ -72,7 +86,7 @@ async function show(
     output.complain(`fanfare: ${found.why}`);
     return 1;
   }
-  const text = described(found.body, found.instance);
+  const text = await described(found.body, found.instance);
   if (text === undefined)
     throw new Error(`${api.url} answers what a Fanfare of another version says`);
   output.print(given.has('json') ? JSON.stringify(found.body) : text);

@@ -39,6 +39,22 @@ export const deviceTimeline = z.object({
   ),
 });
 
+/** What it says of the gateways that a publish waits for. */
+export const publishPauses = z.object({
+  pauses: z.array(
+    z.object({
+      platform: z.enum(['apns', 'fcm', 'web']),
+      origin: text.nullable(),
+      reason: text,
+      words: text,
+      since: text,
+      devices: count.nullable(),
+    }),
+  ),
+});
+
+type Pauses = z.infer<typeof publishPauses>['pauses'];
+
 type Status = z.infer<typeof publishStatus>;
 
 const COUNTS = Object.keys(counts.shape) as readonly (keyof Status['platforms']['web'])[];
@@ -52,7 +68,7 @@ const states: Readonly<Record<string, string>> = {
   cancelled: 'what had not gone out does not',
 };
 
-export function describeStatus(status: Status, instanceId: string): string {
+export function describeStatus(status: Status, pauses: Pauses, instanceId: string): string {
   const { publishId, state, createdAt, sendAt, platforms, delivered, opened, reasons } = status;
   const meaning = states[state];
   const rows = Object.entries(platforms).map(([platform, devices]) => [
@@ -67,7 +83,8 @@ export function describeStatus(status: Status, instanceId: string): string {
     `  reported   delivered by ${devices(delivered)}, opened by ${devices(opened)}`,
     '',
     ...table([['devices', ...COUNTS], ...rows]),
-    ...(reasons.length === 0 ? [] : ['', 'Why devices did not get it:']),
+    ...pausesOf(pauses),
+    ...(reasons.length === 0 ? [] : ['', 'Why devices did not get it, or wait:']),
     ...reasons.flatMap(({ platform, reason, devices: affected }) => {
       const { why, advice } = adviceOnReason(platform, reason);
       return [
@@ -78,6 +95,23 @@ export function describeStatus(status: Status, instanceId: string): string {
     '',
     `Of one device: fanfare push explain ${publishId} DEVICE-ID`,
   ].join('\n');
+}
+
+function pausesOf(pauses: Pauses): readonly string[] {
+  if (pauses.length === 0) return [];
+  return [
+    '',
+    'Not used now, but for a probe now and then:',
+    ...pauses.flatMap(({ platform, origin, reason, words, since, devices: waiting }) => {
+      const { why, advice } = adviceOnReason(platform, reason, words);
+      const way = origin === null ? platform : `${platform}, ${origin}`;
+      const wait = waiting === 1 ? 'waits' : 'wait';
+      return [
+        `  ${way} since ${since}: ${why}${waiting === null ? '' : `; ${devices(waiting)} ${wait}`}`,
+        ...(advice === undefined ? [] : [`    → ${advice}`]),
+      ];
+    }),
+  ];
 }
 
 export function describeTimeline(

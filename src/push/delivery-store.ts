@@ -5,8 +5,10 @@ import type {
   DeviceStory,
   Job,
   NewPage,
+  PlaceInLine,
   PlanningClaim,
   UsersReached,
+  WaitingDevices,
 } from './delivery.ts';
 import type { DeviceId } from './device.ts';
 import type { PublishId } from './publish.ts';
@@ -25,13 +27,14 @@ export interface DeliveryStore {
   /**
    * Claims publishes that are due and not planned to their end: of each instance in turn the one that waits
    * longest, and none that somebody else is planning. None of the instances of `except`: whoever asks has enough
-   * of them.
+   * of them. No more than `most`, and than `mostOfEach` of an instance.
    */
   claimPlanning(
     nowMs: number,
     untilMs: number,
     most: number,
     except: readonly number[],
+    mostOfEach?: number,
   ): Promise<readonly PlanningClaim[]>;
   /**
    * Adds a page and remembers how far planning has come. Until `untilMs` the page is claimed by whoever planned
@@ -67,6 +70,17 @@ export interface DeliveryStore {
    */
   finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob>;
   /**
+   * Makes devices due now that were to wait longer, as where what they wait for was mended. Looks at no more than
+   * `most` devices of the instance after a place, and gives where it has come to; `undefined`: to the end. What
+   * somebody has claimed is left alone.
+   */
+  bringForward(
+    waiting: WaitingDevices,
+    nowMs: number,
+    most: number,
+    after?: PlaceInLine,
+  ): Promise<PlaceInLine | undefined>;
+  /**
    * When there is something to claim: now or earlier, or when it is due or its claim ends. Of the instances of
    * `except`, nothing. `undefined`: nothing waits.
    */
@@ -76,6 +90,12 @@ export interface DeliveryStore {
    * that has the store to itself.
    */
   release(whose: 'mine' | 'everybodys'): Promise<void>;
+  /**
+   * The clock was set back, and `beforeMs` is what it said: nothing waits as much longer for that. What was due by
+   * then may be claimed, devices that wait for another attempt wait as long as they would have, and this server's
+   * claims end now: whatever of them goes on is to be extended at the same time.
+   */
+  clockSetBack(nowMs: number, beforeMs: number): Promise<void>;
   backlog(): Promise<DeliveryBacklog>;
   /** Why a device did or did not get a publish; `undefined` where one of them is not known. */
   story(instance: number, publish: PublishId, device: DeviceId): Promise<DeviceStory | undefined>;

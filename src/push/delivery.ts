@@ -31,6 +31,8 @@ export interface NewPage {
   readonly devices: readonly number[];
   /** How many of them are of each platform. */
   readonly planned: Readonly<Record<Platform, number>>;
+  /** Whether planning ends with it. */
+  readonly isLast?: boolean;
 }
 
 /** Work that nobody else does until `leasedUntilMs`. */
@@ -57,6 +59,20 @@ export interface DueRetry {
   readonly device: number;
   /** Attempts so far. */
   readonly attempts: number;
+}
+
+/** Devices that wait for another attempt, all for the same reason. */
+export interface WaitingDevices {
+  readonly instance: number;
+  readonly platform: Platform;
+  readonly reason: string;
+}
+
+/** A place among the devices of an instance that wait, in the order in which they are due. */
+export interface PlaceInLine {
+  readonly dueAtMs: number;
+  readonly publish: number;
+  readonly device: number;
 }
 
 /**

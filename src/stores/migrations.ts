@@ -261,6 +261,15 @@ const migrations: readonly (readonly string[])[] = [
     ) {without rowid}`,
     'CREATE INDEX device_tombstones_by_age ON device_tombstones (removed_at)',
   ],
+  [
+    // Publishes whose end may not have been told to their webhooks yet, and when others than those who finished
+    // them tell it. Without an index on that: hardly any row is there for longer than a moment.
+    `CREATE TABLE untold_ends (
+      publish BIGINT PRIMARY KEY,
+      finished_at BIGINT NOT NULL,
+      ready_at BIGINT NOT NULL
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

@@ -65,8 +65,11 @@ export interface Webhooks extends AsyncDisposable {
    * is forgotten here. Never throws and never waits: where there is no room, events are dropped and counted.
    */
   accept(events: readonly AppWebhookEvent[]): void;
-  /** Takes a request that somebody else has made; what is said of events holds for it as well. */
-  send(request: ReadyRequest): void;
+  /**
+   * Takes a request that somebody else has made; what is said of events holds for it as well. Settles when it is in
+   * the store, or was dropped; not where neither came to pass before the end.
+   */
+  send(request: ReadyRequest): Promise<void>;
   /** The newest first. */
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
   show(id: string): Promise<OutboxEntryDetails | undefined>;
@@ -95,6 +98,8 @@ class StoredWebhooks implements Webhooks {
   private readonly journal: Journal;
   private readonly sender: Sender;
   private readonly dropped: Record<DropCause, number> = { memory: 0, outbox: 0, endpoint: 0 };
+  /** Of the requests that are being written. */
+  private settles: (() => void)[] = [];
   private cancelRound: (() => void) | undefined;
   private round: Promise<void> = Promise.resolve();
   private ended = false;
@@ -117,6 +122,7 @@ class StoredWebhooks implements Webhooks {
         const nowMs = timers.now();
         for (const { endpoint } of requests) this.lanes.dueFrom(endpoint, nowMs);
         for (const settlement of settled) this.lanes.settled(settlement);
+        for (const settle of this.settles.splice(0)) settle();
         this.sender.pump();
       },
     });
@@ -153,9 +159,18 @@ class StoredWebhooks implements Webhooks {
     this.writeSoon();
   }
 
-  send(request: ReadyRequest): void {
-    if (this.ended || !this.ready.add(request, this.timers.now())) this.drop('memory', 1, request);
+  send(request: ReadyRequest): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.ended) {
+      this.drop('memory', 1, request);
+      return promise;
+    }
+    if (!this.ready.add(request, this.timers.now(), resolve)) {
+      this.drop('memory', 1, request);
+      resolve();
+    }
     this.writeSoon();
+    return promise;
   }
 
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]> {
@@ -220,10 +235,14 @@ class StoredWebhooks implements Webhooks {
       const answer = this.lanes.admit(request);
       if (answer === 'admitted') admitted.push(request);
       else this.drop(answer, events, request);
+      return answer === 'admitted';
     };
     for (const { request, events } of this.collector.take(this.timers.now()))
       offer(request, events);
-    for (const request of this.ready.take()) offer(request, 1);
+    for (const { request, settle } of this.ready.take()) {
+      if (offer(request, 1)) this.settles.push(settle);
+      else settle();
+    }
     return admitted;
   }
 

@@ -218,7 +218,7 @@ describe('fanfare push explain', () => {
       '  fcm            4         1         1       1       1        0          0',
       '  web            0         0         0       0       0        0          0',
     ]);
-    expect(stdout).toContain('Why devices did not get it:\n');
+    expect(stdout).toContain('Why devices did not get it, or wait:\n');
     expect(stdout).toMatch(
       /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app is gone/,
     );

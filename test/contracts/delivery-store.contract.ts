@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import { DEVICE_REMOVED, type Job } from '../../src/push/delivery.ts';
+import { DEVICE_REMOVED, type Job, type WaitingDevices } from '../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../src/push/delivery-store.ts';
 import { newDeviceId } from '../../src/push/device-id.ts';
 import { StoreLost } from '../../src/push/ports.ts';
@@ -113,6 +113,33 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect(await store.endPlanning(number, upTo - 5, NOW_MS)).toBe('stale');
         expect(await store.endPlanning(number, upTo, NOW_MS)).toBe('under-way');
         expect((await scene.story(id, device.id)).page).toBe('waiting');
+      });
+
+      it('ends with its last page, in one go', async () => {
+        for (let index = 0; index < 4; index += 1) await scene.device();
+        const { number, id } = await scene.claimed();
+        const recipients = await scene.recipients({ kind: 'interests', names: ['hello'] });
+        const page = (from: number, to: number) => {
+          const devices = numbersOf(recipients).slice(from, to);
+          return {
+            after: from === 0 ? 0 : (numbersOf(recipients)[from - 1] ?? 0),
+            upTo: devices.at(-1) ?? 0,
+            devices,
+            planned: { apns: 0, fcm: devices.length, web: 0 },
+          };
+        };
+        expect(await store.addPage(number, page(0, 2), 0)).toBeNumber();
+        expect((await scene.status(id)).state).toBe('planning');
+        const last = { ...page(2, 4), isLast: true };
+        expect(await store.addPage(number, last, 0)).toBeNumber();
+        expect((await scene.status(id)).state).toBe('delivering');
+        scene.nowMs += LEASE_MS;
+        expect(await plan(scene.nowMs)).toEqual([]);
+        expect(await store.addPage(number, last, 0)).toBeUndefined();
+        expect(await store.endPlanning(number, last.after, NOW_MS)).toBe('stale');
+        expect(await scene.deliver()).toBe('under-way');
+        expect(await scene.deliver()).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 4 });
       });
 
       it('ends once, and the publish with it where nothing is left', async () => {
@@ -443,6 +470,62 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect(kinds).toContain('page');
         expect(kinds).toContain('retries');
         expect((await scene.claim(4)).length).toBeGreaterThan(0);
+      });
+
+      it('are due now where what they wait for was mended, some at a time', async () => {
+        const { id, recipients } = await scene.planned({ devices: 5 });
+        await scene.deliver('retry', 600_000);
+        await scene.planned({ devices: 0, platform: 'web' });
+        const waiting = {
+          instance: scene.instance,
+          platform: 'fcm',
+          reason: 'because-retry',
+        } as const;
+        scene.nowMs += 1000;
+        const bring = (
+          changes: Partial<WaitingDevices> = {},
+          most = 2,
+          after?: Parameters<DeliveryStore['bringForward']>[3],
+        ) => store.bringForward({ ...waiting, ...changes }, scene.nowMs, most, after);
+        const retries = async () =>
+          (await scene.claim()).flatMap((job) => (job.what === 'retries' ? job : []));
+        // None of these is meant.
+        await bring({ reason: 'because-failed' }, 100);
+        await bring({ platform: 'web' }, 100);
+        await bring({ instance: (await newScene()).instance }, 100);
+        expect(await retries()).toEqual([]);
+
+        const numbers = numbersOf(recipients);
+        const second = await bring();
+        expect(second).toEqual({
+          dueAtMs: NOW_MS + 600_000,
+          publish: expect.any(Number),
+          device: numbers[1] ?? 0,
+        });
+        expect((await retries()).flatMap(({ job }) => job.devices)).toEqual(numbers.slice(0, 2));
+        const fourth = await bring({}, 2, second);
+        expect(fourth?.device).toBe(numbers[3]);
+        expect(await bring({}, 2, fourth)).toBeUndefined();
+        const jobs = await retries();
+        expect(jobs.flatMap(({ job }) => job.devices)).toEqual(numbers.slice(2));
+        for (const job of jobs) await scene.finish(job, 'accepted');
+        expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3, retrying: 2 });
+      });
+
+      it('stay with whoever has claimed them where what they wait for was mended', async () => {
+        const { recipients } = await scene.planned({ devices: 2 });
+        await scene.deliver('retry', 0);
+        const job = await scene.job();
+        const waiting = {
+          instance: scene.instance,
+          platform: 'fcm',
+          reason: 'because-retry',
+        } as const;
+        scene.nowMs += 1000;
+        expect(await store.bringForward(waiting, scene.nowMs, 100)).toBeUndefined();
+        expect(await scene.claim(9, other)).toEqual([]);
+        expect(await scene.finish(job, 'accepted')).toBe('finished');
+        expect(recipients).toHaveLength(2);
       });
 
       it('counts a device that is gone as failed', async () => {
@@ -902,6 +985,49 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.finish(job);
         await store.extend({ plannings: [], jobs: [job] }, NOW_MS + LEASE_MS);
         expect(await store.nextDue()).toBeUndefined();
+      });
+
+      it('end now where the clock was set back, and what was due by that clock is due', async () => {
+        const HOUR_MS = 3_600_000;
+        await scene.accept({ sendAtMs: NOW_MS + 1 });
+        const waiting = await scene.planned({ devices: 2, perPage: 1 });
+        const claimed = await scene.job();
+        const others = await scene.job(other);
+        const { id } = await scene.accept({ sendAtMs: NOW_MS - HOUR_MS / 2 });
+        scene.nowMs = NOW_MS - HOUR_MS;
+        expect(await scene.claim()).toEqual([]);
+        expect(await plan(scene.nowMs)).toEqual([]);
+
+        await store.clockSetBack(scene.nowMs, NOW_MS);
+        expect(ids(await plan(scene.nowMs))).toEqual([id]);
+        const again = await scene.job();
+        expect(again.job.devices).toEqual(claimed.job.devices);
+        expect(await scene.claim()).toEqual([]);
+        expect(await scene.finish(again)).toBe('under-way');
+        expect(await scene.finish(others, 'accepted', 0, other)).toBe('finished');
+        expect(await scene.counts(waiting.id)).toEqual({ planned: 2, accepted: 2 });
+      });
+
+      it('keeps no device waiting for longer where the clock was set back', async () => {
+        const HOUR_MS = 3_600_000;
+        const { recipients } = await scene.planned({ devices: 2 });
+        await scene.deliver('retry', 600_000);
+        const away = await newScene();
+        await away.planned({ devices: 1 });
+        await away.deliver('retry', 5000);
+        const due = async () => (await scene.claim()).flatMap(({ job }) => job.devices);
+        scene.nowMs -= HOUR_MS;
+        await store.clockSetBack(scene.nowMs, NOW_MS);
+        scene.nowMs += 4999;
+        expect(await due()).toEqual([]);
+        scene.nowMs += 1;
+        expect(await due()).toHaveLength(1);
+        scene.nowMs += 594_999;
+        expect(await due()).toEqual(
+          numbersOf(await away.recipients({ kind: 'interests', names: ['hello'] })),
+        );
+        scene.nowMs += 1;
+        expect(await due()).toEqual(numbersOf(recipients));
       });
 
       it('gives back those of this server', async () => {

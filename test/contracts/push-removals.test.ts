@@ -28,6 +28,7 @@ const tables = [
   'publish_pages',
   'publish_devices',
   'publish_users',
+  'untold_ends',
   'device_tombstones',
 ] as const;
 type Rows = Record<(typeof tables)[number], number>;
@@ -104,6 +105,8 @@ describe.each(databases)('removals in $name', ({ make }) => {
       const row = { publish: number, instance: where, due_at: NOW_MS };
       await sql`INSERT INTO publish_plans ${sql({ ...row, planned_to: 9, ended: 1 })}`;
       await sql`INSERT INTO publish_users ${sql({ publish: number, user_id: 'ann', reached: 1 })}`;
+      const end = { publish: number, finished_at: NOW_MS, ready_at: NOW_MS };
+      await sql`INSERT INTO untold_ends ${sql(end)}`;
       const page = { ...row, state: 'delivered', apns: 0, fcm: 1, web: 0, devices: 'B' };
       for (const device of [1, 2]) {
         await sql`INSERT INTO publish_pages
@@ -222,6 +225,7 @@ describe.each(databases)('removals in $name', ({ make }) => {
       publish_pages: 52,
       publish_devices: 925,
       publish_users: 26,
+      untold_ends: 26,
       device_tombstones: 700,
     });
     expect(await removals.sweepSome(NOW_MS)).toBe(false);

@@ -102,7 +102,11 @@ describe('what Apple answers', () => {
   it.each([
     [400, 'TopicDisallowed', { result: 'refused', reason: 'TopicDisallowed', words: '' }],
     [403, 'Forbidden', { result: 'not-authorised', reason: 'Forbidden', words: '' }],
-    [413, 'PayloadTooLarge', { result: 'refused', reason: 'PayloadTooLarge', words: '' }],
+    [
+      413,
+      'PayloadTooLarge',
+      { result: 'refused', reason: 'PayloadTooLarge', words: '', scope: 'publish' },
+    ],
     [
       500,
       'InternalServerError',

@@ -99,9 +99,10 @@ describe('a message for a device of Firebase', () => {
   it('that is wrong in what only FCM knows is refused with its words', async () => {
     await using site = await fcmSite();
     const deliver = publishBy(site.gateway, { data: {}, android: { nonsense: 1 } });
-    expect(await deliver(fcmDevice(1))).toEqual(
-      refused('INVALID_ARGUMENT', `Invalid value at 'message.android': Unknown name "nonsense"`),
-    );
+    expect(await deliver(fcmDevice(1))).toEqual({
+      ...refused('INVALID_ARGUMENT', `Invalid value at 'message.android': Unknown name "nonsense"`),
+      scope: 'publish',
+    });
   });
 });
 
@@ -232,6 +233,25 @@ describe('the pace', () => {
     await timers.advance(5_000);
     expect(await more).toEqual(accepted);
     expect(site.fcm.journal.count).toBe(301);
+  });
+
+  it('lets only so many wait, whichever instances send', async () => {
+    const timers = new FakeTimers();
+    const paces = new Paces({ timers, perMinute: 600 });
+    await using site = await fcmSite({ paces });
+    await connected(site);
+    await using other = site.open({});
+    expect(await publishBy(other)(fcmDevice(998))).toEqual(accepted);
+    const before = site.fcm.journal.count;
+    const first = deliverAll(publishBy(site.gateway), fcmDevices(298 + 4));
+    const second = deliverAll(publishBy(other), fcmDevices(10));
+    expect(await Promise.race([second, site.fcm.journal.reaches(before + 298)])).toBeUndefined();
+    await timers.advance(60_000);
+    const outcomes = [...(await first), ...(await second)];
+    expect(outcomes.slice(306)).toEqual(
+      Array.from({ length: 6 }, () => again('too-many-waiting', 'gateway')),
+    );
+    expect(outcomes.slice(0, 306)).toEqual(Array.from({ length: 306 }, () => accepted));
   });
 
   it('is slower once FCM has had too much', async () => {

@@ -17,6 +17,7 @@ export const limits: DeliveryLimits = {
   pageDevices: 4,
   plans: 4,
   plansOfInstance: 2,
+  plansOfAny: 2,
   laneDevices: 6,
   sharedDevices: 30,
   instanceJobs: 5,

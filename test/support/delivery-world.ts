@@ -97,7 +97,8 @@ export class DeliveryWorld {
     const planning = pick(this.plannings, at);
     if (planning === undefined) return undefined;
     const { claim, after } = planning;
-    const recipients = (await this.audience(claim, after)).slice(0, devices);
+    const rest = await this.audience(claim, after);
+    const recipients = rest.slice(0, devices);
     const last = recipients.at(-1)?.number;
     if (last === undefined) return 'empty';
     const planned = (platform: Platform) =>
@@ -109,6 +110,8 @@ export class DeliveryWorld {
         upTo: last,
         devices: recipients.map(({ number }) => number),
         planned: { apns: planned('apns'), fcm: planned('fcm'), web: planned('web') },
+        // Otherwise the end is told by itself.
+        isLast: rest.length < devices,
       },
       untilMs,
     );

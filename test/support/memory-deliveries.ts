@@ -7,15 +7,17 @@ import {
   type DeviceStory,
   type Job,
   type NewPage,
+  type PlaceInLine,
   type PlanningClaim,
   type PublishUnderWay,
   type UsersReached,
+  type WaitingDevices,
 } from '../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../src/push/delivery-store.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
 import { StoreLost } from '../../src/push/ports.ts';
 import type { PublishId } from '../../src/push/publish.ts';
-import { inTurn, takeFairly, takeOfBoth } from '../../src/stores/push/turns.ts';
+import { inTurn, oneByOne, takeFairly, takeOfBoth } from '../../src/stores/push/turns.ts';
 import type {
   Claimable,
   Fate,
@@ -54,6 +56,7 @@ export class MemoryDeliveries implements DeliveryStore {
     untilMs: number,
     most: number,
     except: readonly number[],
+    mostOfEach = most,
   ): Promise<readonly PlanningClaim[]> {
     const claims: PlanningClaim[] = [];
     const due = this.live(except).filter(({ plan }) => isDue(plan, nowMs));
@@ -61,7 +64,7 @@ export class MemoryDeliveries implements DeliveryStore {
     const last = await takeFairly(
       inTurn(instances, this.planningTurn),
       most,
-      async (instance, count) => {
+      oneByOne(async (instance, count) => {
         const some = due
           .filter(({ publish, plan }) => publish.instance === instance && isDue(plan, nowMs))
           .sort((a, b) => byReady(a.plan, b.plan) || a.number - b.number)
@@ -72,7 +75,8 @@ export class MemoryDeliveries implements DeliveryStore {
           claims.push({ publish: underWay(kept), after: kept.plan.upTo });
         }
         return some.length;
-      },
+      }),
+      mostOfEach,
     );
     this.planningTurn = last ?? this.planningTurn;
     return claims;
@@ -80,13 +84,17 @@ export class MemoryDeliveries implements DeliveryStore {
 
   async addPage(
     publish: number,
-    { after, upTo, devices, planned }: NewPage,
+    { after, upTo, devices, planned, isLast = false }: NewPage,
     untilMs: number,
   ): Promise<number | undefined> {
     const kept = this.byNumber(publish);
     if (kept === undefined || kept.over !== undefined) return undefined;
     if (kept.plan.ended || kept.plan.upTo !== after) return undefined;
     kept.plan.upTo = upTo;
+    if (isLast) {
+      kept.plan.ended = true;
+      forget(kept.plan);
+    }
     const number = this.pages().length + 1;
     kept.pages.push({
       number,
@@ -141,7 +149,7 @@ export class MemoryDeliveries implements DeliveryStore {
     const last = await takeFairly(
       inTurn(instances, this.jobsTurn),
       most,
-      async (instance, count) => {
+      oneByOne(async (instance, count) => {
         const pages = async (some: number) => {
           const due = this.duePages(instance, nowMs).slice(0, some);
           due.sort(([, a], [, b]) => a.number - b.number);
@@ -161,7 +169,7 @@ export class MemoryDeliveries implements DeliveryStore {
         return this.pagesFirst
           ? await takeOfBoth(count, pages, retries)
           : await takeOfBoth(count, retries, pages);
-      },
+      }),
     );
     this.jobsTurn = last ?? this.jobsTurn;
     return jobs;
@@ -185,6 +193,27 @@ export class MemoryDeliveries implements DeliveryStore {
     return afterwards(kept, nowMs);
   }
 
+  async bringForward(
+    { instance, platform, reason }: WaitingDevices,
+    nowMs: number,
+    most: number,
+    after?: PlaceInLine,
+  ): Promise<PlaceInLine | undefined> {
+    const from = after ?? { dueAtMs: nowMs, publish: 0, device: 0 };
+    const line = this.dueRetries(instance, Number.POSITIVE_INFINITY)
+      .map((waiting) => ({ waiting, place: placeOf(waiting) }))
+      .filter(({ place }) => isBehind(place, from))
+      .slice(0, most);
+    for (const { waiting } of line) {
+      const { fate } = waiting;
+      const isMeant = fate.platform === platform && fate.reason === reason;
+      if (!isMeant || fate.leasedBy !== undefined) continue;
+      fate.dueAtMs = nowMs;
+      fate.readyAtMs = nowMs;
+    }
+    return line.length < most ? undefined : line.at(-1)?.place;
+  }
+
   async nextDue(except: readonly number[] = []): Promise<number | undefined> {
     const times = this.live(except)
       .flatMap((kept) => [kept.plan, ...claimables(kept)])
@@ -202,6 +231,21 @@ export class MemoryDeliveries implements DeliveryStore {
       for (const page of kept.pages) {
         end(page, kept.dueAtMs);
         for (const fate of page.fates.values()) end(fate, fate.dueAtMs);
+      }
+    }
+  }
+
+  async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
+    for (const kept of this.publishes.all()) {
+      for (const one of [kept.plan, ...claimables(kept)]) {
+        if (one.readyAtMs === undefined || one.readyAtMs <= nowMs) continue;
+        const wasDue = one.leasedBy === undefined && one.readyAtMs <= beforeMs;
+        if (wasDue || one.leasedBy === this.server) one.readyAtMs = nowMs;
+      }
+      for (const fate of kept.pages.flatMap(({ fates }) => [...fates.values()])) {
+        if (fate.leasedBy !== undefined || (fate.readyAtMs ?? 0) <= beforeMs) continue;
+        fate.dueAtMs -= beforeMs - nowMs;
+        fate.readyAtMs = fate.dueAtMs;
       }
     }
   }
@@ -360,6 +404,16 @@ function claimables({ pages }: KeptPublish): readonly Claimable[] {
 
 function isDue({ readyAtMs }: Claimable, nowMs: number): boolean {
   return readyAtMs !== undefined && readyAtMs <= nowMs;
+}
+
+function placeOf({ kept, device, fate }: Waiting): PlaceInLine {
+  return { dueAtMs: fate.readyAtMs ?? 0, publish: kept.number, device };
+}
+
+function isBehind(place: PlaceInLine, other: PlaceInLine): boolean {
+  const distance =
+    place.dueAtMs - other.dueAtMs || place.publish - other.publish || place.device - other.device;
+  return distance > 0;
 }
 
 function byReady(a: Claimable, b: Claimable): number {

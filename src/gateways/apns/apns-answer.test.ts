@@ -18,6 +18,12 @@ const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number): O
   scope,
 });
 const refused = (reason: string): Outcome => ({ result: 'refused', reason, words: '' });
+const refusedForAll = (reason: string): Outcome => ({
+  result: 'refused',
+  reason,
+  words: '',
+  scope: 'publish',
+});
 const notAuthorised = (reason: string): Outcome => ({
   result: 'not-authorised',
   reason,
@@ -38,14 +44,14 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
     'BadExpirationDate',
     'BadMessageId',
     'BadPriority',
-    'BadTopic',
     'DuplicateHeaders',
     'InvalidPushType',
-    'MissingTopic',
-    'MissingDeviceToken',
     'PayloadEmpty',
-    'TopicDisallowed',
-  ].map((reason) => [400, reason, refused(reason)] as const),
+  ].map((reason) => [400, reason, refusedForAll(reason)] as const),
+  // Those of what the device registered with stop no publish.
+  ...['BadTopic', 'MissingTopic', 'MissingDeviceToken', 'TopicDisallowed'].map(
+    (reason) => [400, reason, refused(reason)] as const,
+  ),
   [400, 'IdleTimeout', again('IdleTimeout', 'gateway'), 'new-connection'],
   [403, 'ExpiredProviderToken', notAuthorised('ExpiredProviderToken'), 'new-token'],
   [403, 'BadEnvironmentKeyInToken', notAuthorised('BadEnvironmentKeyInToken'), 'other-environment'],
@@ -58,10 +64,10 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
     'Forbidden',
   ].map((reason) => [403, reason, notAuthorised(reason)] as const),
   [404, 'BadPath', refused('BadPath')],
-  [405, 'MethodNotAllowed', refused('MethodNotAllowed')],
+  [405, 'MethodNotAllowed', refusedForAll('MethodNotAllowed')],
   [410, 'ExpiredToken', gone('ExpiredToken')],
   [410, 'Unregistered', gone('Unregistered')],
-  [413, 'PayloadTooLarge', refused('PayloadTooLarge')],
+  [413, 'PayloadTooLarge', refusedForAll('PayloadTooLarge')],
   [429, 'TooManyRequests', again('TooManyRequests', 'device')],
   [
     429,

@@ -23,6 +23,9 @@ export interface ApnsVerdict {
 }
 
 type Meaning =
+  /** It is what was published, which is the same for all of its devices. */
+  | 'publish-wrong'
+  /** It is what the device registered with, or nobody knows whose fault it is. */
   | 'message-wrong'
   | 'credentials-wrong'
   | 'token-gone'
@@ -41,20 +44,23 @@ const meanings: Readonly<Record<string, Meaning>> = {
   Unregistered: 'token-gone',
   ExpiredToken: 'token-gone',
 
-  BadCollapseId: 'message-wrong',
-  BadExpirationDate: 'message-wrong',
-  BadMessageId: 'message-wrong',
-  BadPriority: 'message-wrong',
+  BadCollapseId: 'publish-wrong',
+  BadExpirationDate: 'publish-wrong',
+  BadMessageId: 'publish-wrong',
+  BadPriority: 'publish-wrong',
+  DuplicateHeaders: 'publish-wrong',
+  InvalidPushType: 'publish-wrong',
+  PayloadEmpty: 'publish-wrong',
+  PayloadTooLarge: 'publish-wrong',
+  MethodNotAllowed: 'publish-wrong',
+
+  // The topic is the bundle id and the path has the token that a device registered with, and whoever likes may
+  // register one: three of those must not keep a publish from all others.
   BadTopic: 'message-wrong',
-  DuplicateHeaders: 'message-wrong',
-  InvalidPushType: 'message-wrong',
   MissingTopic: 'message-wrong',
-  MissingDeviceToken: 'message-wrong',
-  PayloadEmpty: 'message-wrong',
-  PayloadTooLarge: 'message-wrong',
   TopicDisallowed: 'message-wrong',
+  MissingDeviceToken: 'message-wrong',
   BadPath: 'message-wrong',
-  MethodNotAllowed: 'message-wrong',
 
   ExpiredProviderToken: 'credentials-old',
   BadEnvironmentKeyInToken: 'key-of-elsewhere',
@@ -86,6 +92,8 @@ export function readApnsAnswer(answer: ApnsAnswer, nowMs: number): ApnsVerdict {
   const afterMs = readRetryAfter(answer.retryAfter, nowMs);
   const meaning = Object.hasOwn(meanings, reason) ? meanings[reason] : undefined;
   switch (meaning ?? meaningOf(status)) {
+    case 'publish-wrong':
+      return { outcome: { result: 'refused', reason, words: '', scope: 'publish' } };
     case 'message-wrong':
       return { outcome: { result: 'refused', reason, words: '' } };
     case 'credentials-wrong':

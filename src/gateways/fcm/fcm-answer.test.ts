@@ -33,6 +33,9 @@ const overQuota = (reason: string, afterMs = 60_000): FcmVerdict => ({
 const refused = (reason: string, words = ''): FcmVerdict => ({
   outcome: { result: 'refused', reason, words },
 });
+const refusedForAll = (reason: string, words: string): FcmVerdict => ({
+  outcome: { result: 'refused', reason, words, scope: 'publish' },
+});
 const notAuthorised = (reason: string): FcmVerdict => ({
   outcome: { result: 'not-authorised', reason, words: '' },
 });
@@ -148,8 +151,39 @@ describe('an answer of FCM', () => {
     ];
     const message = 'Invalid value at message.android.ttl';
     expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message, details }))).toEqual(
-      refused('INVALID_ARGUMENT', message),
+      refusedForAll('INVALID_ARGUMENT', message),
     );
+  });
+
+  it.each(['Android message is too big', 'Message too big: 5000 bytes'])(
+    'that says "%s" is one to all devices',
+    (message) => {
+      expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message }))).toEqual(
+        refusedForAll('INVALID_ARGUMENT', message),
+      );
+    },
+  );
+
+  it('stops no publish that complains of the token, or of nothing that is named', () => {
+    const complaints = [
+      [],
+      ['message.token'],
+      ['message.fid'],
+      ['message.android.ttl', 'message.token'],
+      ['message'],
+      [''],
+      [7],
+    ];
+    for (const fields of complaints) {
+      const details = [
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: fields.map((field) => ({ field, description: 'Invalid' })),
+        },
+      ];
+      const { outcome } = read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { details }));
+      expect(outcome).not.toHaveProperty('scope');
+    }
   });
 
   it('says how long to wait', () => {

@@ -71,6 +71,12 @@ const QUOTA_FAILURE = 'type.googleapis.com/google.rpc.QuotaFailure';
 /** Fields of a request that name the device. */
 const TARGETS: readonly unknown[] = ['message.token', 'message.fid'];
 
+/** A field of the message; all but the device is the same for all. */
+const OF_MESSAGE = /^message\.\w/;
+
+/** FCM says it in words alone where the message is too large. Source: push protocol, §8.2. */
+const TOO_BIG = /message (?:is )?too big/i;
+
 /** FCM says it in words alone where the token has not even the form of one. Source: push protocol, §8.2. */
 const NO_TOKEN = /registration token is not (?:a )?valid/i;
 
@@ -89,7 +95,10 @@ export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
     case 'message-wrong':
       return refused;
     case 'message-or-token-wrong':
-      return error.isOfToken ? gone : refused;
+      if (error.isOfToken) return gone;
+      return error.isOfMessage
+        ? { outcome: { result: 'refused', reason, words, scope: 'publish' } }
+        : refused;
     case 'token-gone':
       return gone;
     case 'credentials-wrong':
@@ -130,6 +139,8 @@ interface FcmFault {
   readonly words: string;
   /** It is the token that is wrong. */
   readonly isOfToken: boolean;
+  /** It is certainly not the device: nobody gets this message. */
+  readonly isOfMessage: boolean;
   /** It is this device that gets too much. */
   readonly isOfDevice: boolean;
 }
@@ -178,12 +189,18 @@ function readError(body: Uint8Array): FcmFault {
   const text = typeof message === 'string' ? message : '';
   const fields = ofType(BAD_REQUEST).flatMap((detail) => listIn(detail, 'fieldViolations'));
   const quotas = ofType(QUOTA_FAILURE).flatMap((detail) => listIn(detail, 'violations'));
+  const isOfToken = fields.some(({ field }) => TARGETS.includes(field)) || NO_TOKEN.test(text);
+  const fieldsOfMessage = fields.filter(
+    ({ field }) => typeof field === 'string' && OF_MESSAGE.test(field),
+  );
   return {
     errorCode,
     statusName,
     reason: errorCode ?? statusName,
     words: gatewayWords(text),
-    isOfToken: fields.some(({ field }) => TARGETS.includes(field)) || NO_TOKEN.test(text),
+    isOfToken,
+    // Where it names nothing, it may be a token of a form that nobody has seen yet: others are tried nevertheless.
+    isOfMessage: !isOfToken && (fieldsOfMessage.length > 0 || TOO_BIG.test(text)),
     isOfDevice: quotas.some(({ subject, description }) =>
       /device/i.test(`${subject} ${description}`),
     ),

@@ -51,6 +51,13 @@ const OVERDUE_PING_MS = 7_000;
 /** What FCM says of a device that belongs to another project. Source: push protocol, §8.2. */
 const OTHER_PROJECT = 'SENDER_ID_MISMATCH';
 
+const TOO_MANY_WAIT: Outcome = {
+  result: 'try-again',
+  reason: 'too-many-waiting',
+  afterMs: undefined,
+  scope: 'gateway',
+};
+
 /** Makes the way to the devices that Firebase reaches, for one instance. Source: push protocol, §8.2. */
 export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
   return new FcmGateway(options);
@@ -105,6 +112,7 @@ class FcmGateway implements Gateway<'fcm'> {
     // Before it takes a place among those that go out: without a token, none does.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
+    if (this.pace.isFull) return TOO_MANY_WAIT;
     const turn = this.pace.take();
     if (turn !== undefined) await turn;
     const verdict = await this.send(token, bodies, access.field);

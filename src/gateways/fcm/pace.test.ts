@@ -57,6 +57,22 @@ describe('the pace of a project', () => {
     expect(wentBetween(100_500, 101_500)).toBeWithin(37, 46);
   });
 
+  it('is full where one more might wait longer than a quarter of a minute', async () => {
+    const { pace, timers, ask } = paced();
+    ask(1_000 + 14_970);
+    expect(pace.isFull).toBe(false);
+    ask(10);
+    expect(pace.isFull).toBe(true);
+    let isThrough = false;
+    const last = pace.take();
+    void last?.then(() => {
+      isThrough = true;
+    });
+    await timers.advance(15_500);
+    expect(isThrough).toBe(true);
+    expect(pace.isFull).toBe(false);
+  });
+
   it('lets nobody overtake', async () => {
     const { pace, timers } = paced(60);
     const went: number[] = [];

@@ -18,6 +18,9 @@ const BURST = 1_000;
 /** At which pace the ramp begins, as a part of the quota. */
 const FLOOR = 0.1;
 
+/** The longest that anybody waits at the slowest pace: with its request, still less than a claim on it lasts. */
+const WAIT_MS_MAX = 15_000;
+
 /** The least time between two looks at who may go. */
 const TURN_MS = 10;
 
@@ -25,9 +28,10 @@ const TURN_MS = 10;
 const SLOW_DOWN_MS = 1_000;
 
 /**
- * The pace at which one project sends. It never lets more through in any minute than Google allows, and begins
- * slowly: it rises while somebody waits for it, falls again at the same rate while nobody does, and halves when
- * Google has had too much.
+ * The pace at which one project sends, and the only thing that decides on it. It never lets more through in any
+ * minute than Google allows, and begins slowly: it rises while somebody waits for it, falls again at the same rate
+ * while nobody does, and halves when Google has had too much. That it then is left alone for a while is for the one
+ * who sends to see to.
  */
 export class Pace {
   private readonly timers: Timers;
@@ -51,6 +55,11 @@ export class Pace {
     this.rate = this.least;
     this.allowance = this.burst;
     this.lookedAtMs = timers.now();
+  }
+
+  /** Whether so many wait that one more might wait too long: several instances send to the project at once. */
+  get isFull(): boolean {
+    return this.waiting.length >= this.least * WAIT_MS_MAX;
   }
 
   /** Settles when the next message may go; `undefined`: now. In the order in which they were asked for. */

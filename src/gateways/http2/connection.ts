@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   readonly streamsMax: number;
   /** What is kept of an answer's body. */
   readonly bodyBytesMax: number;
-  /** Silence after which a peer that owes an answer is asked whether it is there. */
+  /** Time without an answer where one is owed, after which a peer gets no more requests, and is asked whether it is there. */
   readonly overduePingMs: number;
   /** The same where it owes none. */
   readonly idlePingMs: number;
@@ -139,6 +139,11 @@ export class Connection implements WireListener {
   private answeredAtMs = Number.NEGATIVE_INFINITY;
   private unansweredInRow = 0;
   answers = 0;
+  /**
+   * It owes an answer and has given none for a while, whether it is there or not. What is sent now would only wait
+   * with the others; over another connection, it may have an answer in its time.
+   */
+  isOverdue = false;
 
   constructor(wire: Wire, owner: ConnectionOwner, options: ConnectionOptions, timers: Timers) {
     this.wire = wire;
@@ -184,6 +189,7 @@ export class Connection implements WireListener {
   get room(): number {
     // What waits in front would only be joined.
     if (this.state !== 'open' || this.blocked || this.stalled.size > 0) return 0;
+    if (this.isOverdue) return 0;
     if (this.restsUntilMs !== undefined) return 0;
     const most = Math.min(this.options.streamsMax, this.streamsOfPeer, this.streamsTaken);
     return Math.max(0, most - this.exchanges.size);
@@ -234,6 +240,10 @@ export class Connection implements WireListener {
     }
     if (this.state === 'ended') return;
     if (this.unansweredInRow >= UNANSWERED_MAX) this.leave('it does not answer');
+    const [oldest] = this.exchanges.values();
+    this.isOverdue =
+      oldest !== undefined &&
+      nowMs - Math.max(this.answeredAtMs, oldest.sentAtMs) >= this.options.overduePingMs;
     if (this.restsUntilMs !== undefined && this.restsUntilMs <= nowMs) {
       this.restsUntilMs = undefined;
       this.owner.onRoom();
@@ -527,6 +537,7 @@ export class Connection implements WireListener {
     this.answers++;
     this.unansweredInRow = 0;
     this.answeredAtMs = this.heardAtMs;
+    this.isOverdue = false;
     this.rests = 0;
     if (this.streamsTaken !== Number.POSITIVE_INFINITY) this.takeMore();
     exchange.settleAnswered();

@@ -316,11 +316,86 @@ describe('a connection', () => {
     await timers.advance(5500);
     expect(dead.isClosed).toBe(true);
     expect(results).toEqual([{ result: 'unknown', why: 'silence', detail: 'no answer to a ping' }]);
-    // It was sent to the dead one as well.
-    expect(inShort(later)).toEqual(['unknown silence']);
-    expect(inShort(post('/c'))).toEqual(['-']);
-    await timers.advance(500);
+    // It was not sent to the one that was in doubt.
+    expect(inShort(later)).toEqual(['200']);
     expect(network.lines).toHaveLength(2);
+  });
+
+  it('that dies holds up only what it was asked before anybody could know', async () => {
+    const { network, post, settled, timers } = originOnFakes({
+      requestTimeoutMs: 15_000,
+      connectionsMax: 2,
+    });
+    network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 1 });
+    const proof = post('/proof');
+    await settled();
+    const dead = network.last;
+    dead.answer(1);
+    await settled();
+    network.onOpen = alwaysAnswer;
+    const [first, ...others] = [
+      post('/first'),
+      post('/second'),
+      ...paths(5).map((path) => post(path)),
+    ];
+    await timers.advance(16_000);
+    expect(inShort(proof)).toEqual(['200']);
+    expect(inShort(first)).toEqual(['unknown silence']);
+    expect(inShort(others.flat())).toEqual(others.map(() => '200'));
+    expect(dead.requests.map(({ fields }) => fields[':path'])).toEqual(['/proof', '/first']);
+  });
+
+  it('on which the very first request hangs holds up no other one, though it answers pings', async () => {
+    const { network, post, timers } = originOnFakes({ requestTimeoutMs: 15_000 });
+    network.onOpen = (line) => {
+      line.sendSettings({ maxConcurrentStreams: 1 });
+      line.pongs = true;
+      line.onRequest = ({ id, fields }) => {
+        if (fields[':path'] !== '/hangs') line.answer(id);
+      };
+    };
+    const results = post('/hangs', ...paths(20));
+    await timers.advance(5_500);
+    expect(inShort(results)).toEqual(['-', ...Array<string>(20).fill('200')]);
+    await timers.advance(10_000);
+    expect(inShort(results)[0]).toBe('unknown silence');
+  });
+
+  it('that has hung takes requests again once it answers', async () => {
+    const { network, post, settled, timers } = originOnFakes({
+      requestTimeoutMs: 60_000,
+      connectionsMax: 1,
+    });
+    const slow = post('/slow');
+    await settled();
+    network.last.pongs = true;
+    await timers.advance(6_000);
+    const waiting = post('/waits');
+    await settled();
+    expect(network.last.requests).toHaveLength(1);
+    network.last.onRequest = ({ id }) => network.last.answer(id);
+    network.last.answer(1);
+    await settled();
+    expect(inShort([...slow, ...waiting])).toEqual(['200', '200']);
+    expect(network.lines).toHaveLength(1);
+  });
+
+  it('that hangs is followed by another, one after the other, and by no more than there may be', async () => {
+    const { network, post, timers } = originOnFakes({
+      requestTimeoutMs: 60_000,
+      connectionsMax: 3,
+    });
+    network.onOpen = (line) => {
+      line.sendSettings({ maxConcurrentStreams: 1 });
+      line.pongs = true;
+    };
+    post(...paths(10));
+    const opened: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      await timers.advance(5_500);
+      opened.push(network.lines.length);
+    }
+    expect(opened).toEqual([2, 3, 3, 3, 3]);
   });
 
   it('that only takes its time is left alone', async () => {

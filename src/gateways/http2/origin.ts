@@ -26,7 +26,7 @@ export interface Http2OriginOptions {
   readonly idleCloseMs?: number;
   /** A connection that was silent for so long is asked whether it is there. Gateways want no less than a minute. */
   readonly idlePingMs?: number;
-  /** The same where an answer is owed. */
+  /** The same where an answer is owed; further requests then go over another connection. */
   readonly overduePingMs?: number;
   readonly pingTimeoutMs?: number;
   /** Asked for each connection. It may refuse addresses, and then nothing connects to any. */
@@ -257,12 +257,13 @@ export class Http2Origin implements AsyncDisposable {
 
   /**
    * Opens one more connection where requests wait and none takes them. One after the other: each must have answered
-   * before the next is opened, since many peers take a single request until they know who is asking.
+   * before the next is opened, since many peers take a single request until they know who is asking. One whose
+   * first request hangs is not waited for: the others would hang with it until their time is over.
    */
   private connectIfNeeded(): void {
     if (this.isClosed || this.waitingCount === 0) return;
     if (this.lines.length >= this.options.connectionsMax) return;
-    if (this.lines.some(({ connection }) => (connection?.answers ?? 0) === 0)) return;
+    if (this.lines.some(isUnproven)) return;
     if (this.timers.now() < this.pausedUntilMs) return;
     const line: Line = {
       startedAtMs: this.timers.now(),
@@ -452,6 +453,11 @@ export class Http2Origin implements AsyncDisposable {
       return false;
     });
   }
+}
+
+/** Whether it is still to be seen what a connection is good for. */
+function isUnproven({ connection }: Line): boolean {
+  return connection === undefined || (connection.answers === 0 && !connection.isOverdue);
 }
 
 function pseudoFieldsOf({ protocol, host }: URL): readonly HeaderField[] {

@@ -4,12 +4,11 @@ import { webMessage } from '../../push/messages/web-message.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/push-service.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
-import { Rest } from './rest.ts';
 import { readSubscription, type Subscription } from './subscription.ts';
 import { Turns } from './turns.ts';
 import { VapidAuthorization, type VapidSettings, VapidSigner } from './vapid.ts';
 import type { WebOrigins } from './web-origins.ts';
-import { readWebPushResult, type WebPushResult } from './web-push-answer.ts';
+import { readWebPushResult } from './web-push-answer.ts';
 import { WebPushFields } from './web-push-request.ts';
 
 export interface WebGatewayOptions {
@@ -27,12 +26,6 @@ const AT_ONCE = 1_000;
 /** Push services of which something is remembered. One that was forgotten begins anew. */
 const SERVICES_MAX = 100;
 
-/** What one instance knows of one push service. */
-interface PushService {
-  readonly authorization: VapidAuthorization;
-  readonly rest: Rest;
-}
-
 /** Makes the way to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
 export function createWebGateway(options: WebGatewayOptions): Gateway<'web'> {
   return new WebGateway(options);
@@ -44,7 +37,8 @@ class WebGateway implements Gateway<'web'> {
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
   private readonly turns = new Turns();
-  private readonly services = new Map<string, PushService>();
+  /** What tells each push service who sends, by its origin. */
+  private readonly services = new Map<string, VapidAuthorization>();
 
   constructor(options: WebGatewayOptions) {
     this.options = options;
@@ -68,48 +62,32 @@ class WebGateway implements Gateway<'web'> {
   ): Promise<Outcome> {
     const subscription = readSubscription(token);
     if (subscription === undefined) return refuse('bad-subscription');
-    const service = this.serviceAt(subscription.origin);
-    if (service === undefined) return refuse('host-not-allowed');
+    const authorization = this.authorizationAt(subscription.origin);
+    if (authorization === undefined) return refuse('host-not-allowed');
 
     const turn = this.turns.take();
     if (turn !== undefined) await turn;
-    const held = service.rest.hold(this.options.nowMs());
-    if (held !== undefined) {
-      const { reason, leftMs } = held;
-      return { result: 'try-again', reason, afterMs: leftMs, scope: 'device' };
-    }
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refuse('bad-keys');
     const nowMs = this.options.nowMs();
     const result = await this.options.origins.send(subscription.origin, {
       path: subscription.path,
-      fields: [service.authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
+      fields: [authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
       body,
     });
-    return this.learn(service, result);
-  }
-
-  private learn({ rest }: PushService, result: WebPushResult): Outcome {
-    const nowMs = this.options.nowMs();
-    const outcome = readWebPushResult(result, nowMs);
-    if (outcome.result === 'try-again') rest.onTrouble(outcome.reason, outcome.afterMs, nowMs);
-    else rest.onAnswer();
-    return outcome;
+    return readWebPushResult(result, this.options.nowMs());
   }
 
   /** `undefined`: messages may not be sent there. */
-  private serviceAt(origin: string): PushService | undefined {
+  private authorizationAt(origin: string): VapidAuthorization | undefined {
     const known = this.services.get(origin);
     if (known !== undefined) return known;
     if (!readEndpoint(`${origin}/`, this.options.rules).ok) return undefined;
-    const service = {
-      authorization: new VapidAuthorization(this.signer, origin),
-      rest: new Rest(),
-    };
+    const authorization = new VapidAuthorization(this.signer, origin);
     const [oldest] = this.services.keys();
     if (oldest !== undefined && this.services.size >= SERVICES_MAX) this.services.delete(oldest);
-    this.services.set(origin, service);
-    return service;
+    this.services.set(origin, authorization);
+    return authorization;
   }
 }
 

@@ -26,12 +26,16 @@ const notAuthorised = (reason: string, words = ''): Outcome => ({
   reason,
   words,
 });
-const tryAgain = (reason: string, afterMs?: number): Outcome => ({
-  result: 'try-again',
-  reason,
-  afterMs,
-  scope: 'device',
-});
+const again = (scope: 'device' | 'gateway') => {
+  return (reason: string, afterMs?: number): Outcome => ({
+    result: 'try-again',
+    reason,
+    afterMs,
+    scope,
+  });
+};
+const deviceAgain = again('device');
+const serviceAgain = again('gateway');
 
 describe('the answer of a push service', () => {
   it.each([200, 201, 202, 204])('%d: it has the message', (status) => {
@@ -97,23 +101,26 @@ describe('the answer of a push service', () => {
     );
   });
 
-  it.each([406, 408, 421, 425, 429, 500, 502, 503, 504, 507])(
-    '%d: the message may be sent again',
-    (status) => {
-      expect(read(status)).toEqual(tryAgain(`http-${status}`));
-      expect(read(status, '', '120')).toEqual(tryAgain(`http-${status}`, 120_000));
-      expect(read(status, '', 'Sat, 21 Nov 2026 18:00:30 GMT')).toEqual(
-        tryAgain(`http-${status}`, 30_000),
-      );
-    },
-  );
+  it.each([
+    ...[406, 408, 421, 425, 429].map((status) => [status, deviceAgain] as const),
+    ...[500, 502, 503, 504, 507].map((status) => [status, serviceAgain] as const),
+  ])('%d: the message may be sent again', (status, tryAgain) => {
+    expect(read(status)).toEqual(tryAgain(`http-${status}`));
+    expect(read(status, '', '120')).toEqual(tryAgain(`http-${status}`, 120_000));
+    expect(read(status, '', 'Sat, 21 Nov 2026 18:00:30 GMT')).toEqual(
+      tryAgain(`http-${status}`, 30_000),
+    );
+  });
 
   it('that Mozilla’s service is unavailable: again later, or at once', () => {
-    expect(read(503, mozilla(503, 201))).toEqual(tryAgain('errno-201'));
-    expect(read(503, mozilla(503, 202))).toEqual(tryAgain('errno-202', 1_000));
-    expect(read(503, mozilla(503, 202), '9')).toEqual(tryAgain('errno-202', 9_000));
-    expect(read(502, mozilla(502, 902))).toEqual(tryAgain('errno-902'));
-    expect(read(500, mozilla(500, 999))).toEqual(tryAgain('errno-999'));
+    expect(read(503, mozilla(503, 201))).toEqual(serviceAgain('errno-201'));
+    expect(read(503, mozilla(503, 202))).toEqual(deviceAgain('errno-202', 1_000));
+    expect(read(503, mozilla(503, 202), '9')).toEqual(deviceAgain('errno-202', 9_000));
+    expect(read(500, mozilla(500, 999))).toEqual(serviceAgain('errno-999'));
+  });
+
+  it('that Mozilla’s service does not reach whoever reaches the browser: others are reached', () => {
+    expect(read(502, mozilla(502, 902))).toEqual(deviceAgain('errno-902'));
   });
 
   it('has a reason that is a word, and words without secrets, whatever it is', () => {
@@ -131,6 +138,8 @@ describe('the answer of a push service', () => {
       fc.property(fc.integer({ min: 200, max: 999 }), body, fc.string(), (status, text, after) => {
         const outcome = read(status, text, after);
         if (outcome.result === 'accepted') return;
+        // What one push service says stops no publish to the browsers of others.
+        if (outcome.result === 'refused') expect(outcome).not.toHaveProperty('scope');
         expect(outcome.reason).toMatch(/^[A-Za-z][\w-]{0,39}$/);
         if ('words' in outcome) expect(outcome.words.length).toBeLessThanOrEqual(200);
       }),
@@ -148,9 +157,23 @@ describe('the answer of a push service', () => {
 });
 
 describe('no answer of a push service', () => {
-  it('leaves open whether it has the message', () => {
-    expect(readWebPushResult({ result: 'not-answered', reason: 'silence' }, NOW_MS)).toEqual(
-      tryAgain('silence'),
+  it.each([
+    ['silence', serviceAgain],
+    ['unreachable', serviceAgain],
+    ['turned-away', serviceAgain],
+    ['not-in-time', serviceAgain],
+    ['no-answer', deviceAgain],
+    ['reset', deviceAgain],
+    ['connection-lost', deviceAgain],
+    // That is our own bound, which browsers of other services use up.
+    ['too-many-origins', deviceAgain],
+  ] as const)('for %s leaves open whether it has the message', (reason, tryAgain) => {
+    expect(readWebPushResult({ result: 'not-answered', reason }, NOW_MS)).toEqual(tryAgain(reason));
+  });
+
+  it('is ever wanted where the endpoint is too long for a request', () => {
+    expect(readWebPushResult({ result: 'not-answered', reason: 'too-large' }, NOW_MS)).toEqual(
+      refused('too-large'),
     );
   });
 

@@ -31,15 +31,36 @@ const AT_ONCE_MS = 1000;
 /** Apple says with 400 what others say with 403: subscribed with another key. Source: the same. */
 const APPLE_OTHER_KEY = 'VapidPkHashMismatch';
 
-/** Statuses below 500 after which the same request may succeed; Windows says 406 where others say 429. */
+/** Mozilla's service has trouble with one of those that it reaches single browsers through. Source: the same. */
+const BRIDGE_ERRNOS: readonly unknown[] = [900, 901, 902, 903];
+
+/**
+ * Statuses below 500 after which the same request may succeed; Windows says 406 where others say 429. That too much
+ * is sent is mostly said of one browser; where it is said of many in a row, the pipeline finds it out.
+ */
 const TRY_AGAIN_STATUSES: readonly number[] = [406, 408, 421, 425, 429];
 
+/**
+ * Why there was no answer, where that says nothing of the push service: it befell one request among others, which
+ * went well, or connections to others stand in its way.
+ */
+const OF_ONE_REQUEST: readonly string[] = [
+  'no-answer',
+  'reset',
+  'connection-lost',
+  'too-many-origins',
+];
+
+/**
+ * Reads what became of a message. Nothing is ever refused for all of a publish: each push service has rules of its
+ * own, and one of them must not keep a publish from the browsers of others.
+ */
 export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome {
   switch (result.result) {
     case 'answered':
       return readWebPushAnswer(result.answer, nowMs);
     case 'not-answered':
-      return tryAgain(result.reason, undefined);
+      return readSilence(result.reason);
     case 'not-allowed':
       return { result: 'refused', reason: 'address-not-allowed', words: result.words };
     default:
@@ -47,9 +68,19 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
   }
 }
 
-/** What comes again is sent to the same push service; others have nothing to do with its trouble. */
-function tryAgain(reason: string, afterMs: number | undefined): Outcome {
-  return { result: 'try-again', reason, afterMs, scope: 'device' };
+function readSilence(reason: string): Outcome {
+  // The endpoint is too long for any request.
+  if (reason === 'too-large') return { result: 'refused', reason, words: '' };
+  return tryAgain(reason, undefined, OF_ONE_REQUEST.includes(reason) ? 'device' : 'gateway');
+}
+
+/** The gateway is the one push service here: each is a way of its own, and others are not held up by its trouble. */
+function tryAgain(
+  reason: string,
+  afterMs: number | undefined,
+  scope: 'device' | 'gateway',
+): Outcome {
+  return { result: 'try-again', reason, afterMs, scope };
 }
 
 /** Reads what a push service answered for one message. Sources: push protocol, §8.3.4, and RFC 8030. */
@@ -60,10 +91,10 @@ export function readWebPushAnswer(answer: WebPushAnswer, nowMs: number): Outcome
   const reason = errno === undefined ? (appleReason ?? `http-${status}`) : `errno-${errno}`;
 
   if (status >= 500 || TRY_AGAIN_STATUSES.includes(status)) {
-    const afterMs =
-      readRetryAfter(answer.retryAfter, nowMs) ??
-      (errno === AT_ONCE_ERRNO ? AT_ONCE_MS : undefined);
-    return tryAgain(reason, afterMs);
+    const isAtOnce = errno === AT_ONCE_ERRNO;
+    const afterMs = readRetryAfter(answer.retryAfter, nowMs) ?? (isAtOnce ? AT_ONCE_MS : undefined);
+    const isOfService = status >= 500 && !isAtOnce && !BRIDGE_ERRNOS.includes(errno);
+    return tryAgain(reason, afterMs, isOfService ? 'gateway' : 'device');
   }
   if (status === 401 || status === 403 || appleReason === APPLE_OTHER_KEY) {
     return { result: 'not-authorised', reason, words };

@@ -11,7 +11,7 @@ function after(outcome: Outcome, more: Partial<Attempt> = {}) {
     nowMs: NOW_MS,
     endsAtMs: NOW_MS + 3_600_000,
     registeredAtMs: NOW_MS - 1_000,
-    othersAccepted: false,
+    onlyItsKeyRefused: false,
     random: () => 0,
     ...more,
   });
@@ -71,9 +71,9 @@ describe('after an attempt', () => {
   it('one that is not accepted alone waits, and is pruned when that stays so', () => {
     const refused: Outcome = { result: 'not-authorised', reason: 'http-403', words: 'Other key' };
     expect(after(refused).what).toBe('retry');
-    expect(after(refused, { othersAccepted: true }).what).toBe('retry');
+    expect(after(refused, { onlyItsKeyRefused: true }).what).toBe('retry');
     expect(after(refused, { attempts: 100 }).what).toBe('retry');
-    expect(after(refused, { attempts: 3, othersAccepted: true })).toEqual({
+    expect(after(refused, { attempts: 3, onlyItsKeyRefused: true })).toEqual({
       what: 'pruned',
       reason: 'http-403',
       words: 'Other key',

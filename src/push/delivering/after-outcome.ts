@@ -9,8 +9,11 @@ export interface Attempt {
   /** When the notification's time to live has run out. */
   readonly endsAtMs: number;
   readonly registeredAtMs: number;
-  /** Whether other devices that go the same way are accepted. */
-  readonly othersAccepted: boolean;
+  /**
+   * Whether others are accepted where this device may be bound to a credential of its own: that it alone is not
+   * authorised then says something of the device.
+   */
+  readonly onlyItsKeyRefused: boolean;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
 }
@@ -59,7 +62,7 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
       return { what: 'failed', reason: outcome.reason, words: outcome.words };
     case 'not-authorised': {
       const { reason, words } = outcome;
-      return attempt.othersAccepted && attempt.attempts >= ATTEMPTS_WITH_OTHER_KEY
+      return attempt.onlyItsKeyRefused && attempt.attempts >= ATTEMPTS_WITH_OTHER_KEY
         ? { what: 'pruned', reason, words }
         : tryAgain(attempt, reason, words, undefined);
     }

@@ -157,6 +157,48 @@ describe('a breaker', () => {
     expect(scene.send(unauthorised)).toBe('opened');
   });
 
+  it('sends others away for as long as it waits, and while a probe is under way for the next pause', () => {
+    const scene = new Scene();
+    const awayMs = () => scene.breaker.awayMs(scene.nowMs);
+    expect(awayMs()).toBe(0);
+    scene.sendMany(trouble(), 5);
+    expect(awayMs()).toBe(1_000);
+    scene.nowMs += 400;
+    expect(awayMs()).toBe(600);
+    scene.wait();
+    const probe = scene.breaker.begin(scene.nowMs);
+    expect(awayMs()).toBe(2_000);
+    scene.breaker.learn(probe, trouble(), scene.nowMs);
+    scene.nowMs += 500;
+    expect(awayMs()).toBe(1_500);
+    scene.wait();
+    scene.send(accepted);
+    expect(awayMs()).toBe(0);
+  });
+
+  it('waits no longer than a pause from when the clock was set back', () => {
+    const outcomes = [
+      [trouble(), 1_000],
+      [trouble('gateway', 900_000), 900_000],
+      [unauthorised, 30_000],
+    ] as const;
+    for (const [outcome, pauseMs] of outcomes) {
+      const scene = new Scene();
+      while (scene.send(outcome) === 'unchanged');
+      scene.nowMs += 400;
+      scene.nowMs -= 3_600_000;
+      expect(scene.breaker.isOpenFor(pauseMs, scene.nowMs)).toBe(false);
+      expect(scene.breaker.awayMs(scene.nowMs)).toBe(pauseMs);
+      scene.nowMs += 400;
+      expect(scene.wait()).toBe(pauseMs - 400);
+      // The same for a probe that never comes back.
+      scene.breaker.begin(scene.nowMs);
+      scene.nowMs -= 3_600_000;
+      expect(scene.wait()).toBe(60_000);
+      expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    }
+  });
+
   it('remembers since when it is open', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);

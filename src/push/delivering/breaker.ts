@@ -44,8 +44,9 @@ export class Breaker {
   private unauthorised = 0;
   private opening: Opened | undefined;
   private pauseMs = 0;
-  /** Of an open one: when a probe is let through. */
-  private probeAtMs = 0;
+  /** Of an open one: since when nobody is let through, and for how long. */
+  private waitsSinceMs = 0;
+  private waitsForMs = 0;
   private isProbing = false;
   private ticket: Ticket = 0;
 
@@ -61,7 +62,9 @@ export class Breaker {
   /** 0 where something may be sent now, otherwise how long that takes at least. */
   waitMs(nowMs: number): number {
     if (this.opening === undefined) return 0;
-    return Math.max(0, this.probeAtMs - nowMs);
+    // A clock that was set back: the pause begins anew, and does not last as much longer.
+    if (nowMs < this.waitsSinceMs) this.waitsSinceMs = nowMs;
+    return Math.max(0, this.waitsSinceMs + this.waitsForMs - nowMs);
   }
 
   /** How long something should stay away that need not wait here; while a probe is under way, as if that failed. */
@@ -73,14 +76,15 @@ export class Breaker {
 
   /** Whether it stays closed to others for longer than that. */
   isOpenFor(ms: number, nowMs: number): boolean {
-    return this.opening !== undefined && (this.isProbing || this.probeAtMs - nowMs > ms);
+    return this.opening !== undefined && (this.isProbing || this.waitMs(nowMs) > ms);
   }
 
   /** Something is sent; to be called where `waitMs` has just said 0. Its outcome is told with the ticket. */
   begin(nowMs: number): Ticket {
     if (this.opening !== undefined) {
       this.isProbing = true;
-      this.probeAtMs = nowMs + PROBE_MS;
+      this.waitsSinceMs = nowMs;
+      this.waitsForMs = PROBE_MS;
       this.ticket++;
     }
     return this.ticket;
@@ -146,7 +150,8 @@ export class Breaker {
   private open(opened: Opened, askedMs: number): 'opened' | 'unchanged' {
     const before = this.opening;
     this.pauseMs = this.nextPauseMs(opened.why);
-    this.probeAtMs = opened.sinceMs + Math.max(this.pauseMs, askedMs);
+    this.waitsSinceMs = opened.sinceMs;
+    this.waitsForMs = Math.max(this.pauseMs, askedMs);
     this.isProbing = false;
     this.ticket++;
     this.opening = { ...opened, sinceMs: before?.sinceMs ?? opened.sinceMs };

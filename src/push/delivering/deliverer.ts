@@ -39,6 +39,14 @@ export type PlaceForPage =
   /** So much waits already that planning should. */
   | 'nowhere';
 
+/** What a deliverer tells of itself. */
+export interface DelivererHears {
+  /** There may be room again; and some of what was kept is to be tried again. */
+  room(hasRetries: boolean): void;
+  /** A way is used again. */
+  resumed(pause: Pause): void;
+}
+
 /** Delivers the jobs of all instances, each through the lanes that its devices need, and keeps what became of them. */
 export class Deliverer {
   readonly held: HeldWorks;
@@ -50,8 +58,7 @@ export class Deliverer {
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
-  /** Hears that there may be room again. */
-  private readonly onRoom: (hasRetries: boolean) => void;
+  private readonly hears: DelivererHears;
   private readonly lanes = new Map<string, Lane>();
   /** Jobs that were claimed in vain. */
   private away: Job[] = [];
@@ -64,12 +71,12 @@ export class Deliverer {
     ports: PipelinePorts,
     limits: DeliveryLimits,
     access: StoreAccess,
-    onRoom: (hasRetries: boolean) => void,
+    hears: DelivererHears,
   ) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
-    this.onRoom = onRoom;
+    this.hears = hears;
     this.held = new HeldWorks(limits);
   }
 
@@ -86,8 +93,8 @@ export class Deliverer {
   /** Instances of which nothing more is of use here now. */
   except(): readonly number[] {
     const nowMs = this.ports.timers.now();
-    const inVain = [...this.inVainUntilMs].filter(([, untilMs]) => untilMs > nowMs);
-    return [...new Set([...this.held.room.full(), ...inVain.map(([instance]) => instance)])];
+    this.forgetInVain(nowMs);
+    return [...new Set([...this.held.room.full(), ...this.inVainUntilMs.keys()])];
   }
 
   /** Where a page goes that has devices of these platforms: one that takes it is enough, since no other holds it up. */
@@ -134,10 +141,9 @@ export class Deliverer {
       lane.look(passedMs);
       if (lane.isIdle(nowMs)) this.lanes.delete(name);
     }
-    for (const [instance, untilMs] of this.inVainUntilMs) {
-      if (untilMs <= nowMs) this.inVainUntilMs.delete(instance);
-    }
+    this.forgetInVain(nowMs);
     for (const work of this.held.all()) {
+      work.keepUpWith(nowMs);
       this.consider(work);
       if (work.inFlight > 0 && nowMs - work.movedAtMs > STUCK_MS) {
         this.ports.notices.fault(new Error('a gateway gives no outcome'));
@@ -216,6 +222,7 @@ export class Deliverer {
       notices,
       counts: this.counts[platform],
       idle: this.consider,
+      resumed: this.hears.resumed,
     });
     this.lanes.set(name, lane);
     return lane;
@@ -298,6 +305,13 @@ export class Deliverer {
     this.drop(work);
   }
 
+  /** Forgets what is over, or lies so far ahead as only a clock leaves it that was set back. */
+  private forgetInVain(nowMs: number): void {
+    for (const [instance, untilMs] of this.inVainUntilMs) {
+      if (untilMs <= nowMs || untilMs > nowMs + IN_VAIN_MS) this.inVainUntilMs.delete(instance);
+    }
+  }
+
   /** It can be claimed again after a while. Until then it stays in the store, where it takes no memory. */
   private sendAway(job: Job): void {
     const { instance } = job.job.publish;
@@ -346,7 +360,7 @@ export class Deliverer {
   private drop(work: Work, hasRetries = false): void {
     this.held.drop(work);
     if (this.held.isEmpty) this.onEmpty?.();
-    this.onRoom(hasRetries);
+    this.hears.room(hasRetries);
   }
 
   /** What has not gone out of a publish does not: no device of a cancelled one is tried again. */

@@ -11,6 +11,7 @@ interface Alarm {
 export class FakeTime implements PipelineTimers {
   private nowMs: number;
   private made = 0;
+  private offMs = 0;
   /** A heap: the first is the next. */
   private readonly alarms: Alarm[] = [];
 
@@ -19,7 +20,12 @@ export class FakeTime implements PipelineTimers {
   }
 
   now(): number {
-    return this.nowMs;
+    return this.nowMs + this.offMs;
+  }
+
+  /** Sets the clock on, or back; alarms come after the same time as before. */
+  setClock(byMs: number): void {
+    this.offMs += byMs;
   }
 
   after(ms: number, run: () => void): () => void {

@@ -26,10 +26,19 @@ export interface LaneOptions {
   readonly counts: OutcomeCounts;
   /** Hears that nothing of a work is under way now. */
   readonly idle: (work: Work) => void;
+  /** Hears that a way is used again. */
+  readonly resumed: (pause: Pause) => void;
 }
 
-/** Not accepted: with one credential for all, that is so for all; on the web, a browser may have subscribed with another key. */
-const UNAUTHORISED_MAX: Readonly<Record<Platform, number>> = { apns: 1, fcm: 1, web: 10 };
+/**
+ * Platforms of which a device is bound to the credential that it registered with: a browser subscribes with a key.
+ * On the others, one credential is for all, and that it is not accepted says nothing of any device.
+ */
+const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
+
+/** Failures in a row for want of authorisation that are of all devices. */
+const UNAUTHORISED_MAX = 1;
+const UNAUTHORISED_MAX_BOUND = 10;
 
 /** What one push service of several may have of what the gateway does at once: one that hangs leaves room. */
 const SHARE_OF_SERVICE = 0.5;
@@ -52,7 +61,8 @@ const FAULT: Outcome = {
 
 /**
  * Sends to the devices of one platform of one instance. No lane waits for another, and in a lane no push service
- * waits for another: each is a way with a queue of its own.
+ * waits for another: each is a way with a queue of its own, so that "the gateway" of an outcome is that service.
+ * Where there are more than `limits.ways`, the others share one, on which no outcome stops what is for others.
  */
 export class Lane {
   readonly instance: number;
@@ -82,6 +92,10 @@ export class Lane {
   /** Sends under way. */
   get sending(): number {
     return this.senders;
+  }
+
+  private get isBoundToKey(): boolean {
+    return BOUND_TO_KEY.has(this.platform);
   }
 
   /** Whether nothing is known of it that would be missed. */
@@ -136,8 +150,8 @@ export class Lane {
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
     for (const way of this.ways) {
       const pause = this.pauseOf(way);
-      way.breaker.reset();
-      if (pause !== undefined) this.options.notices.resumed(pause);
+      way.forget();
+      if (pause !== undefined) this.tellResumed(pause);
     }
     this.start();
   }
@@ -192,8 +206,9 @@ export class Lane {
     }
     const way = new Way({
       origin: this.platform === 'web' ? origin : undefined,
+      isShared: origin === OTHER_SERVICES,
       rate,
-      unauthorisedMax: UNAUTHORISED_MAX[this.platform],
+      unauthorisedMax: this.isBoundToKey ? UNAUTHORISED_MAX_BOUND : UNAUTHORISED_MAX,
       nowMs: timers.now(),
       random,
     });
@@ -280,17 +295,15 @@ export class Lane {
     const nowMs = this.options.timers.now();
     work.movedAtMs = nowMs;
     const before = this.pauseOf(way);
-    const change = way.breaker.learn(ticket, outcome, nowMs);
+    const change = way.learn(ticket, outcome, nowMs);
     if (change !== 'unchanged') this.tellChange(way, before);
     if (prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
     }
-    if (outcome.result === 'accepted') {
-      way.acceptedAtMs = nowMs;
-      if (!work.isClosed) this.settle(work, recipient, 0, ACCEPTED);
-    } else if (!work.isClosed) {
-      this.goOn(part, place, recipient, outcome, nowMs);
+    if (!work.isClosed) {
+      if (outcome.result === 'accepted') this.settle(work, recipient, 0, ACCEPTED);
+      else this.goOn(part, place, recipient, outcome, nowMs);
     }
     if (change === 'closed') this.start();
   }
@@ -310,7 +323,7 @@ export class Lane {
       nowMs,
       endsAtMs: part.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
-      othersAccepted: way.wereOthersAccepted(nowMs),
+      onlyItsKeyRefused: this.isBoundToKey && way.wereOthersAccepted(nowMs),
       random: this.options.random,
     });
     // While nobody is reached, a device waits with the others of its page, and needs no row of its own.
@@ -325,7 +338,12 @@ export class Lane {
   private tellChange(way: Way, before: Pause | undefined): void {
     const pause = this.pauseOf(way);
     if (pause !== undefined) this.options.notices.paused(pause);
-    else if (before !== undefined) this.options.notices.resumed(before);
+    else if (before !== undefined) this.tellResumed(before);
+  }
+
+  private tellResumed(pause: Pause): void {
+    this.options.notices.resumed(pause);
+    this.options.resumed(pause);
   }
 
   private settle(work: Work, recipient: Recipient, attempts: number, after: After): void {

@@ -6,6 +6,11 @@ export interface DeliveryLimits {
   readonly plans: number;
   readonly plansOfInstance: number;
   /**
+   * While there are fewer than these, they may be of any instance: small ones that are planned together share what
+   * they cost, and the others still have the rest.
+   */
+  readonly plansOfAny: number;
+  /**
    * Devices of one instance and platform that are held in memory; beyond it, pages stay in the store. What is
    * claimed in one go may be more by that.
    */
@@ -39,8 +44,9 @@ export interface DeliveryLimits {
 export const deliveryLimits: DeliveryLimits = {
   // The commits of a page take about as long as sending it does with fewer devices, and a crash repeats more with more.
   pageDevices: 1_000,
-  plans: 64,
+  plans: 96,
   plansOfInstance: 8,
+  plansOfAny: 32,
   // About half a kilobyte each.
   laneDevices: 4_000,
   sharedDevices: 64_000,
@@ -71,6 +77,14 @@ export const ASK_MS_IN_VAIN = 250;
 /** How often what nobody tells is looked at: claims that end, devices that wait too long, gateways that were replaced. */
 export const LOOK_MS = 1_000;
 
+/**
+ * How often publishes are claimed to be planned, so that those that come meanwhile are planned together; and how
+ * often at least while more than so many are accepted in a second, which goes first.
+ */
+export const PLAN_MS = 5;
+export const PLAN_MS_IN_BURST = 100;
+export const BURST_PER_SECOND = 1_000;
+
 /** How long planning waits for a place in memory before it leaves a page in the store, where it must be read again. */
 export const ROOM_WAIT_MS = 50;
 
@@ -85,6 +99,10 @@ export const SLOW_MS = 10_000;
 
 /** Devices that could not wait for their turn come back within this time. */
 export const LATER_MS_MAX = 15 * 60_000;
+
+/** How many devices that wait are looked at in one go, and how often, where a way is used again that they wait for. */
+export const HURRY_DEVICES = 500;
+export const HURRY_MS = 100;
 
 /** How long a job is kept for a way that is shut. */
 export const PARK_MS = 60_000;

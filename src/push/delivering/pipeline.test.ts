@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { deliveryLimits } from './limits.ts';
+import type { PublishId } from '../publish.ts';
+import { deliveryLimits, HURRY_DEVICES } from './limits.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 
 let scene: PipelineScene;
@@ -123,6 +124,80 @@ describe('a publish', () => {
     await seconds(1);
     expect(await scene.counts(id)).toEqual({ state: 'finished' });
     expect(scene.told[0]).toContain('cannot be read');
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  const HOUR_MS = 3_600_000;
+  let instance: number;
+  beforeEach(() => {
+    instance = scene.newInstance();
+  });
+  /** Publishes anew, as whoever has the right time. */
+  const finishes = async (pipeline: ReturnType<PipelineScene['start']>, afterSeconds: number) => {
+    const id = await scene.publish(instance, { fcm: {} });
+    pipeline.wake();
+    await seconds(afterSeconds);
+    return (await scene.counts(id))['state'] === 'finished';
+  };
+
+  it('does not keep a way shut for longer than its pause', async () => {
+    await scene.registerMany(instance, 'fcm', 100);
+    let isDown = true;
+    scene.answer = () => (isDown ? tryAgain('gateway') : accepted);
+    const id = await scene.publish(instance, { fcm: {} });
+    const pipeline = scene.start();
+    await seconds(200);
+    expect(pipeline.figures().pauses).toHaveLength(1);
+    isDown = false;
+    scene.time.setClock(-HOUR_MS);
+    await seconds(125);
+    expect(pipeline.figures().pauses).toEqual([]);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
+    expect(await finishes(pipeline, 1)).toBe(true);
+  });
+
+  it('does not keep an instance waiting of which jobs were sent away', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 1, laneDevices: 1, instanceJobs: 1 };
+    await scene.registerMany(instance, 'fcm', 20);
+    let isDown = true;
+    scene.answer = () => (isDown ? tryAgain('gateway', 20_000) : accepted);
+    await scene.publish(instance, { fcm: {} });
+    const pipeline = scene.start();
+    for (let second = 0; second < 100; second++) {
+      await seconds(1);
+      if (second === 80) scene.time.setClock(-HOUR_MS);
+    }
+    isDown = false;
+    await seconds(40);
+    expect(pipeline.figures().pauses).toEqual([]);
+    expect(await finishes(pipeline, 10)).toBe(true);
+  });
+
+  it('does not hide that others of a page wait for one that hangs', async () => {
+    await scene.registerMany(instance, 'fcm', 10);
+    await scene.registerMany(instance, 'apns', 10);
+    scene.atOnce = 1;
+    scene.useGateways(instance);
+    scene.answer = ({ platform }) =>
+      platform === 'apns' ? { outcome: accepted, afterMs: 20_000 } : accepted;
+    const id = await scene.publish(instance, { apns: { aps: {} }, fcm: {} });
+    scene.start();
+    await seconds(1);
+    scene.time.setClock(-HOUR_MS);
+    await seconds(45);
+    expect(await scene.counts(id)).toMatchObject({ planned: 10, accepted: 10 });
+  });
+
+  it('lets a gateway that gives no outcome be given up as before', async () => {
+    await scene.register(instance, 'fcm');
+    scene.answer = () => ({ outcome: accepted, afterMs: undefined });
+    await scene.publish(instance, { fcm: {} });
+    scene.start();
+    await seconds(10);
+    scene.time.setClock(-HOUR_MS);
+    await seconds(130);
+    expect(scene.told).toContain('fault: Error: a gateway gives no outcome');
   });
 });
 
@@ -304,6 +379,86 @@ describe('a gateway', () => {
     });
   });
 
+  it('gets those soon that waited on their own for a credential that was mended', async () => {
+    const instance = scene.newInstance();
+    for (let count = 0; count < 1_200; count++) {
+      await scene.register(instance, 'apns');
+      await scene.register(instance, 'fcm');
+    }
+    let isMended = false;
+    const id = await scene.publish(instance);
+    const late = await scene.register(instance, 'fcm', { interests: ['late'] });
+    await scene.publish(instance, { fcm: {} }, { kind: 'interests', names: ['late'] });
+    scene.answer = ({ platform, device }) => {
+      if (device === late) return tryAgain('device', 600_000);
+      return isMended || platform === 'fcm'
+        ? accepted
+        : { result: 'not-authorised', reason: 'InvalidProviderToken', words: '' };
+    };
+    const pipeline = scene.start();
+    // Pages of two platforms: what goes the other way does not wait, and each of these has a row of its own.
+    await seconds(1_000);
+    expect(scene.rowsWaiting()).toBeGreaterThan(1_000);
+    isMended = true;
+    scene.useGateways(instance);
+    pipeline.wake();
+    await seconds(2);
+    expect(await scene.counts(id, 'apns')).toEqual({
+      state: 'finished',
+      planned: 1_200,
+      accepted: 1_200,
+    });
+    // What a gateway asked for is kept, whatever else was mended.
+    expect(scene.timesSent()[late]).toBe(2);
+  });
+
+  it('that was in trouble gets nobody earlier than it wants, when it is well again', async () => {
+    const instance = scene.newInstance();
+    const late = await scene.register(instance, 'fcm', { interests: ['late'] });
+    await scene.register(instance, 'fcm');
+    scene.answer = ({ device, atMs }) => {
+      if (device === late) return tryAgain('device', 600_000);
+      return atMs < 60_000 ? tryAgain('gateway', 1_000) : accepted;
+    };
+    await scene.publish(instance, { fcm: {} }, { kind: 'interests', names: ['late'] });
+    await scene.publish(instance, { fcm: {} });
+    scene.start();
+    await seconds(500);
+    expect(scene.told).toContain('resumed fcm');
+    expect(scene.timesSent()[late]).toBe(1);
+  });
+
+  it('is not asked for all that wait where it was replaced and nothing was mended', async () => {
+    const instance = scene.newInstance();
+    for (let count = 0; count < 1_200; count++) {
+      await scene.register(instance, 'apns');
+      await scene.register(instance, 'fcm');
+    }
+    scene.atOnce = 4;
+    scene.useGateways(instance);
+    scene.answer = ({ platform }) =>
+      platform === 'fcm'
+        ? accepted
+        : { result: 'not-authorised', reason: 'InvalidProviderToken', words: '' };
+    await scene.publish(instance);
+    const pipeline = scene.start();
+    await seconds(400);
+    const replacedAtMs = scene.time.now();
+    const sentBefore = scene.sends.length;
+    scene.useGateways(instance);
+    pipeline.wake();
+    await seconds(20);
+    const fates = scene.publishes
+      .all()
+      .flatMap(({ pages }) => pages.flatMap(({ fates: some }) => [...some.values()]));
+    const waiting = fates.filter(({ state }) => state === 'retrying');
+    expect(waiting.length).toBeGreaterThan(1_000);
+    expect(waiting.filter(({ atMs }) => atMs >= replacedAtMs).length).toBeLessThanOrEqual(
+      HURRY_DEVICES,
+    );
+    expect(scene.sends.length - sentBefore).toBeLessThan(5);
+  });
+
   it('that is the only one to refuse a device is believed after some time', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'web', 20);
@@ -321,6 +476,50 @@ describe('a gateway', () => {
       pruned: 1,
     });
     expect(scene.pauses).toEqual([]);
+  });
+
+  it.each(['apns', 'fcm'] as const)(
+    'that does not accept our credential any more removes no device of %s',
+    async (platform) => {
+      const instance = scene.newInstance();
+      await scene.registerMany(instance, platform, 20);
+      const other = await scene.register(instance, platform);
+      const id = await scene.publish(instance);
+      // One device has had trouble of its own before, while the others were accepted.
+      let times = 0;
+      scene.answer = ({ device }) => {
+        if (device !== other) return accepted;
+        times++;
+        if (times < 3) return tryAgain('device');
+        return times < 6 ? { result: 'not-authorised', reason: 'http-403', words: '' } : accepted;
+      };
+      scene.start();
+      await seconds(600);
+      expect(times).toBe(6);
+      expect(await scene.counts(id, platform)).toEqual({
+        state: 'finished',
+        planned: 21,
+        accepted: 21,
+      });
+    },
+  );
+
+  it('that accepted browsers with another key than ours is now says nothing of this one', async () => {
+    scene.atOnce = 2;
+    const instance = scene.newInstance();
+    await scene.registerMany(instance, 'web', 3);
+    await scene.publish(instance);
+    const pipeline = scene.start();
+    await seconds(1);
+    expect(scene.sends).toHaveLength(3);
+    // The operator has put in another key: no browser has subscribed with it.
+    scene.answer = () => ({ result: 'not-authorised', reason: 'http-403', words: '' });
+    scene.useGateways(instance);
+    const id = await scene.publish(instance);
+    pipeline.wake();
+    await seconds(50);
+    expect(Math.max(...Object.values(scene.timesSent()))).toBeGreaterThanOrEqual(4);
+    expect(await scene.counts(id, 'web')).not.toHaveProperty('pruned');
   });
 
   it('that refuses a publish for every device is not asked for all of them', async () => {
@@ -379,7 +578,7 @@ describe('a gateway', () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 300);
     await scene.publish(instance);
-    const rate = { perSecond: 50, rampMs: 0 };
+    const rate = { perSecond: 50 };
     scene.start({ rates: { apns: rate, fcm: rate, web: rate } });
     await seconds(4);
     // One second's worth at once, and then fifty each second.
@@ -419,6 +618,7 @@ describe('nobody waits for others', () => {
       sharedDevices: 50,
       plans: 8,
       plansOfInstance: 2,
+      plansOfAny: 2,
     };
     const quick = scene.newInstance();
     await scene.registerMany(quick, 'fcm', 30);
@@ -439,6 +639,49 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 30, accepted: 30 });
   });
 
+  it('where an instance has many large publishes to plan, which have all of the room but for the others', async () => {
+    scene.limits = {
+      ...deliveryLimits,
+      plans: 6,
+      plansOfInstance: 2,
+      plansOfAny: 4,
+      pagesAhead: 1,
+      pageDevices: 1,
+      laneDevices: 1,
+    };
+    scene.answer = () => ({ outcome: accepted, afterMs: 20_000 });
+    const [busy, quiet] = [scene.newInstance(), scene.newInstance()];
+    await scene.registerMany(busy, 'fcm', 50);
+    for (let count = 0; count < 10; count++) await scene.publish(busy);
+    const pipeline = scene.start();
+    await seconds(10);
+    // None of the instance's gets any further, and no other one is begun.
+    expect(pipeline.figures().planning).toBe(4);
+    await scene.register(quiet, 'fcm');
+    const ids: PublishId[] = [];
+    for (let count = 0; count < 5; count++) ids.push(await scene.publish(quiet));
+    pipeline.wake();
+    await seconds(1);
+    expect(scene.sends.filter(({ instance }) => instance === quiet).length).toBeGreaterThan(0);
+    expect(pipeline.figures().planning).toBeLessThanOrEqual(6);
+  });
+
+  it('where more is accepted than can be planned at the same time', async () => {
+    const instance = scene.newInstance();
+    await scene.register(instance, 'fcm');
+    const pipeline = scene.start();
+    for (let count = 0; count < 100; count++) {
+      for (let publish = 0; publish < 10; publish++) await scene.publish(instance);
+      pipeline.wake(50);
+      await seconds(0.01);
+    }
+    // It is planned all the while, some at a time.
+    expect(scene.sends.length).toBeGreaterThan(200);
+    expect(scene.sends.length).toBeLessThan(600);
+    await seconds(2);
+    expect(scene.sends).toHaveLength(1_000);
+  });
+
   it('where an instance has planned as far ahead as it may', async () => {
     scene.atOnce = 10;
     scene.limits = {
@@ -448,6 +691,7 @@ describe('nobody waits for others', () => {
       pagesAhead: 1,
       plans: 4,
       plansOfInstance: 2,
+      plansOfAny: 2,
     };
     const slow = scene.newInstance();
     const quick = scene.newInstance();
@@ -490,6 +734,47 @@ describe('nobody waits for others', () => {
     pipeline.wake();
     await seconds(1);
     expect(await scene.counts(id, 'web')).toEqual({ state: 'finished', planned: 20, accepted: 20 });
+  });
+
+  it('where push services share a way, and others of them are in trouble or know no key of ours', async () => {
+    scene.limits = { ...deliveryLimits, ways: 1 };
+    const instance = scene.newInstance();
+    await scene.register(instance, 'web', { origin: 'https://own.example', interests: ['vip'] });
+    const hostile = new Set<string>();
+    for (let count = 0; count < 60; count++) {
+      const origin = `https://${count % 2 === 0 ? 'down' : 'strange'}-${count}.example`;
+      hostile.add(await scene.register(instance, 'web', { origin }));
+    }
+    for (let count = 0; count < 20; count++) {
+      const origin = 'https://good.example';
+      await scene.register(instance, 'web', { origin, interests: ['vip'] });
+    }
+    scene.answer = ({ token }) => {
+      if (token.includes('down-')) return tryAgain('gateway', 600_000);
+      return token.includes('strange-')
+        ? { result: 'not-authorised', reason: 'http-403', words: '' }
+        : accepted;
+    };
+    const pipeline = scene.start();
+    const attacks: PublishId[] = [];
+    for (let round = 0; round < 30; round++) {
+      // The first one gives the only way of its own to a service that has nothing to do with it.
+      const vip = await scene.publish(instance, { web: {} }, { kind: 'interests', names: ['vip'] });
+      pipeline.wake();
+      await seconds(0.5);
+      expect(await scene.counts(vip, 'web')).toEqual({
+        state: 'finished',
+        planned: 21,
+        accepted: 21,
+      });
+      attacks.push(await scene.publish(instance));
+      pipeline.wake();
+      await seconds(0.5);
+    }
+    expect(pipeline.figures().pauses).toEqual([]);
+    // What the good one accepts is no reason to remove a browser of another.
+    expect(Math.max(...[...hostile].map((id) => scene.timesSent()[id] ?? 0))).toBeGreaterThan(30);
+    for (const id of attacks) expect(await scene.counts(id, 'web')).not.toHaveProperty('pruned');
   });
 
   it('where one platform of a publish hangs', async () => {
@@ -785,6 +1070,22 @@ describe('a publish that is cancelled', () => {
 });
 
 describe('what waits for a gateway', () => {
+  it('stays as it is where it was over', async () => {
+    const instance = scene.newInstance();
+    await scene.register(instance, 'fcm');
+    const id = await scene.publish(instance);
+    const pipeline = scene.start();
+    await seconds(1);
+    const ended = { state: 'finished', planned: 1, accepted: 1 };
+    expect(await scene.counts(id)).toEqual(ended);
+    const status = await scene.publishes.status(instance, id, scene.time.now());
+    expect(await scene.publishes.cancel(instance, id, scene.time.now())).toEqual(status);
+    pipeline.wake();
+    await seconds(10);
+    expect(await scene.counts(id)).toEqual(ended);
+    expect(scene.sends).toHaveLength(1);
+  });
+
   it('does not go out where it was cancelled meanwhile', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 10);

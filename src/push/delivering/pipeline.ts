@@ -9,10 +9,13 @@ import {
   BACKLOG_MS,
   type DeliveryLimits,
   deliveryLimits,
+  HURRY_MS,
   LOOK_MS,
   STORE_PAUSE_MS,
 } from './limits.ts';
+import { MendedWays } from './mended-ways.ts';
 import { Planner } from './planner.ts';
+import { PlanningPace } from './planning-pace.ts';
 import type { Pause, PipelinePorts } from './ports.ts';
 import { Pump } from './pump.ts';
 import { StoreAccess } from './store-access.ts';
@@ -36,8 +39,8 @@ export interface PipelineFigures {
 }
 
 export interface Pipeline {
-  /** There may be something new: a publish was accepted, or an instance has another gateway. */
-  wake(): void;
+  /** There may be something new: so many publishes were accepted, or an instance has another gateway. */
+  wake(accepted?: number): void;
   /** Settles when nothing is under way any more, within a bounded time; what is not done is left in the store. */
   stop(): Promise<void>;
   figures(): PipelineFigures;
@@ -55,7 +58,10 @@ class RunningPipeline implements Pipeline {
   private readonly deliverer: Deliverer;
   private readonly planner: Planner;
   private readonly planning: Pump;
+  private readonly pace = new PlanningPace();
   private readonly claiming: Pump;
+  private readonly mended: MendedWays;
+  private readonly hurrying: Pump;
   private readonly others: readonly Pump[];
   private cancelLook: () => void;
   private lookedAtMs: number;
@@ -71,14 +77,25 @@ class RunningPipeline implements Pipeline {
     this.ports = ports;
     this.limits = limits;
     this.access = new StoreAccess(timers, notices);
-    this.deliverer = new Deliverer(ports, limits, this.access, (hasRetries) => {
-      // Retries are due sooner than it was known when it was asked last.
-      if (this.mayHaveMore || hasRetries) this.claiming.wake();
+    this.deliverer = new Deliverer(ports, limits, this.access, {
+      room: (hasRetries) => {
+        // Retries are due sooner than it was known when it was asked last.
+        if (this.mayHaveMore || hasRetries) this.claiming.wake();
+      },
+      resumed: (pause) => {
+        if (this.mended.add(pause)) this.hurrying.wake();
+      },
     });
-    this.planner = new Planner(ports, limits, this.access, this.deliverer, () => this.wakeBoth());
+    this.mended = new MendedWays(ports, this.access, () => this.deliverer.pauses());
+    this.planner = new Planner(ports, limits, this.access, this.deliverer, {
+      ended: () => this.planning.wake(),
+      left: () => this.claiming.wake(),
+    });
     this.planning = new Pump(timers, () => this.guarded(() => this.claimPlanning()));
     this.claiming = new Pump(timers, () => this.guarded(() => this.claimJobs()));
+    this.hurrying = new Pump(timers, () => this.guarded(() => this.hurry()));
     this.others = [
+      this.hurrying,
       new Pump(timers, () => this.guarded(() => this.renew())),
       new Pump(timers, () => this.guarded(() => this.countBacklog())),
     ];
@@ -87,7 +104,8 @@ class RunningPipeline implements Pipeline {
     for (const pump of this.pumps()) pump.wake();
   }
 
-  wake(): void {
+  wake(accepted = 0): void {
+    this.pace.accepted(accepted, this.ports.timers.now());
     this.deliverer.checkGateways();
     this.wakeBoth();
   }
@@ -138,16 +156,23 @@ class RunningPipeline implements Pipeline {
 
   private async claimPlanning(): Promise<number> {
     const { store, timers } = this.ports;
-    const most = Math.min(this.planner.room, this.limits.plansOfInstance);
+    const most = this.planner.room;
     // Whoever ends makes room, and wakes this.
     if (most === 0) return ASK_MS_MAX;
     const nowMs = timers.now();
+    const waitMs = this.pace.waitMs(nowMs);
+    if (waitMs > 0) return waitMs;
     const untilMs = nowMs + this.limits.leaseMs;
     const except = this.planner.except();
-    const claims = await this.access.ask(() => store.claimPlanning(nowMs, untilMs, most, except));
+    const ofEach = this.planner.roomOfEach;
+    const claims = await this.access.ask(() =>
+      store.claimPlanning(nowMs, untilMs, most, except, ofEach),
+    );
     for (const claim of claims) this.planner.plan(claim);
-    if (claims.length > 0) this.planning.wake();
-    return claims.length > 0 ? 0 : await this.untilDue(except);
+    if (claims.length === 0) return await this.untilDue(except);
+    this.pace.began(nowMs);
+    this.planning.wake();
+    return 0;
   }
 
   private async claimJobs(): Promise<number> {
@@ -192,6 +217,14 @@ class RunningPipeline implements Pipeline {
     return renewMs;
   }
 
+  private async hurry(): Promise<number> {
+    // Whoever adds one wakes this.
+    if (this.mended.isEmpty) return ASK_MS_MAX;
+    await this.mended.bringSome();
+    this.claiming.wake();
+    return HURRY_MS;
+  }
+
   private async countBacklog(): Promise<number> {
     this.backlog = await this.access.ask(() => this.ports.store.backlog());
     return BACKLOG_MS;
@@ -201,8 +234,20 @@ class RunningPipeline implements Pipeline {
     const { timers } = this.ports;
     const nowMs = timers.now();
     this.cancelLook = timers.after(LOOK_MS, () => this.look());
-    this.deliverer.look(nowMs - this.lookedAtMs);
+    const passedMs = nowMs - this.lookedAtMs;
+    if (passedMs < 0) void this.startAnew(nowMs, this.lookedAtMs + LOOK_MS);
+    // A clock that was set back says nothing of how much time has passed.
+    this.deliverer.look(passedMs < 0 ? LOOK_MS : passedMs);
     this.lookedAtMs = nowMs;
+  }
+
+  /** The clock was set back. What is held here is claimed again in the same commit that lets go of all. */
+  private async startAnew(nowMs: number, beforeMs: number): Promise<void> {
+    const { store } = this.ports;
+    await this.access.insist(() =>
+      Promise.all([store.clockSetBack(nowMs, beforeMs), this.renew()]),
+    );
+    this.wakeBoth();
   }
 
   private async end(): Promise<void> {

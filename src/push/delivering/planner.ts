@@ -24,6 +24,14 @@ interface Planned {
   readonly upTo: number;
 }
 
+/** What a planner tells of itself. */
+export interface PlannerHears {
+  /** A publish is planned: there is room for another. */
+  ended(): void;
+  /** A page was left in the store. */
+  left(): void;
+}
+
 /** How often planning looks whether there is room. */
 const ROOM_LOOK_MS = 10;
 
@@ -36,8 +44,7 @@ export class Planner {
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
   private readonly deliverer: Deliverer;
-  /** Hears that another publish may be planned, or that a page was left in the store. */
-  private readonly onChange: () => void;
+  private readonly hears: PlannerHears;
   /** The instances of the publishes that are planned, by their numbers. */
   private readonly plans = new Map<number, number>();
   private isStopping = false;
@@ -48,18 +55,24 @@ export class Planner {
     limits: DeliveryLimits,
     access: StoreAccess,
     deliverer: Deliverer,
-    onChange: () => void,
+    hears: PlannerHears,
   ) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
     this.deliverer = deliverer;
-    this.onChange = onChange;
+    this.hears = hears;
   }
 
   /** How many more publishes may be planned. */
   get room(): number {
     return Math.max(0, this.limits.plans - this.plans.size);
+  }
+
+  /** How many more of one instance, where it is not one of `except`. */
+  get roomOfEach(): number {
+    const { plansOfInstance, plansOfAny } = this.limits;
+    return Math.max(plansOfInstance, plansOfAny - this.plans.size);
   }
 
   /** The publishes whose claims must not end. */
@@ -69,6 +82,7 @@ export class Planner {
 
   /** Instances of which enough is planned. */
   except(): readonly number[] {
+    if (this.plans.size < this.limits.plansOfAny) return [];
     const byInstance = Map.groupBy(this.plans.values(), (instance) => instance);
     return [...byInstance]
       .filter(([, plans]) => plans.length >= this.limits.plansOfInstance)
@@ -83,7 +97,7 @@ export class Planner {
     void this.planToEnd(publish, after).then(() => {
       this.plans.delete(publish.number);
       if (this.plans.size === 0) this.onEmpty?.();
-      this.onChange();
+      this.hears.ended();
     });
   }
 
@@ -109,7 +123,7 @@ export class Planner {
     const plan: Plan = { publish, stored, after };
     while (!this.isStopping) {
       try {
-        if (await this.addPages(plan)) await this.end(publish, plan.after);
+        await this.addPages(plan);
         return;
       } catch (error) {
         if (!this.access.wasTold(error)) this.ports.notices.fault(error);
@@ -119,8 +133,8 @@ export class Planner {
     }
   }
 
-  /** `false`: the publish is planned by somebody else, or not at all. */
-  private async addPages(plan: Plan): Promise<boolean> {
+  /** Gives up where the publish is planned by somebody else, or planning is to stop. */
+  private async addPages(plan: Plan): Promise<void> {
     const { publish, stored } = plan;
     const pages = audiencePages(this.askedAudience(), {
       instance: publish.instance,
@@ -128,16 +142,22 @@ export class Planner {
       after: plan.after,
       pageDevices: this.limits.pageDevices,
     });
+    // One is kept back, since planning ends with the last one: most publishes have no other.
+    let known: Planned | undefined;
     for await (const { recipients: all, last } of pages) {
       const recipients = all.filter(({ platform }) => stored.payloads[platform] !== undefined);
-      const page = { recipients, devices: countDevices(recipients), upTo: last };
-      if (recipients.length > 0 && !(await this.addPage(plan, page))) return false;
-      if (this.isStopping) return false;
+      if (recipients.length > 0) {
+        if (known !== undefined && !(await this.addPage(plan, known, false))) return;
+        known = { recipients, devices: countDevices(recipients), upTo: last };
+      }
+      if (this.isStopping) return;
     }
-    return true;
+    if (known === undefined) await this.end(publish, plan.after);
+    else await this.addPage(plan, known, true);
   }
 
-  private async addPage(plan: Plan, planned: Planned): Promise<boolean> {
+  /** `false`: planning is not this server's any more, or is to stop. */
+  private async addPage(plan: Plan, planned: Planned, isLast: boolean): Promise<boolean> {
     const { publish, stored } = plan;
     const { recipients, devices } = planned;
     const { room } = this.deliverer.held;
@@ -145,16 +165,16 @@ export class Planner {
     if (place === undefined) return false;
     if (place !== 'here') {
       const untilMs = place === 'store-later' ? this.ports.timers.now() + this.limits.awayMs : 0;
-      if ((await this.keepPage(plan, planned, untilMs)) === undefined) return false;
+      if ((await this.keepPage(plan, planned, isLast, untilMs)) === undefined) return false;
       room.leftAhead(publish.instance);
-      this.onChange();
+      this.hears.left();
       return true;
     }
     // Held before the page is there: several publishes of an instance are planned at the same time.
     room.hold(publish.instance, devices);
     try {
       const leasedUntilMs = this.ports.timers.now() + this.limits.leaseMs;
-      const page = await this.keepPage(plan, planned, leasedUntilMs);
+      const page = await this.keepPage(plan, planned, isLast, leasedUntilMs);
       if (page === undefined) return false;
       this.deliverer.deliverPlanned({ page, publish, recipients, leasedUntilMs, stored });
       return true;
@@ -167,6 +187,7 @@ export class Planner {
   private async keepPage(
     plan: Plan,
     { recipients, devices, upTo }: Planned,
+    isLast: boolean,
     untilMs: number,
   ): Promise<number | undefined> {
     const page = {
@@ -174,6 +195,7 @@ export class Planner {
       upTo,
       devices: recipients.map(({ number }) => number),
       planned: devices,
+      isLast,
     };
     const number = await this.access.ask(() =>
       this.ports.store.addPage(plan.publish.number, page, untilMs),

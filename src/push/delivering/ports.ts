@@ -28,11 +28,14 @@ export interface DeliveredInstances {
   byNumber(instance: number): DeliveredInstance | undefined;
 }
 
-/** Hears how publishes come on. Neither may throw. Whoever needs it for certain reads it from the store. */
+/** Hears how publishes come on. Neither may throw. */
 export interface PublishEvents {
   /** Planning has begun. Told again where a server died before it had planned a page. */
   started(publish: PublishUnderWay): void;
-  /** Nothing of it waits any more. Told once at most: not where a server dies, or the store's answer is lost. */
+  /**
+   * Nothing of it waits any more. Told once at most: not where a server dies, or the store's answer is lost. What is
+   * to be told of it for certain is among the `UntoldEnds` of the store.
+   */
   finished(publish: PublishUnderWay): void;
 }
 

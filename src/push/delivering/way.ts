@@ -1,4 +1,5 @@
-import { Breaker } from './breaker.ts';
+import type { Outcome } from '../gateway.ts';
+import { Breaker, type Ticket } from './breaker.ts';
 import { Bucket, type Rate } from './bucket.ts';
 import { LATER_MS_MAX, PATIENCE_MS, SLOW_MS, TURN_MS_MAX } from './limits.ts';
 import type { Prepared } from './prepared.ts';
@@ -19,6 +20,8 @@ const NEWEST_SHARE = 0.3;
 export interface WayOptions {
   /** Of a push service, where it is one of several. */
   readonly origin: string | undefined;
+  /** Whether it leads to several push services. */
+  readonly isShared: boolean;
   readonly rate: Rate;
   /** Failures in a row for want of authorisation that say something of all devices. */
   readonly unauthorisedMax: number;
@@ -30,24 +33,30 @@ export interface WayOptions {
 /**
  * What devices share that are reached with one credential at one place: a queue in which publishes take turns,
  * how fast they are sent to, and whether they are sent to at all.
+ *
+ * A way that is shared by push services is never left alone, whatever their outcomes are, nor does what one of them
+ * accepts say anything of another's device: whoever registers endpoints at a place that answers nothing must not
+ * hold up those of others. Its devices come back one by one instead, each later than before.
  */
 export class Way {
   readonly origin: string | undefined;
+  private readonly isShared: boolean;
   readonly breaker: Breaker;
   readonly bucket: Bucket;
   readonly turns = new Turns<Part>();
   inFlight = 0;
   usedAtMs: number;
-  acceptedAtMs = Number.NEGATIVE_INFINITY;
+  private acceptedAtMs = Number.NEGATIVE_INFINITY;
   /** Outcomes since the last measurement. */
   outcomes = 0;
   private readonly random: () => number;
   private perSecond = 0;
-  private slowUntilMs = 0;
+  private slowSinceMs = Number.NEGATIVE_INFINITY;
   private lastReturnMs = 0;
 
-  constructor({ origin, rate, unauthorisedMax, nowMs, random }: WayOptions) {
+  constructor({ origin, isShared, rate, unauthorisedMax, nowMs, random }: WayOptions) {
     this.origin = origin;
+    this.isShared = isShared;
     this.breaker = new Breaker(unauthorisedMax);
     this.bucket = new Bucket(rate, nowMs);
     this.usedAtMs = nowMs;
@@ -60,8 +69,21 @@ export class Way {
     return this.breaker.waitMs(nowMs) || this.bucket.waitMs(nowMs);
   }
 
+  /** Takes in an outcome. `'opened'` and `'closed'` of its breaker: since now. */
+  learn(ticket: Ticket, outcome: Outcome, nowMs: number): ReturnType<Breaker['learn']> {
+    if (outcome.result === 'accepted') this.acceptedAtMs = nowMs;
+    return this.isShared ? 'unchanged' : this.breaker.learn(ticket, outcome, nowMs);
+  }
+
+  /** Whether other devices were accepted lately, at the same place and with the same credential. */
   wereOthersAccepted(nowMs: number): boolean {
-    return nowMs - this.acceptedAtMs < LATELY_MS;
+    return !this.isShared && isWithin(LATELY_MS, this.acceptedAtMs, nowMs);
+  }
+
+  /** Forgets what it has learned, as where the credential was replaced. */
+  forget(): void {
+    this.breaker.reset();
+    this.acceptedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   isShut(nowMs: number): boolean {
@@ -69,7 +91,7 @@ export class Way {
   }
 
   isSlow(nowMs: number, waitingSinceMs: number): boolean {
-    return nowMs < this.slowUntilMs || nowMs - waitingSinceMs > TURN_MS_MAX;
+    return isWithin(SLOW_MS, this.slowSinceMs, nowMs) || nowMs - waitingSinceMs > TURN_MS_MAX;
   }
 
   /**
@@ -78,7 +100,9 @@ export class Way {
    */
   returnMs(nowMs: number): number {
     const isShut = this.breaker.opened !== undefined;
-    if (!isShut) this.slowUntilMs = nowMs + SLOW_MS;
+    if (!isShut) this.slowSinceMs = nowMs;
+    // It is never so far ahead, but by a clock that was set back since.
+    if (this.lastReturnMs > nowMs + LATER_MS_MAX) this.lastReturnMs = 0;
     const least = isShut ? RETURNS_PER_SECOND_MIN_SHUT : RETURNS_PER_SECOND_MIN;
     const earliestMs = nowMs + Math.max(RETURN_MS_MIN, this.breaker.awayMs(nowMs));
     const afterLastMs = this.lastReturnMs + 1000 / Math.max(least, this.perSecond);
@@ -94,6 +118,12 @@ export class Way {
     this.perSecond += (lately - this.perSecond) * NEWEST_SHARE;
     this.outcomes = 0;
   }
+}
+
+/** Whether something was so lately; what lies ahead was so before the clock was set back, who knows when. */
+function isWithin(ms: number, sinceMs: number, nowMs: number): boolean {
+  const passedMs = nowMs - sinceMs;
+  return passedMs >= 0 && passedMs < ms;
 }
 
 export class Part implements PartOfWork {
@@ -159,6 +189,8 @@ export class Part implements PartOfWork {
   }
 
   holdsUp(nowMs: number): boolean {
+    // By a clock that was set back, it would hold up nobody for as long.
+    if (nowMs < this.waitingSinceMs) this.waitingSinceMs = nowMs;
     return this.isShut(nowMs) || this.way.isSlow(nowMs, this.waitingSinceMs);
   }
 

@@ -36,7 +36,7 @@ export class Work {
   leasedUntilMs: number;
   /** Sends without an outcome yet. */
   inFlight = 0;
-  readonly takenAtMs: number;
+  takenAtMs: number;
   /** When something last happened to one of its devices. */
   movedAtMs: number;
   /** Nothing is added any more: it is being kept, or was given up. */
@@ -62,6 +62,12 @@ export class Work {
 
   get isDone(): boolean {
     return this.results.length === this.recipients.length;
+  }
+
+  /** Where the clock was set back, what was ahead of it is so since now: it would last for ever otherwise. */
+  keepUpWith(nowMs: number): void {
+    this.takenAtMs = Math.min(this.takenAtMs, nowMs);
+    this.movedAtMs = Math.min(this.movedAtMs, nowMs);
   }
 
   /** Attempts before this job. */

@@ -336,7 +336,7 @@ describe('what the gateway said', () => {
     expect(failed({ reason: 'no-gateway', words: 'No credentials' })).toMatchObject({
       what: 'failed',
       detail:
-        'Given up: the instance has no credentials for devices of this platform, or they cannot be used (no-gateway).',
+        'Given up: the instance has no credentials for devices of this platform (no-gateway).',
       advice: containing('publish again'),
     });
     expect(failed({ reason: 'INVALID_ARGUMENT', words: 'bad field', attempts: 4 }).detail).toBe(

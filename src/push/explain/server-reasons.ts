@@ -12,6 +12,11 @@ export const serverReasons: ReasonMeanings = {
     why: 'something broke inside this server',
     advice: 'Look in the log at that time, and report what stands there.',
   },
+  'settings-unusable': {
+    why: 'a file that the settings of the instance name cannot be used',
+    advice:
+      'The log of the server says what is wrong with it. Mend the file and send the server SIGHUP: what waits goes out then.',
+  },
   'claim-ended': {
     why: 'the server that was at it could not finish in time, or was stopped, and gave it back',
   },
@@ -42,8 +47,8 @@ export const serverReasons: ReasonMeanings = {
 /** Nobody is reached on a platform for which the instance has no gateway. */
 export function noGateway(platform: Platform): ReasonMeaning {
   return {
-    why: 'the instance has no credentials for devices of this platform, or they cannot be used',
-    advice: `Set \`${platform}\` of the instance, and publish again. If it is set, the log says why it cannot be used.`,
+    why: 'the instance has no credentials for devices of this platform',
+    advice: `Set \`${platform}\` of the instance, and publish again.`,
     saysAll: true,
   };
 }

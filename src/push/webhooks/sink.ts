@@ -2,22 +2,34 @@ import type { BeamsEventType } from '../instance.ts';
 import type { PublishId, PublishStatus } from '../publish.ts';
 import type { UserReport, UsersAttempted } from './beams-webhook.ts';
 
+/** Something that happened to a publish. */
+export interface ToldPublish {
+  readonly id: PublishId;
+  /** As it came. */
+  readonly body: string;
+  /** The same whenever it is told again: the ids of requests follow from it. */
+  readonly atMs: number;
+}
+
 /**
- * Hears what webhooks of instances and of publishes tell. It looks itself who wants to know, returns at once, keeps
- * nobody waiting, never throws, and bounds what it holds. What it was told is durable soon after, so whoever dies
- * before may tell it again: endpoints then hear of it twice, under the same id.
+ * Hears what webhooks of instances and of publishes tell. It looks itself who wants to know, never throws, and bounds
+ * what it holds. What it was told of publishes is durable when it settles, or nobody wants to know, or it was dropped
+ * because there was no room for it; where the server ends before that, it never settles. Whoever dies before may tell
+ * it again: it is then sent once all the same, as long as what was sent is kept.
  */
 export interface PushWebhookSink {
-  /** `body` is that of the publish, as it came. */
-  publishStarted(instanceId: string, publishId: PublishId, body: string): void;
+  publishStarted(instanceId: string, publish: ToldPublish): Promise<void>;
   publishFinished(
     instanceId: string,
-    publishId: PublishId,
-    body: string,
+    publish: ToldPublish,
     counts: PublishStatus['platforms'],
-  ): void;
+  ): Promise<void>;
   /** A publish to users is finished. Who of them has no devices need not be found out where nobody wants to know. */
-  usersAttempted(instanceId: string, publishId: PublishId, users: UsersAttempted): void;
+  usersAttempted(
+    instanceId: string,
+    publish: Pick<ToldPublish, 'id' | 'atMs'>,
+    users: UsersAttempted,
+  ): Promise<void>;
   /** A report was kept, of a device that belongs to this user. */
   reported(instanceId: string, report: UserReport): void;
   /** Whether a webhook of the instance wants to know of such events. */

@@ -1,9 +1,14 @@
+import type { SQL } from 'bun';
 import type { DeviceId, Platform, Recipient } from '../../push/device.ts';
 import type { AudienceSource } from '../../push/ports.ts';
 import type { PublishTarget } from '../../push/publish.ts';
 import type { Database } from '../database.ts';
 import type { BigInteger } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
+
+/** Rows that are read in one turn of the loop, about a millisecond's worth, and how many a statement by itself is like. */
+const TURN_ROWS = 500;
+const READ_ROWS = 25;
 
 interface RecipientRow {
   readonly number: BigInteger;
@@ -18,7 +23,10 @@ interface RecipientRow {
 /** Reads the devices of a publish out of the store's tables. */
 export class StoredAudience implements AudienceSource {
   private readonly database: Database;
-  private turn: Promise<void> = Promise.resolve();
+  /** Settles when those before have been read. */
+  private line: Promise<unknown> = Promise.resolve();
+  /** What was read in this turn of the loop. */
+  private readInTurn = 0;
 
   constructor(database: Database) {
     this.database = database;
@@ -32,41 +40,51 @@ export class StoredAudience implements AudienceSource {
     after: number,
     most: number,
   ): Promise<readonly number[]> {
-    await this.ownTurn();
-    const { read } = this.database;
-    const rows: { number: BigInteger }[] =
+    const rows = await this.inLine<{ number: BigInteger }>((read) =>
       kind === 'interests'
-        ? await read`
+        ? read`
             SELECT device AS number FROM device_interests
             WHERE instance = ${instance} AND interest = ${name} AND device > ${after}
             ORDER BY device LIMIT ${most}`
-        : await read`
+        : read`
             SELECT number FROM devices
             WHERE instance = ${instance} AND user_id = ${name} AND number > ${after}
-            ORDER BY number LIMIT ${most}`;
+            ORDER BY number LIMIT ${most}`,
+    );
     return rows.map(({ number }) => Number(number));
   }
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     if (numbers.length === 0) return [];
-    await this.ownTurn();
-    const { dialect, read } = this.database;
+    const { dialect } = this.database;
     // The plus keeps the database from going through all devices of the instance by another index.
-    const rows: RecipientRow[] = await read`
-      SELECT number, id, platform, token, bundle_id, user_id, registered_at
-      FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
-      ORDER BY number`;
+    const rows = await this.inLine<RecipientRow>(
+      (read) => read`
+        SELECT number, id, platform, token, bundle_id, user_id, registered_at
+        FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
+        ORDER BY number`,
+    );
     return rows.map(recipientOf);
   }
 
   /**
    * SQLite answers before the loop has turned: without this, nobody else's request would be looked at until
-   * the whole audience is read.
+   * the whole audience is read. Small audiences share a turn, so that they come on together.
    */
-  private ownTurn(): Promise<void> {
-    if (this.database.dialect === 'postgres') return Promise.resolve();
-    this.turn = this.turn.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return this.turn;
+  private inLine<Row>(ask: (read: SQL) => Promise<Row[]>): Promise<readonly Row[]> {
+    if (this.database.dialect === 'postgres') return ask(this.database.read);
+    const rows = this.line.then(async () => {
+      if (this.readInTurn >= TURN_ROWS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        this.readInTurn = 0;
+      }
+      const some = await ask(this.database.read);
+      this.readInTurn += READ_ROWS + some.length;
+      return some;
+    });
+    // Whoever asks hears of what fails, and those after it are read all the same.
+    this.line = rows.then(undefined, () => undefined);
+    return rows;
   }
 }
 

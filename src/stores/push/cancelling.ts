@@ -2,7 +2,7 @@ import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
 import type { Dialect } from '../dialect.ts';
 import type { BigInteger } from './device-rows.ts';
-import type { HeldPublish } from './publish-changes.ts';
+import type { HeldPublish } from './held-publish.ts';
 import { unlessHeld } from './waiting.ts';
 
 /**

@@ -5,10 +5,11 @@ import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Later } from '../write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
+import type { HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';
 import { readDevices } from './page-devices.ts';
-import { type HeldPublish, publishChanges } from './publish-changes.ts';
-import { inTurn, type Take, takeFairly, takeOfBoth } from './turns.ts';
+import { publishChanges } from './publish-changes.ts';
+import { inTurn, oneByOne, type Take, takeFairly, takeOfBoth } from './turns.ts';
 import { type Handed, handed, isReady, readyInstances, unlessHeld } from './waiting.ts';
 
 /** What is wanted, and until when it is claimed. */
@@ -74,7 +75,8 @@ export class JobClaims {
           ? await takeOfBoth(count, pages, retries)
           : await takeOfBoth(count, retries, pages);
       };
-      this.turn = (await takeFairly(inTurn(ready, this.turn), wanted.most, take)) ?? this.turn;
+      this.turn =
+        (await takeFairly(inTurn(ready, this.turn), wanted.most, oneByOne(take))) ?? this.turn;
       return claims;
     });
     return handed(jobs);
@@ -106,10 +108,11 @@ export class JobClaims {
       later(publishChanges, {
         dialect,
         publish: Number(row.publish),
+        isHandedOn: true,
         async run(of, held) {
           if (held.isOver) return await cancelPage(of, held, page, nowMs);
           const devices = readDevices(row.devices);
-          const publish = await held.underWay(of);
+          const publish = held.underWay;
           claim.work = { what: 'page', page, job: { publish, devices, leasedUntilMs: untilMs } };
         },
       });
@@ -150,6 +153,7 @@ export class JobClaims {
     later(publishChanges, {
       dialect,
       publish,
+      isHandedOn: true,
       async run(sql, held) {
         const retries = group.devices
           .map(({ device, attempts }) => ({ device: Number(device), attempts }))
@@ -168,7 +172,7 @@ export class JobClaims {
           held.tally.count(platform, 'cancelled', left);
           return;
         }
-        const job = { publish: await held.underWay(sql), devices, leasedUntilMs: untilMs };
+        const job = { publish: held.underWay, devices, leasedUntilMs: untilMs };
         claim.work = { what: 'retries', platform, retries, job };
       },
     });

@@ -5,15 +5,18 @@ import type {
   DeviceStory,
   Job,
   NewPage,
+  PlaceInLine,
   PlanningClaim,
   UsersReached,
+  WaitingDevices,
 } from '../../push/delivery.ts';
 import type { DeliveryStore } from '../../push/delivery-store.ts';
 import type { DeviceId } from '../../push/device.ts';
 import type { PublishId } from '../../push/publish.ts';
 import type { Database } from '../database.ts';
+import { bringBack, bringForward } from './bringing-forward.ts';
 import { JobClaims } from './claims.ts';
-import { endLeases, extendLeases } from './leases.ts';
+import { endLateLeases, endLeases, extendLeases } from './leases.ts';
 import { Planning } from './planning.ts';
 import { finishJob } from './results.ts';
 import { readStory } from './story.ts';
@@ -38,9 +41,10 @@ export class StoredDeliveries implements DeliveryStore {
     untilMs: number,
     most: number,
     except: readonly number[],
+    mostOfEach = most,
   ): Promise<readonly PlanningClaim[]> {
     requireFuture(nowMs, untilMs);
-    return this.planning.claim(nowMs, untilMs, most, except);
+    return this.planning.claim({ nowMs, untilMs, most, except, mostOfEach });
   }
 
   addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined> {
@@ -73,6 +77,15 @@ export class StoredDeliveries implements DeliveryStore {
     return finishJob(this.database, this.server, job, results, nowMs);
   }
 
+  bringForward(
+    waiting: WaitingDevices,
+    nowMs: number,
+    most: number,
+    after?: PlaceInLine,
+  ): Promise<PlaceInLine | undefined> {
+    return bringForward(this.database, waiting, nowMs, most, after);
+  }
+
   nextDue(except: readonly number[] = []): Promise<number | undefined> {
     return earliestReady(this.database.read, except);
   }
@@ -80,6 +93,11 @@ export class StoredDeliveries implements DeliveryStore {
   async release(whose: 'mine' | 'everybodys'): Promise<void> {
     const server = whose === 'mine' ? this.server : undefined;
     await this.database.write((sql) => endLeases(sql, server));
+  }
+
+  async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
+    await this.database.write((sql) => endLateLeases(sql, this.server, nowMs, beforeMs));
+    await bringBack(this.database, beforeMs - nowMs, beforeMs);
   }
 
   backlog(): Promise<DeliveryBacklog> {

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import { isAmong } from './number-list.ts';
 import { publishChanges } from './publish-changes.ts';
-import { unlessHeld } from './waiting.ts';
+import { unlessHeld, waitingTables } from './waiting.ts';
 
 /** What a server has claimed of one publish. */
 interface Leases {
@@ -83,4 +83,18 @@ export async function endLeases(sql: TransactionSQL, server: string | undefined)
     WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL ${ofServer()}`;
   await sql`UPDATE publish_devices SET ready_at = due_at
     WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL ${ofServer()}`;
+}
+
+/** Where the clock was set back: ends a server's claims, and lets be claimed what was due before. */
+export async function endLateLeases(
+  sql: TransactionSQL,
+  server: string,
+  nowMs: number,
+  beforeMs: number,
+): Promise<void> {
+  for (const table of waitingTables) {
+    await sql`UPDATE ${sql(table)} SET ready_at = ${nowMs}
+      WHERE ready_at > ${nowMs}
+        AND (leased_by = ${server} OR (leased_by IS NULL AND ready_at <= ${beforeMs}))`;
+  }
 }

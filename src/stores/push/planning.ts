@@ -1,16 +1,28 @@
 import type { TransactionSQL } from 'bun';
 import type { NewPage, PlanningClaim } from '../../push/delivery.ts';
-import { platforms } from '../../push/device.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Later } from '../write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
-import { writeDevices } from './page-devices.ts';
-import { type Answer, type HeldPublish, publishChanges } from './publish-changes.ts';
+import type { Answer } from './held-publish.ts';
+import { addPages, type PageToAdd } from './page-adding.ts';
+import { changeTogether, publishChanges } from './publish-changes.ts';
 import { inTurn, takeFairly } from './turns.ts';
-import { type Handed, handed, isReady, readyInstances, unlessHeld } from './waiting.ts';
+import { type Handed, handed, readyInstances, unlessHeld } from './waiting.ts';
+
+/** What is wanted, and until when it is claimed. */
+export interface WantedPlans {
+  readonly nowMs: number;
+  readonly untilMs: number;
+  readonly most: number;
+  /** Of one instance, at most. */
+  readonly mostOfEach: number;
+  /** Instances that nothing is wanted of. */
+  readonly except: readonly number[];
+}
 
 interface ClaimedPlan {
+  readonly instance: BigInteger;
   readonly publish: BigInteger;
   readonly planned_to: BigInteger;
 }
@@ -27,21 +39,24 @@ export class Planning {
     this.server = server;
   }
 
-  async claim(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-    except: readonly number[],
-  ): Promise<readonly PlanningClaim[]> {
+  async claim({
+    nowMs,
+    untilMs,
+    most,
+    except,
+    mostOfEach,
+  }: WantedPlans): Promise<readonly PlanningClaim[]> {
     const ready = await readyInstances(this.database.read, ['publish_plans'], nowMs, except);
     if (ready.size === 0) return [];
     const claimed = await this.database.write(async (sql, later) => {
       const claims: Handed<PlanningClaim>[] = [];
-      const last = await takeFairly(inTurn(ready, this.turn), most, async (instance, count) => {
-        const plans = await this.claimSome(sql, instance, count, nowMs, untilMs);
+      const take = async (instances: readonly number[], count: number) => {
+        const plans = await this.claimSome(sql, instances, count, nowMs, untilMs);
         for (const plan of plans) claims.push(this.handOut(later, plan));
-        return plans.length;
-      });
+        const byInstance = Map.groupBy(plans, ({ instance }) => Number(instance));
+        return new Map([...byInstance].map(([instance, some]) => [instance, some.length]));
+      };
+      const last = await takeFairly(inTurn(ready, this.turn), most, take, mostOfEach);
       this.turn = last ?? this.turn;
       return claims;
     });
@@ -49,17 +64,10 @@ export class Planning {
   }
 
   async addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined> {
-    const { dialect } = this.database;
-    const added = await this.database.write(async (_, later) => {
-      const answer: { page: number | undefined } = { page: undefined };
-      later(publishChanges, {
-        dialect,
-        publish,
-        run: async (sql, held) => {
-          if (held.isOver || !(await goOn(dialect, sql, publish, page))) return;
-          answer.page = await this.insertPage(sql, held, page, untilMs);
-        },
-      });
+    const added = await this.database.write((_, later) => {
+      const answer: PageToAdd['answer'] = { page: undefined };
+      const item = { page, untilMs, server: this.server, answer };
+      later(publishChanges, changeTogether(this.database.dialect, publish, addPages, item));
       return answer;
     });
     return added.page;
@@ -75,7 +83,6 @@ export class Planning {
         async run(sql, held) {
           if (held.state === 'cancelled') answer.after = 'cancelled';
           if (held.isOver || !(await endAt(dialect, sql, publish, after))) return;
-          await sql`UPDATE publishes SET state = 'delivering' WHERE number = ${publish}`;
           held.state = 'delivering';
           held.wasKept(answer, nowMs);
         },
@@ -85,23 +92,37 @@ export class Planning {
     return ended.after;
   }
 
-  /** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
+  /** Of each instance so many. The outer conditions repeat the inner ones: another process may have claimed a row in between. */
   private async claimSome(
     sql: TransactionSQL,
-    instance: number,
+    instances: readonly number[],
     count: number,
     nowMs: number,
     untilMs: number,
   ): Promise<readonly ClaimedPlan[]> {
+    const due =
+      this.database.dialect === 'postgres'
+        ? sql`
+            SELECT found.publish FROM unnest(${sql.array([...instances], 'BIGINT')}) AS wanted (instance)
+            CROSS JOIN LATERAL (
+              SELECT publish FROM publish_plans
+              WHERE ready_at IS NOT NULL AND (instance, ready_at) >= (wanted.instance, 0)
+                AND (instance, ready_at) <= (wanted.instance, ${nowMs})
+              ORDER BY instance, ready_at, publish LIMIT ${count} FOR UPDATE SKIP LOCKED) AS found`
+        : sql`
+            SELECT plan.publish FROM json_each(${JSON.stringify(instances)}) AS wanted
+            JOIN publish_plans AS plan ON plan.publish IN (
+              SELECT publish FROM publish_plans
+              WHERE ready_at IS NOT NULL AND instance = wanted.value AND ready_at <= ${nowMs}
+              ORDER BY ready_at, publish LIMIT ${count})`;
     const claimed: ClaimedPlan[] = await sql`
-      WITH due AS MATERIALIZED (
-        SELECT publish FROM publish_plans
-        WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, publish LIMIT ${count} ${unlessHeld(this.database.dialect, sql)})
+      WITH due AS MATERIALIZED (${due})
       UPDATE publish_plans SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
-      RETURNING publish, planned_to`;
-    return claimed.sort((a, b) => Number(a.publish) - Number(b.publish));
+      RETURNING instance, publish, planned_to`;
+    const turn = new Map(instances.map((instance, at) => [instance, at]));
+    const turnOf = ({ instance }: ClaimedPlan) => turn.get(Number(instance)) ?? 0;
+    return claimed.sort((a, b) => turnOf(a) - turnOf(b) || Number(a.publish) - Number(b.publish));
   }
 
   private handOut(later: Later, plan: ClaimedPlan): Handed<PlanningClaim> {
@@ -110,61 +131,21 @@ export class Planning {
     later(publishChanges, {
       dialect: this.database.dialect,
       publish,
+      isHandedOn: true,
       async run(sql, held) {
         if (held.isOver) {
           // It was cancelled while it was being claimed.
           await sql`UPDATE publish_plans SET ready_at = NULL WHERE publish = ${publish}`;
           return;
         }
-        claim.work = { publish: await held.underWay(sql), after: Number(plan.planned_to) };
+        claim.work = { publish: held.underWay, after: Number(plan.planned_to) };
       },
     });
     return claim;
   }
-
-  private async insertPage(
-    sql: TransactionSQL,
-    held: HeldPublish,
-    { devices, planned }: NewPage,
-    untilMs: number,
-  ): Promise<number> {
-    const [first, last] = [devices[0], devices.at(-1)];
-    const sum = platforms.reduce((devicesOf, platform) => devicesOf + planned[platform], 0);
-    if (first === undefined || last === undefined || sum !== devices.length) {
-      throw new Error('a page without devices, or with others than are counted');
-    }
-    const isClaimed = untilMs > 0;
-    const [made]: { number: BigInteger }[] = await sql`
-      INSERT INTO publish_pages ${sql({
-        publish: held.number,
-        instance: held.instance,
-        state: 'waiting',
-        first_device: first,
-        last_device: last,
-        ...planned,
-        due_at: held.dueAtMs,
-        ready_at: isClaimed ? untilMs : held.dueAtMs,
-        leased_by: isClaimed ? this.server : null,
-        devices: writeDevices(devices),
-      })} RETURNING number`;
-    for (const platform of platforms) held.tally.count(platform, 'planned', planned[platform]);
-    return Number(made?.number);
-  }
 }
 
 /** `false`: planning is elsewhere by now. */
-async function goOn(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  publish: number,
-  { after, upTo }: NewPage,
-): Promise<boolean> {
-  const { count } = await sql`
-    UPDATE publish_plans SET planned_to = ${upTo}
-    WHERE publish IN (${planAt(dialect, sql, publish, after)})`;
-  return count > 0;
-}
-
 async function endAt(
   dialect: Dialect,
   sql: TransactionSQL,
@@ -173,14 +154,9 @@ async function endAt(
 ): Promise<boolean> {
   const { count } = await sql`
     UPDATE publish_plans SET ended = 1, ready_at = NULL, leased_by = NULL
-    WHERE publish IN (${planAt(dialect, sql, publish, after)})`;
+    WHERE publish IN (
+      SELECT publish FROM publish_plans
+      WHERE publish = ${publish} AND planned_to = ${after} AND ended = 0
+      ${unlessHeld(dialect, sql)})`;
   return count > 0;
-}
-
-/** Finds a publish whose planning has come just there. */
-function planAt(dialect: Dialect, sql: TransactionSQL, publish: number, after: number) {
-  return sql`
-    SELECT publish FROM publish_plans
-    WHERE publish = ${publish} AND planned_to = ${after} AND ended = 0
-    ${unlessHeld(dialect, sql)}`;
 }

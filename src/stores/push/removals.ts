@@ -146,6 +146,7 @@ async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]
   await sql`DELETE FROM publish_reasons WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publish_feedback WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publish_plans WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM untold_ends WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publishes WHERE number IN ${sql(publishes)}`;
 }
 

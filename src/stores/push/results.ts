@@ -4,9 +4,10 @@ import { type Platform, platforms } from '../../push/device.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import { type BigInteger, inPieces } from './device-rows.ts';
+import type { Answer, HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';
 import { pruneDevices } from './pruning.ts';
-import { type Answer, type HeldPublish, publishChanges } from './publish-changes.ts';
+import { changeTogether, publishChanges, type Together } from './publish-changes.ts';
 import type { CountName } from './publish-counts.ts';
 import { unlessHeld } from './waiting.ts';
 
@@ -39,16 +40,22 @@ export async function finishJob(
   const kept = await database.write(async (sql, later) => {
     await pruneDevices(dialect, sql, later, publish.instance, dead, nowMs);
     const answer: Answer = { after: 'stale' };
+    const isToUsers = publish.kind === 'users';
+    if (kind.what === 'page') {
+      const { page } = kind;
+      const item = { page, server, devices, results: byDevice, isToUsers, nowMs, answer };
+      later(publishChanges, changeTogether(dialect, publish.number, finishPages, item));
+      return answer;
+    }
     later(publishChanges, {
       dialect,
       publish: publish.number,
       async run(of, held) {
-        const isKept =
-          kind.what === 'page'
-            ? await keepPage(dialect, of, held, server, kind.page, devices, byDevice, nowMs)
-            : await keepRetries(dialect, of, held, server, kind.platform, devices, byDevice, nowMs);
-        if (!isKept) return;
-        if (publish.kind === 'users') await keepUsers(of, held.number, results);
+        const { platform } = kind;
+        if (!(await keepRetries(dialect, of, held, server, platform, devices, byDevice, nowMs))) {
+          return;
+        }
+        if (isToUsers) await keepUsers(of, held.number, results);
         held.wasKept(answer, nowMs);
       },
     });
@@ -57,34 +64,65 @@ export async function finishJob(
   return kept.after;
 }
 
-/** `false`: they are kept already, or somebody else has claimed them since. So below. */
+/** What has become of a page. */
+interface FinishedPage {
+  readonly page: number;
+  readonly server: string;
+  readonly devices: readonly number[];
+  readonly results: Results;
+  readonly isToUsers: boolean;
+  readonly nowMs: number;
+  readonly answer: Answer;
+}
+
+type PlannedRow = Readonly<Record<Platform, number>> & { readonly number: BigInteger };
+
+/** Keeps what has become of pages. Those that are kept already are left alone, or that somebody else has claimed since. */
+const finishPages: Together<FinishedPage> = {
+  async run(dialect, sql, items) {
+    const kinds = Map.groupBy(items, ({ item: { server, nowMs } }) => `${server} ${nowMs}`);
+    for (const some of kinds.values()) {
+      const [first] = some;
+      if (first === undefined) continue;
+      const { server, nowMs } = first.item;
+      const pages = some.map(({ item }) => item.page);
+      const rows: PlannedRow[] = await sql`
+        UPDATE publish_pages
+        SET state = 'delivered', done_at = ${nowMs}, ready_at = NULL, leased_by = NULL
+        WHERE number IN (
+          SELECT number FROM publish_pages
+          WHERE ${isAmong(dialect, sql, 'number', pages)} AND state = 'waiting' AND leased_by = ${server}
+          ${unlessHeld(dialect, sql)})
+        RETURNING number, apns, fcm, web`;
+      const planned = new Map(rows.map((row) => [Number(row.number), row]));
+      for (const { held, item } of some) {
+        const row = planned.get(item.page);
+        if (row === undefined) continue;
+        // The same may have come twice.
+        planned.delete(item.page);
+        await keepPage(sql, held, item, row);
+      }
+    }
+  },
+};
+
 async function keepPage(
-  dialect: Dialect,
   sql: TransactionSQL,
   held: HeldPublish,
-  server: string,
-  page: number,
-  devices: readonly number[],
-  results: Results,
-  nowMs: number,
-): Promise<boolean> {
-  const [planned]: Readonly<Record<Platform, number>>[] = await sql`
-    UPDATE publish_pages
-    SET state = 'delivered', done_at = ${nowMs}, ready_at = NULL, leased_by = NULL
-    WHERE number IN (
-      SELECT number FROM publish_pages WHERE number = ${page} AND state = 'waiting' AND leased_by = ${server}
-      ${unlessHeld(dialect, sql)})
-    RETURNING apns, fcm, web`;
-  if (planned === undefined) return false;
+  { devices, results, isToUsers, nowMs, answer }: FinishedPage,
+  planned: PlannedRow,
+): Promise<void> {
   const given = devices.map((device) => results.get(device));
   for (const platform of platforms) {
     const known = given.filter((result) => result?.platform === platform).length;
     countRemoved(held, platform, planned[platform] - known);
   }
   await keepResults(sql, held, devices, results, nowMs);
-  return true;
+  if (isToUsers) await keepUsers(sql, held.number, [...results.values()]);
+  held.wasKept(answer, nowMs);
 }
 
+/** `false`: they are kept already, or somebody else has claimed them since. */
 async function keepRetries(
   dialect: Dialect,
   sql: TransactionSQL,

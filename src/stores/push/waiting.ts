@@ -6,7 +6,11 @@ import type { BigInteger } from './device-rows.ts';
 /** What waits until it may be claimed. */
 export type WaitingTable = 'publish_plans' | 'publish_pages' | 'publish_devices';
 
-const tables: readonly WaitingTable[] = ['publish_plans', 'publish_pages', 'publish_devices'];
+export const waitingTables: readonly WaitingTable[] = [
+  'publish_plans',
+  'publish_pages',
+  'publish_devices',
+];
 
 /** When the first of an instance's work may be claimed. */
 interface Waiting {
@@ -60,7 +64,7 @@ export async function earliestReady(
   sql: SQL,
   except: readonly number[],
 ): Promise<number | undefined> {
-  const waiting = await waitingInAny(sql, tables, except);
+  const waiting = await waitingInAny(sql, waitingTables, except);
   return least(waiting.map(({ readyAtMs }) => readyAtMs));
 }
 

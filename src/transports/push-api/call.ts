@@ -56,6 +56,7 @@ export const bodyBytesMax: Readonly<Record<EndpointName, number>> = {
   publishToUsers: 200 * KIB,
   readPublish: 16 * KIB,
   cancelPublish: 16 * KIB,
+  readPauses: 16 * KIB,
   explainDevice: 16 * KIB,
   deleteUser: 16 * KIB,
   readVapidKey: 16 * KIB,

@@ -31,6 +31,7 @@ describe('findRoute', () => {
     ['POST', `${PUBLISH}/publishes/users`, 'publishToUsers', {}],
     ['GET', `${PUBLISH}/publishes/pubid-1`, 'readPublish', { publishId: 'pubid-1' }],
     ['DELETE', `${PUBLISH}/publishes/pubid-1`, 'cancelPublish', { publishId: 'pubid-1' }],
+    ['GET', `${PUBLISH}/publishes/pubid-1/pauses`, 'readPauses', { publishId: 'pubid-1' }],
     [
       'GET',
       `${PUBLISH}/publishes/pubid-1/devices/web-1`,

@@ -7,6 +7,7 @@ export type EndpointName =
   | 'publishToUsers'
   | 'readPublish'
   | 'cancelPublish'
+  | 'readPauses'
   | 'explainDevice'
   | 'deleteUser'
   | 'readVapidKey'
@@ -46,6 +47,7 @@ export const routes: readonly (readonly [method: Method, path: string, endpoint:
     // Ours: the hosted service cannot be asked.
     ['GET', `${PUBLISHES}/:publishId`, 'readPublish'],
     ['DELETE', `${PUBLISHES}/:publishId`, 'cancelPublish'],
+    ['GET', `${PUBLISHES}/:publishId/pauses`, 'readPauses'],
     ['GET', `${PUBLISHES}/:publishId/devices/:device`, 'explainDevice'],
     ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
     // As the library for Node has it.

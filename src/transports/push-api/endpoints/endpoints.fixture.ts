@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/delivery.ts';
+import type { Platform } from '../../../push/device.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import type { PublishStore } from '../../../push/ports.ts';
 import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
@@ -119,6 +120,8 @@ export class PushApi {
   readonly devices = new MemoryDevices();
   readonly publishes: NewPublish[] = [];
   readonly cancelled = new Set<string>();
+  /** What has become of publishes, by their ids. */
+  readonly counts = new Map<string, Partial<Record<Platform, PlatformCounts>>>();
   readonly reports: Report[] = [];
   /** What webhooks heard of them. */
   readonly told: (UserReport & { readonly instanceId: string })[] = [];
@@ -237,7 +240,7 @@ export class PushApi {
           state: this.cancelled.has(id) ? 'cancelled' : 'planning',
           createdAtMs: publish.createdAtMs,
           sendAtMs: publish.sendAtMs,
-          platforms: { apns: NONE, fcm: NONE, web: NONE },
+          platforms: { apns: NONE, fcm: NONE, web: NONE, ...this.counts.get(id) },
           delivered: 0,
           opened: 0,
           reasons: [],

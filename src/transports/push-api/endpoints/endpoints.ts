@@ -12,7 +12,7 @@ import {
 import { explainDevice } from './explain-device.ts';
 import { addInterest, readInterests, removeInterest, setInterests } from './interests.ts';
 import { publish } from './publish.ts';
-import { cancelPublish, readPublish } from './publish-status.ts';
+import { cancelPublish, readPauses, readPublish } from './publish-status.ts';
 import { Rate } from './rate.ts';
 import { report } from './report.ts';
 import { readServiceWorker } from './sdk.ts';
@@ -46,6 +46,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     publishToUsers: publish(context, 'users', rate),
     readPublish: readPublish(context),
     cancelPublish: cancelPublish(context),
+    readPauses: readPauses(context),
     explainDevice: explainDevice(context),
     deleteUser: deleteUser(context),
     readVapidKey: readVapidKey(context),

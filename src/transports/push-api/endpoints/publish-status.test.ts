@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { BACKEND, BACKEND_JSON, PushApi, publishes, UNKNOWN } from './endpoints.fixture.ts';
+import { BACKEND, BACKEND_JSON, NOW_MS, PushApi, publishes, UNKNOWN } from './endpoints.fixture.ts';
 
 async function publish(api: PushApi): Promise<string> {
   const { json } = await api.ask('POST', publishes('/interests'), {
@@ -38,6 +38,44 @@ describe('the status of a publish', () => {
     });
   });
 
+  it('tells what its devices wait for', async () => {
+    const api = new PushApi();
+    const publishId = await publish(api);
+    api.counts.set(publishId, { fcm: { ...counts, planned: 10, accepted: 4, retrying: 5 } });
+    const pause = {
+      instance: 1,
+      platform: 'fcm',
+      origin: undefined,
+      why: 'credential',
+      reason: 'http-401',
+      words: 'No such key',
+      sinceMs: NOW_MS,
+    } as const;
+    // The second is another instance's.
+    api.pauses = [pause, { ...pause, instance: 2, reason: 'http-500' }];
+    const status = await api.ask('GET', publishes(`/${publishId}`), { headers: BACKEND });
+    expect(status.json).toMatchObject({
+      reasons: [{ platform: 'fcm', reason: 'http-401', devices: 6 }],
+    });
+    expect(await api.ask('GET', publishes(`/${publishId}/pauses`), { headers: BACKEND })).toEqual({
+      status: 200,
+      json: {
+        publishId,
+        pauses: [
+          {
+            platform: 'fcm',
+            origin: null,
+            why: 'credential',
+            reason: 'http-401',
+            words: 'No such key',
+            since: '2027-01-15T08:00:00.000Z',
+            devices: 6,
+          },
+        ],
+      },
+    });
+  });
+
   it('is cancelled after it was cancelled, which is logged', async () => {
     const api = new PushApi();
     const id = await publish(api);
@@ -46,21 +84,25 @@ describe('the status of a publish', () => {
     expect(api.logged).toMatchObject([{ message: 'Publish cancelled', publish: id }]);
   });
 
-  for (const method of ['GET', 'DELETE']) {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/pauses'],
+    ['DELETE', ''],
+  ] as const) {
     for (const [what, id, headers, status, error] of [
       ['an unknown publish', `pubid-${UNKNOWN}`, BACKEND, 404, 'Publish not found'],
       ['what is no id', 'pubid-1', BACKEND, 404, 'Publish not found'],
       ['nobody', `pubid-${UNKNOWN}`, {}, 400, 'Incomplete Request'],
       ['a wrong key', 'pubid-1', { authorization: 'Bearer no' }, 401, 'Unauthorized'],
     ] as const) {
-      it(`is refused with ${status} to ${method} for ${what}`, async () => {
-        const heard = await new PushApi().ask(method, publishes(`/${id}`), { headers });
+      it(`is refused with ${status} to ${method}${path} for ${what}`, async () => {
+        const heard = await new PushApi().ask(method, publishes(`/${id}${path}`), { headers });
         expect(heard).toEqual({ status, error, description: expect.any(String) });
       });
     }
 
-    it(`is refused to ${method} for an unknown instance`, async () => {
-      const heard = await new PushApi().ask(method, publishes('/pubid-1', UNKNOWN), {
+    it(`is refused to ${method}${path} for an unknown instance`, async () => {
+      const heard = await new PushApi().ask(method, publishes(`/pubid-1${path}`, UNKNOWN), {
         headers: BACKEND,
       });
       expect(heard).toMatchObject({ status: 404, error: 'Instance not found' });

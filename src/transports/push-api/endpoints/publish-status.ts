@@ -2,6 +2,12 @@ import type { PublishStatus } from '../../../push/publish.ts';
 import { readPublishId } from '../../../push/publish-id.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { publishStatusJson } from '../../../push/status.ts';
+import {
+  type WaitingWay,
+  waitingWays,
+  waitingWaysJson,
+  withWaiting,
+} from '../../../push/waiting-ways.ts';
 import type { Endpoint, PushAnswer } from '../call.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 import type { EndpointContext } from './context.ts';
@@ -11,12 +17,31 @@ export const NO_PUBLISH = new Refusal('publish-not-found', 'Could not find the p
 
 /** `GET …/publishes/ID`: what has become of a publish. */
 export function readPublish(context: EndpointContext): Endpoint {
-  const { publishes, guard, now } = context;
+  return statusEndpoint(context, (status, ways) => publishStatusJson(withWaiting(status, ways)));
+}
+
+/** `GET …/publishes/ID/pauses`: what its devices wait for. */
+export function readPauses(context: EndpointContext): Endpoint {
+  return statusEndpoint(context, waitingWaysJson);
+}
+
+/** Tells something of a publish, and of what its devices wait for as far as this server knows. */
+function statusEndpoint(
+  context: EndpointContext,
+  tell: (status: PublishStatus, ways: readonly WaitingWay[]) => object,
+): Endpoint {
+  const { publishes, guard, now, pauses } = context;
   return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
     const id = readPublishId(params.publishId);
-    return id === undefined
-      ? NO_PUBLISH
-      : guard.ask(() => publishes.status(number, id, now()), statusAnswer);
+    if (id === undefined) return NO_PUBLISH;
+    return guard.ask(
+      () => publishes.status(number, id, now()),
+      (status) => {
+        if (status === undefined) return NO_PUBLISH;
+        const ofInstance = pauses().filter(({ instance }) => instance === number);
+        return { json: JSON.stringify(tell(status, waitingWays(status, ofInstance))) };
+      },
+    );
   });
 }
 

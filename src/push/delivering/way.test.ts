@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'bun:test';
+import type { Job, PublishUnderWay } from '../delivery.ts';
+import type { PublishId } from '../publish.ts';
+import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from './limits.ts';
+import { noGateways } from './no-gateway.ts';
+import { Prepared } from './prepared.ts';
+import { Part, Way } from './way.ts';
+import { Work } from './work.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
+
+function newWay(): Way {
+  return new Way({
+    origin: undefined,
+    isShared: false,
+    rate: { perSecond: 1_000 },
+    unauthorisedMax: 1,
+    nowMs: NOW_MS,
+    random: () => 0,
+  });
+}
+
+function newPart(way: Way): Part {
+  const publish: PublishUnderWay = {
+    number: 1,
+    id: 'pubid-1' as PublishId,
+    instance: 1,
+    kind: 'interests',
+    body: '',
+    createdAtMs: NOW_MS,
+    dueAtMs: NOW_MS,
+  };
+  const job: Job = { what: 'page', page: 1, job: { publish, devices: [], leasedUntilMs: 0 } };
+  const prepared = new Prepared(publish, undefined, 'instance', noGateways.fcm);
+  return new Part(
+    { work: new Work(job, [], NOW_MS), way, prepared },
+    [0, 1],
+    NOW_MS,
+    () => undefined,
+  );
+}
+
+describe('a way', () => {
+  it('holds up others when a device has waited too long for its turn, and for a while after that', () => {
+    const way = newWay();
+    const part = newPart(way);
+    expect(part.holdsUp(NOW_MS + TURN_MS_MAX)).toBe(false);
+    expect(part.holdsUp(NOW_MS + TURN_MS_MAX + 1)).toBe(true);
+    part.returnMs(NOW_MS);
+    expect(part.holdsUp(NOW_MS)).toBe(true);
+    expect(part.holdsUp(NOW_MS + SLOW_MS - 1)).toBe(true);
+    part.take(NOW_MS + SLOW_MS);
+    expect(part.holdsUp(NOW_MS + SLOW_MS)).toBe(false);
+  });
+
+  it('lets devices come back one after the other', () => {
+    const way = newWay();
+    const times = Array.from({ length: 3 }, () => way.returnMs(NOW_MS) - NOW_MS);
+    expect(times).toEqual([1_000, 1_100, 1_200]);
+  });
+});
+
+describe('a way by a clock that was set back', () => {
+  const backMs = NOW_MS - HOUR_MS;
+
+  it('counts from then on how long a device waits for its turn', () => {
+    const part = newPart(newWay());
+    expect(part.holdsUp(backMs)).toBe(false);
+    expect(part.holdsUp(backMs + TURN_MS_MAX + 1)).toBe(true);
+  });
+
+  it('is not slow for as much longer', () => {
+    const way = newWay();
+    const part = newPart(way);
+    part.returnMs(NOW_MS);
+    expect(part.holdsUp(backMs)).toBe(false);
+  });
+
+  it('does not let devices come back after those of before', () => {
+    const way = newWay();
+    for (let count = 0; count < 100_000; count++) way.returnMs(NOW_MS);
+    expect(way.returnMs(backMs) - backMs).toBe(1_000);
+    expect(way.returnMs(backMs) - backMs).toBeLessThan(LATER_MS_MAX);
+  });
+
+  it('does not take what was accepted by it for accepted lately', () => {
+    const way = newWay();
+    way.learn(way.breaker.begin(NOW_MS), { result: 'accepted' }, NOW_MS);
+    expect(way.wereOthersAccepted(NOW_MS)).toBe(true);
+    expect(way.wereOthersAccepted(backMs)).toBe(false);
+  });
+});

@@ -1,0 +1,9 @@
+import { StoredOutbox } from '../../src/stores/outbox.ts';
+import { StoredUntoldEnds } from '../../src/stores/push/untold-ends.ts';
+
+/** Runs in the background thread of `held-news-server.fixture.ts`, before the background loop itself. */
+
+const never = () => new Promise<never>(() => undefined);
+
+if (process.env['HELD'] === 'requests') StoredOutbox.prototype.write = never;
+if (process.env['HELD'] === 'removals') StoredUntoldEnds.prototype.remove = never;

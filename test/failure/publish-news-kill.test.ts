@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, expect, it } from 'bun:test';
+import { join } from 'node:path';
+import { startWebhookEndpoint, type WebhookEndpoint } from '../admin/webhook-endpoint.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
+import { askPush, PushRequests } from '../support/push-requests.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
+import { countOf, openRows } from './push-rows.ts';
+
+/** A server that is killed between the end of a publish and what tells of it. */
+
+const LOOK_MS = 10;
+
+/** More than anything takes that is waited for. */
+const WAIT_MAX_MS = 20_000;
+
+const requests = new PushRequests(INSTANCE);
+let endpoint: WebhookEndpoint;
+let parts: AsyncDisposableStack;
+
+beforeEach(() => {
+  parts = new AsyncDisposableStack();
+  endpoint = parts.use(startWebhookEndpoint());
+});
+afterEach(() => parts.disposeAsync());
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + WAIT_MAX_MS;
+  while (!(await holds())) {
+    if (performance.now() > deadlineMs) throw new Error('it never came to pass');
+    await Bun.sleep(LOOK_MS);
+  }
+}
+
+async function start(held: 'requests' | 'removals'): Promise<Fanfare> {
+  const webhook = {
+    url: endpoint.url,
+    events: ['v1.PublishToUsersAttempt'],
+    secret: 'geheim',
+  };
+  return parts.use(
+    await startFanfare({
+      config: {
+        push: pushSettings({ ...instanceSettings(), webhooks: [webhook] }),
+        webhooks: { allowPrivateAddresses: true },
+      },
+      environment: { HELD: held },
+      program: join(import.meta.dir, 'held-news-server.fixture.ts'),
+    }),
+  );
+}
+
+const startAgain = async ({ directory }: Fanfare) =>
+  parts.use(await spawnFanfare(['serve', '--config', join(directory, 'config.json')], directory));
+
+/** Gives its id when it is finished. */
+async function publish(server: Fanfare): Promise<string> {
+  const body = { users: ['ann'], web: { notification: {} }, webhookUrl: endpoint.url };
+  const { status, json } = await askPush(server, requests.publish(body));
+  expect(status).toBe(200);
+  const id = String(json['publishId']);
+  await until(async () => {
+    const { json: now } = await askPush(server, requests.readPublish(id));
+    return now['state'] === 'finished';
+  });
+  return id;
+}
+
+/** What the endpoint was told, in no order. */
+const heard = () =>
+  endpoint.bodies
+    .map((text) => JSON.parse(text))
+    .map(({ publishId, status, payload }) =>
+      payload === undefined
+        ? `${status} ${publishId}`
+        : `${payload.users_no_devices} ${payload.publish_id}`,
+    )
+    .sort();
+
+/** What the store has: ends that were not told for certain, and requests, those among them that are delivered. */
+function left(server: Fanfare) {
+  using rows = openRows(server);
+  return {
+    ends: countOf(rows, 'SELECT COUNT(*) FROM untold_ends'),
+    requests: countOf(rows, 'SELECT COUNT(*) FROM outbox_requests'),
+    delivered: countOf(rows, "SELECT COUNT(*) FROM outbox_requests WHERE state = 'delivered'"),
+  };
+}
+
+const everything = (id: string) => [`FINISHED ${id}`, `STARTED ${id}`, `ann ${id}`];
+
+it('is told by the next server where nothing of it was kept', async () => {
+  const server = await start('requests');
+  const id = await publish(server);
+  await server.stop('SIGKILL');
+  expect(left(server)).toEqual({ ends: 1, requests: 0, delivered: 0 });
+  expect(heard()).toEqual([]);
+
+  const next = await startAgain(server);
+  await until(() => heard().length === 3 && left(next).ends === 0);
+  expect(heard()).toEqual(everything(id));
+}, 60_000);
+
+it('is sent once where it was kept, however often it is told', async () => {
+  const server = await start('removals');
+  const id = await publish(server);
+  await until(() => left(server).delivered === 3);
+  await server.stop('SIGKILL');
+  expect(left(server)).toEqual({ ends: 1, requests: 3, delivered: 3 });
+
+  const next = await startAgain(server);
+  await until(() => left(next).ends === 0);
+  // What comes after it is sent after it.
+  const second = await publish(next);
+  await until(() => left(next).delivered >= 6 && left(next).ends === 0);
+  expect(left(next)).toEqual({ ends: 0, requests: 6, delivered: 6 });
+  expect(heard()).toEqual([...everything(id), ...everything(second)].sort());
+}, 60_000);
