@@ -18,6 +18,9 @@ const REPEATS_MAX = 5;
 const QUIET_WINDOW_MS = 300;
 const QUIET_WITHIN_MS = 3000;
 const WARMUP_SECONDS = 0.3;
+/** Before the search: so many times the rate at which it starts, for so long. */
+const WARM_UP_TIMES = 4;
+const WARM_UP_SECONDS = 3;
 
 /** How thoroughly to measure. */
 export interface Effort {
@@ -161,7 +164,8 @@ async function measureFanOut(
   };
 
   // Not judged: it is there for the compilers of both sides.
-  const { result } = await tryStep(subject, scenario, scenario.publishesPerSecond, 1);
+  const warmUpRate = scenario.publishesPerSecond * WARM_UP_TIMES;
+  const { result } = await tryStep(subject, scenario, warmUpRate, WARM_UP_SECONDS);
   if (result.refused > 0) throw new Error(`an event was refused: ${result.firstRefusal}`);
   // A second run starts close to where the first ended and takes smaller steps from there.
   const from = startAt

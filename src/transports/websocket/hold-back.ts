@@ -8,9 +8,11 @@ const APART_MS = 5;
 const LOOK_MS = 1;
 const HOLD_MS_MAX = 5;
 
-/** They wait on while there are so many times as many at each look, or where the loop has no time left at all. */
+/** They wait on while there are so many times as many at each look. */
 const GROWTH_MIN = 1.25;
-const FULL_FROM = 0.95;
+
+/** So many in one turn come from many connections: waiting would bring few more, and none waits. */
+const ENOUGH_AT_ONCE = 32;
 
 /** Where fewer of those that waited shared a topic with another, none waits for so long. Milliseconds. */
 const SHARED_MIN = 0.1;
@@ -46,8 +48,7 @@ export interface Publish {
  *
  * Those of one turn leave together anyway. That is enough where many connections publish, and not where few do,
  * each of which sends the next only when the last was answered: then all that those few have to send is here within
- * a few milliseconds of having been answered. So they wait while that brings more, up to 5 ms, and as long where
- * there is more to do than the loop has time for: then fewer writes are all that helps.
+ * a few milliseconds of having been answered. So they wait while that brings more, up to 5 ms.
  *
  * None waits when the loop has time, when the last ones were sent a while ago, or when waiting was in vain lately,
  * because all were for different topics. All leave in the order in which they came.
@@ -108,23 +109,20 @@ export class HoldBack {
     this.seen = 0;
     // What came with the first says nothing of what waiting brings.
     this.ports.afterTurn(() => {
-      if (batch === this.batch) this.seen = this.held.length;
+      if (batch !== this.batch) return;
+      this.seen = this.held.length;
+      if (this.seen >= ENOUGH_AT_ONCE) this.flush();
     });
     this.ports.after(LOOK_MS, () => this.look(batch));
   }
 
   private look(batch: number): void {
     if (batch !== this.batch) return;
-    const nowMs = this.ports.now();
-    const isEarly = nowMs - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX;
-    if (!isEarly || !this.paysToWait(nowMs)) return this.flushBetweenTurns();
+    const hasGrown = this.held.length >= this.seen * GROWTH_MIN;
+    const isEarly = this.ports.now() - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX;
+    if (!hasGrown || !isEarly) return this.flushBetweenTurns();
     this.seen = this.held.length;
     this.ports.after(LOOK_MS, () => this.look(batch));
-  }
-
-  private paysToWait(nowMs: number): boolean {
-    if (this.held.length >= this.seen * GROWTH_MIN) return true;
-    return this.ports.busyShare(nowMs) >= FULL_FROM;
   }
 
   /** `true`: nothing is gained by holding more. */
