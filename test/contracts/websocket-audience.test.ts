@@ -1,3 +1,5 @@
+import { expect, it } from 'bun:test';
+import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
 import { newSocketId } from '../../src/channels/socket-id.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
@@ -12,7 +14,7 @@ import {
 import { Connections } from '../../src/transports/websocket/connections.ts';
 import { HoldBack } from '../../src/transports/websocket/hold-back.ts';
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
-import { appWith } from './values.ts';
+import { appWith, channel } from './values.ts';
 
 const app = appWith({});
 
@@ -91,3 +93,16 @@ function listener(client: WebSocket, peer: Peer, socketId: Listener['socketId'])
 
 audienceContract('WebSocketAudience, on a loop that has time,', () => open(0));
 audienceContract('WebSocketAudience, on a busy loop,', () => open(1));
+
+it('sends what it held for the others of a connection that has ended meanwhile', async () => {
+  await using opened = await open(1);
+  await using ann = await opened.connect();
+  await using bob = await opened.connect();
+  const topic = topicOf(app, channel('news'));
+  for (const { peer } of [ann, bob]) opened.audience.join(peer, topic);
+  opened.audience.send(topic, 'first');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(opened.audience.send(topic, 'of ann', ann.socketId)).toBe(1);
+  if (ann.peer instanceof Connection) ann.peer.socket?.terminate();
+  expect(await bob.heard()).toEqual(['first', 'of ann']);
+});
