@@ -76,10 +76,6 @@ class FakePeer implements Peer {
     this.frames.push(frame);
   }
 
-  close(code: number, reason: string): void {
-    this.frames.push(`closed ${code} ${reason}`);
-  }
-
   /** The events that were heard since this was last asked. */
   heard(): string[] {
     return this.frames.splice(0).map((frame) => JSON.parse(frame).event);

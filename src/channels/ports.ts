@@ -9,11 +9,10 @@ import type { AppWebhookEvent } from './webhooks.ts';
  * The far end of one connection, whatever carries it.
  *
  * `send` never blocks and keeps order; what it queues is bounded by the transport, which closes a
- * connection that reads too slowly rather than skip a frame. Both do nothing once it is closed.
+ * connection that reads too slowly rather than skip a frame. It does nothing once that is closed.
  */
 export interface Peer {
   send(frame: string): unknown;
-  close(code: number, reason: string): void;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Backlog } from './backlog.ts';
-import type { Connection, ConnectionData, Socket } from './connection.ts';
+import type { Connection, ConnectionData } from './connection.ts';
 import type { Connections } from './connections.ts';
 import type { HoldBack, Publish } from './hold-back.ts';
 
@@ -56,7 +56,7 @@ export class WebSocketAudience implements Audience {
       // A connection's own publish reaches everybody of its server but itself.
       const own = excepted?.data.server === server ? excepted : undefined;
       receivers += own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-      this.holdBack.publish(new TopicPublish(server, own, topic, frame, this.backlog));
+      this.holdBack.publish(new TopicPublish(own ?? server, topic, frame, this.backlog));
     }
     if (receivers > 0) {
       this.meter.count('messagesDelivered', receivers);
@@ -66,33 +66,27 @@ export class WebSocketAudience implements Audience {
   }
 }
 
+/** What both a server and a socket can do; a socket does it for all but itself, also when it has ended since. */
+interface NativeTopics {
+  publish(topic: string, data: string, compress: boolean): number;
+}
+
 class TopicPublish implements Publish {
   readonly topic: Topic;
   readonly frame: string;
-  private readonly server: Server<ConnectionData>;
-  private readonly excepted: Socket | undefined;
+  private readonly publisher: NativeTopics;
   private readonly backlog: Backlog;
 
-  constructor(
-    server: Server<ConnectionData>,
-    excepted: Socket | undefined,
-    topic: Topic,
-    frame: string,
-    backlog: Backlog,
-  ) {
-    this.server = server;
-    this.excepted = excepted;
+  constructor(publisher: NativeTopics, topic: Topic, frame: string, backlog: Backlog) {
+    this.publisher = publisher;
     this.topic = topic;
     this.frame = frame;
     this.backlog = backlog;
   }
 
   run(): void {
-    const { server, excepted, topic, frame } = this;
-    this.backlog.publishing(topic, frame.length);
-    // One that has ended since reaches nobody by its own publish, and hears nothing of the server's.
-    if (excepted?.readyState === WebSocket.OPEN) excepted.publish(topic, frame, false);
-    else server.publish(topic, frame, false);
+    this.backlog.publishing(this.topic, this.frame.length);
+    this.publisher.publish(this.topic, this.frame, false);
   }
 }
 

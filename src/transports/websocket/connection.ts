@@ -55,11 +55,6 @@ export class Connection extends Session implements Peer {
     this.holdBack.flush();
     this.socket?.send(frame);
   }
-
-  close(code: number, reason: string): void {
-    this.holdBack.flush();
-    this.socket?.close(code, reason);
-  }
 }
 
 export type ConnectionData = Connection | RefusedConnection;

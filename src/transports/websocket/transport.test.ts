@@ -1,0 +1,50 @@
+import { expect, it } from 'bun:test';
+import { hubWith, LateEngine } from '../../channels/hub.fixture.ts';
+import { Backlog } from './backlog.ts';
+import { HoldBack } from './hold-back.ts';
+import { connectionsOf, fakeSocket } from './socket.fixture.ts';
+import { WebSocketTransport } from './transport.ts';
+
+const settings = {
+  pathPrefix: '',
+  maxConnections: 0,
+  clientFrameBytes: 1000,
+  sendBufferBytes: 1000,
+  authorizationTimeoutSeconds: 1,
+  activityTimeoutSeconds: 120,
+  pongTimeoutSeconds: 30,
+};
+
+it('ends a connection behind what was published before', () => {
+  const order: string[] = [];
+  const holdBack = new HoldBack({
+    now: () => 0,
+    busyShare: () => 1,
+    after: () => undefined,
+    afterTurn: (run) => run(),
+  });
+  const publish = (frame: string) =>
+    holdBack.publish({ topic: 'app/a', frame, run: () => void order.push(frame) });
+  publish('first');
+  publish('held');
+  expect(order).toEqual(['first']);
+
+  const { socket } = fakeSocket();
+  Object.assign(socket, {
+    send: () => void order.push('pusher:error'),
+    close: () => void order.push('close'),
+  });
+  const { connections } = connectionsOf([{ socket }]);
+  const apps = { byKey: () => undefined, byId: () => undefined };
+  const transport = new WebSocketTransport(
+    hubWith(new LateEngine()),
+    apps,
+    connections,
+    new Backlog(connections, 1000),
+    holdBack,
+    settings,
+    { count: () => undefined },
+  );
+  transport.end(socket, 'terminated');
+  expect(order).toEqual(['first', 'held', 'pusher:error', 'close']);
+});
