@@ -17,7 +17,7 @@ function deliver(hub: Hub, event: ChannelEvent): void {
   const topic = topicOf(event.app, event.channel);
   if (!hub.audience.reaches(topic)) return;
   const frame = eventMessage(event.name, event.channel.text, event.data);
-  const receivers = hub.audience.send(topic, frame, event.except);
+  const receivers = hub.audience.sendSoon(topic, frame, event.except);
   hub.usage.charge(event.app, receivers);
 }
 

@@ -123,6 +123,10 @@ class FakeAudience implements Audience {
     for (const peer of peers) peer.send(frame);
     return peers.size;
   }
+
+  sendSoon(topic: Topic, frame: string, except?: SocketId): number {
+    return this.send(topic, frame, except);
+  }
 }
 
 /** A question that the test answers when it likes. */

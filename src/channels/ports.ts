@@ -21,6 +21,10 @@ export interface Peer {
  * `send` must reach everyone who joined before the call, and nobody who joins after it, with no JavaScript
  * per subscriber. What it sends to one connection keeps its order with `Peer.send`. An `except` that is not
  * connected here excepts nobody. It gives the number of connections that it sent to.
+ *
+ * `sendSoon` does the same, and may let what it sends wait a few milliseconds for what comes next while the loop is
+ * busy: for what backends publish, who send the next when they are answered. A client that sends an event
+ * waits for no answer, so there all that comes is here already.
  */
 export interface Audience {
   join(peer: Peer, topic: Topic): void;
@@ -28,6 +32,7 @@ export interface Audience {
   /** Whether anybody listens; where nobody does, what would be sent need not be made. */
   reaches(topic: Topic): boolean;
   send(topic: Topic, frame: string, except?: SocketId): number;
+  sendSoon(topic: Topic, frame: string, except?: SocketId): number;
 }
 
 /** One user in a presence channel. */

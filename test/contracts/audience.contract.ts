@@ -19,95 +19,108 @@ export interface OpenAudience extends AsyncDisposable {
 
 /** What the core expects of any audience. */
 export function audienceContract(name: string, open: () => Promise<OpenAudience>): void {
-  describe(`${name} keeps the audience contract`, () => {
-    const topic = topicOf(appWith({}), channel('news'));
-    const other = topicOf(appWith({}), channel('sport'));
+  describe.each(['send', 'sendSoon'] as const)(
+    `${name} keeps the audience contract: %s`,
+    (send) => {
+      const topic = topicOf(appWith({}), channel('news'));
+      const other = topicOf(appWith({}), channel('sport'));
 
-    it('reaches everyone who joined, and nobody else', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      await using bob = await opened.connect();
-      await using eve = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.join(bob.peer, topic);
-      opened.audience.join(eve.peer, other);
-      opened.audience.send(topic, 'hello');
-      expect(await ann.heard()).toEqual(['hello']);
-      expect(await bob.heard()).toEqual(['hello']);
-      expect(await eve.heard()).toEqual([]);
-    });
+      it('reaches everyone who joined, and nobody else', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        await using bob = await opened.connect();
+        await using eve = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        opened.audience.join(bob.peer, topic);
+        opened.audience.join(eve.peer, other);
+        opened.audience[send](topic, 'hello');
+        expect(await ann.heard()).toEqual(['hello']);
+        expect(await bob.heard()).toEqual(['hello']);
+        expect(await eve.heard()).toEqual([]);
+      });
 
-    it('does not reach who joins after the call, nor who left before it', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      await using bob = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.send(topic, 'first');
-      opened.audience.join(bob.peer, topic);
-      opened.audience.leave(ann.peer, topic);
-      opened.audience.send(topic, 'second');
-      expect(await ann.heard()).toEqual(['first']);
-      expect(await bob.heard()).toEqual(['second']);
-    });
+      it('does not reach who joins after the call, nor who left before it', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        await using bob = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        opened.audience[send](topic, 'first');
+        opened.audience.join(bob.peer, topic);
+        opened.audience.leave(ann.peer, topic);
+        opened.audience[send](topic, 'second');
+        expect(await ann.heard()).toEqual(['first']);
+        expect(await bob.heard()).toEqual(['second']);
+      });
 
-    it('keeps the order of what it sends with what is sent to one peer', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.send(topic, '1');
-      ann.peer.send('2');
-      opened.audience.send(topic, '3');
-      opened.audience.send(topic, '4', '0.0' as SocketId);
-      ann.peer.send('5');
-      expect(await ann.heard()).toEqual(['1', '2', '3', '4', '5']);
-    });
+      it('keeps the order of what it sends with what is sent to one peer', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        opened.audience[send](topic, '1');
+        ann.peer.send('2');
+        opened.audience[send](topic, '3');
+        opened.audience[send](topic, '4', '0.0' as SocketId);
+        ann.peer.send('5');
+        expect(await ann.heard()).toEqual(['1', '2', '3', '4', '5']);
+      });
 
-    it('leaves out the connection that is excepted, whether it is subscribed or not', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      await using bob = await opened.connect();
-      await using eve = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.join(bob.peer, topic);
-      opened.audience.send(topic, 'not for ann', ann.socketId);
-      opened.audience.send(topic, 'for both', eve.socketId);
-      expect(await ann.heard()).toEqual(['for both']);
-      expect(await bob.heard()).toEqual(['not for ann', 'for both']);
-      expect(await eve.heard()).toEqual([]);
-    });
+      it('leaves out the connection that is excepted, whether it is subscribed or not', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        await using bob = await opened.connect();
+        await using eve = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        opened.audience.join(bob.peer, topic);
+        opened.audience[send](topic, 'not for ann', ann.socketId);
+        opened.audience[send](topic, 'for both', eve.socketId);
+        expect(await ann.heard()).toEqual(['for both']);
+        expect(await bob.heard()).toEqual(['not for ann', 'for both']);
+        expect(await eve.heard()).toEqual([]);
+      });
 
-    it('knows whether anybody listens', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      expect(opened.audience.reaches(topic)).toBe(false);
-      opened.audience.join(ann.peer, topic);
-      expect(opened.audience.reaches(topic)).toBe(true);
-      expect(opened.audience.reaches(other)).toBe(false);
-      opened.audience.leave(ann.peer, topic);
-      expect(opened.audience.reaches(topic)).toBe(false);
-    });
+      it('knows whether anybody listens', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        expect(opened.audience.reaches(topic)).toBe(false);
+        opened.audience.join(ann.peer, topic);
+        expect(opened.audience.reaches(topic)).toBe(true);
+        expect(opened.audience.reaches(other)).toBe(false);
+        opened.audience.leave(ann.peer, topic);
+        expect(opened.audience.reaches(topic)).toBe(false);
+      });
 
-    it('tells to how many it sent', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      await using bob = await opened.connect();
-      await using eve = await opened.connect();
-      expect(opened.audience.send(topic, 'nobody')).toBe(0);
-      opened.audience.join(ann.peer, topic);
-      opened.audience.join(bob.peer, topic);
-      expect(opened.audience.send(topic, 'both')).toBe(2);
-      expect(opened.audience.send(topic, 'bob', ann.socketId)).toBe(1);
-      expect(opened.audience.send(topic, 'both again', eve.socketId)).toBe(2);
-      opened.audience.leave(bob.peer, topic);
-      expect(opened.audience.send(topic, 'nobody', ann.socketId)).toBe(0);
-    });
+      it('tells to how many it sent', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        await using bob = await opened.connect();
+        await using eve = await opened.connect();
+        expect(opened.audience[send](topic, 'nobody')).toBe(0);
+        opened.audience.join(ann.peer, topic);
+        opened.audience.join(bob.peer, topic);
+        expect(opened.audience[send](topic, 'both')).toBe(2);
+        expect(opened.audience[send](topic, 'bob', ann.socketId)).toBe(1);
+        expect(opened.audience[send](topic, 'both again', eve.socketId)).toBe(2);
+        opened.audience.leave(bob.peer, topic);
+        expect(opened.audience[send](topic, 'nobody', ann.socketId)).toBe(0);
+      });
 
-    it('reaches everyone when the excepted connection is not connected here', async () => {
-      await using opened = await open();
-      await using ann = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.send(topic, 'hello', '1.1' as SocketId);
-      expect(await ann.heard()).toEqual(['hello']);
-    });
-  });
+      it('keeps the order of what may wait with what may not', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        for (const [number, way] of ['send', 'sendSoon', send, 'sendSoon', 'send'].entries()) {
+          opened.audience[way as typeof send](topic, String(number));
+        }
+        expect(await ann.heard()).toEqual(['0', '1', '2', '3', '4']);
+      });
+
+      it('reaches everyone when the excepted connection is not connected here', async () => {
+        await using opened = await open();
+        await using ann = await opened.connect();
+        opened.audience.join(ann.peer, topic);
+        opened.audience[send](topic, 'hello', '1.1' as SocketId);
+        expect(await ann.heard()).toEqual(['hello']);
+      });
+    },
+  );
 }

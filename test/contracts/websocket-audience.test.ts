@@ -28,7 +28,7 @@ function holdBackOfBusyLoop(): HoldBack {
     afterTurn: (run) => run(),
   });
   // Only what follows something waits.
-  holdBack.publish({ topic: 'before', frame: '', run: () => undefined });
+  holdBack.publishSoon({ topic: 'before', frame: '', receivers: 1, run: () => undefined });
   return holdBack;
 }
 
@@ -109,7 +109,7 @@ it('sends what it held for the others of a connection that has ended meanwhile',
   await using bob = await opened.connect();
   const topic = topicOf(app, channel('news'));
   for (const { peer } of [ann, bob]) opened.audience.join(peer, topic);
-  expect(opened.audience.send(topic, 'of ann', ann.socketId)).toBe(1);
+  expect(opened.audience.sendSoon(topic, 'of ann', ann.socketId)).toBe(1);
   if (ann.peer instanceof Connection) ann.peer.socket?.terminate();
   expect(await bob.heard()).toEqual(['of ann']);
 });

@@ -48,6 +48,19 @@ export class WebSocketAudience implements Audience {
   }
 
   send(topic: Topic, frame: string, except?: SocketId): number {
+    return this.publish(topic, frame, except, false);
+  }
+
+  sendSoon(topic: Topic, frame: string, except?: SocketId): number {
+    return this.publish(topic, frame, except, true);
+  }
+
+  private publish(
+    topic: Topic,
+    frame: string,
+    except: SocketId | undefined,
+    mayWait: boolean,
+  ): number {
     const excepted = except === undefined ? undefined : this.connections.get(except);
     let receivers = 0;
     for (const server of this.servers) {
@@ -55,8 +68,11 @@ export class WebSocketAudience implements Audience {
       if (subscribers === 0) continue;
       // A connection's own publish reaches everybody of its server but itself.
       const own = excepted?.data.server === server ? excepted : undefined;
-      receivers += own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-      this.holdBack.publish(new TopicPublish(own ?? server, topic, frame, this.backlog));
+      const reached = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
+      const publish = new TopicPublish(own ?? server, topic, frame, reached, this.backlog);
+      if (mayWait) this.holdBack.publishSoon(publish);
+      else this.holdBack.publish(publish);
+      receivers += reached;
     }
     if (receivers > 0) {
       this.meter.count('messagesDelivered', receivers);
@@ -74,13 +90,21 @@ interface NativeTopics {
 class TopicPublish implements Publish {
   readonly topic: Topic;
   readonly frame: string;
+  readonly receivers: number;
   private readonly publisher: NativeTopics;
   private readonly backlog: Backlog;
 
-  constructor(publisher: NativeTopics, topic: Topic, frame: string, backlog: Backlog) {
+  constructor(
+    publisher: NativeTopics,
+    topic: Topic,
+    frame: string,
+    receivers: number,
+    backlog: Backlog,
+  ) {
     this.publisher = publisher;
     this.topic = topic;
     this.frame = frame;
+    this.receivers = receivers;
     this.backlog = backlog;
   }
 

@@ -23,8 +23,13 @@ beforeEach(() => {
   });
 });
 
-const publish = (name: string, { topic = name, frame = name } = {}) =>
-  holdBack.publish({ topic, frame, run: () => void sent.push(name) });
+const named = (name: string, { topic = name, frame = name, receivers = 1 } = {}) => ({
+  topic,
+  frame,
+  receivers,
+  run: () => void sent.push(name),
+});
+const publish = (...what: Parameters<typeof named>) => holdBack.publishSoon(named(...what));
 
 /** The loop sends what was published, which takes so long, and goes on. */
 function endTurn(tookMs = 1): void {
@@ -65,7 +70,7 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on a busy loop for 1 ms, and leaves if no others came', () => {
+  it('waits on a busy loop for 1 ms after its turn, and leaves if no others came', () => {
     busy = 0.9;
     publish('a');
     endTurn(8);
@@ -77,60 +82,49 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on while there are a quarter more at each look, for 5 ms at most', () => {
+  it('waits on while each look finds a quarter more, for 8 ms at most', () => {
     busy = 0.9;
     publish('a');
     endTurn();
-    const comesBeforeLook = (names: string[]) => {
-      for (const name of names) publish(name, { topic: 'x' });
+    let held = 4;
+    for (const name of ['1', '2', '3', '4']) publish(name);
+    endTurn(0);
+    for (let look = 1; look < 8; look++) {
+      const more = Math.ceil(held / 4);
+      for (let index = 0; index < more; index++) publish(`${look}-${index}`);
+      held += more;
       passTime(1);
-      return sent.length - 1;
-    };
-    for (const name of ['1', '2', '3', '4']) publish(name, { topic: 'x' });
-    endTurn(0);
-    expect(comesBeforeLook(['5'])).toBe(0);
-    expect(comesBeforeLook(['6', '7'])).toBe(0);
-    expect(comesBeforeLook(['8', '9'])).toBe(0);
-    // Two more of nine are less than a quarter.
-    expect(comesBeforeLook(['10', '11'])).toBe(11);
-
-    endTurn(0);
-    endTurn();
-    let count = 1;
-    publish('x', { topic: 'y' });
-    endTurn(0);
-    for (let look = 1; look < 5; look++) {
-      const names = Array.from({ length: count }, (_, index) => `${look}-${index}`);
-      count *= 2;
-      expect(comesBeforeLook(names)).toBe(11);
+      expect(sent).toEqual(['a']);
     }
-    expect(comesBeforeLook(['many', 'more', ...'abcdefghijklmnopqrst'])).toBe(11 + 16 + 22);
+    for (let index = 0; index < held; index++) publish(`last-${index}`);
+    passTime(1);
+    expect(sent).toHaveLength(1 + 2 * held);
   });
 
   it('does not wait on for what comes in ever smaller numbers', () => {
     busy = 0.9;
     publish('a');
     endTurn();
-    for (const name of ['b', 'c', 'd', 'e']) publish(name);
+    for (const name of ['b', 'c', 'd', 'e', 'f']) publish(name);
     // The turn in which those came is over: they are no growth.
     endTurn(0);
+    publish('g');
     passTime(1);
-    expect(sent).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(sent).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
   });
 
-  it('leaves after its turn when that brought many, from as many connections', () => {
+  it('waits on while so many come in each millisecond that the loop is busy with them', () => {
     busy = 0.9;
     publish('first');
     endTurn();
-    for (let held = 0; held < 32; held++) publish(`x${held}`, { topic: String(held % 4) });
+    for (let held = 0; held < 100; held++) publish(`x${held}`);
+    endTurn(0);
+    for (let held = 0; held < 20; held++) publish(`y${held}`);
+    passTime(2);
     expect(sent).toEqual(['first']);
-    endTurn(0);
-    expect(sent).toHaveLength(33);
-
-    endTurn();
-    for (let held = 0; held < 31; held++) publish(`y${held}`, { topic: String(held % 4) });
-    endTurn(0);
-    expect(sent).toHaveLength(33);
+    for (let held = 0; held < 19; held++) publish(`z${held}`);
+    passTime(2);
+    expect(sent).toHaveLength(140);
   });
 
   it('waits again for those that a timer let go, from when they were sent', () => {
@@ -150,7 +144,28 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('does not wait for 100 ms when waiting was in vain, since all were of different topics', () => {
+  it.each([
+    [18, true],
+    [19, false],
+  ])(
+    'waits again only where waiting saved a twentieth: once beside %p others, %p',
+    (others, waits) => {
+      busy = 0.9;
+      publish('first');
+      endTurn();
+      publish('news', { topic: 'shared' });
+      publish('more news', { topic: 'shared' });
+      publish('other', { receivers: others });
+      endTurn(0);
+      passTime(1);
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      nowMs += 4;
+      publish('next');
+      expect(sent.at(-1)).toBe(waits ? 'other' : 'next');
+    },
+  );
+
+  it('does not wait for 100 ms when waiting was in vain', () => {
     busy = 0.9;
     publish('a');
     endTurn();
@@ -158,30 +173,26 @@ describe('a publish', () => {
     endTurn(0);
     passTime(1);
     for (let turns = 0; turns < 2; turns++) endTurn(0);
-    nowMs += 4;
+    nowMs += 99;
     publish('c');
     expect(sent).toEqual(['a', 'b', 'c']);
-    nowMs += 95;
     endTurn(0);
-    publish('d');
-    expect(sent).toEqual(['a', 'b', 'c', 'd']);
     nowMs += 1;
-    endTurn(0);
-    publish('e');
-    expect(sent).toEqual(['a', 'b', 'c', 'd']);
+    publish('d');
+    expect(sent).toEqual(['a', 'b', 'c']);
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {
     busy = 0.9;
     publish('a');
     endTurn();
-    publish('b');
+    for (const name of ['b', 'b2']) publish(name, { topic: 'x' });
     endTurn(0);
     passTime(1);
     for (let turns = 0; turns < 2; turns++) endTurn();
     nowMs += 5;
     publish('c');
-    expect(sent).toEqual(['a', 'b', 'c']);
+    expect(sent).toEqual(['a', 'b', 'b2', 'c']);
   });
 
   it('waits from six tenths of a core on', () => {
@@ -195,9 +206,24 @@ describe('a publish', () => {
       endTurn();
       publish('second');
       expect(sent.at(-1)).toBe(waits ? 'first' : 'second');
-      passTime(5);
-      for (let turns = 0; turns < 2; turns++) endTurn();
+      holdBack.flush();
+      endTurn();
     }
+  });
+
+  it('does not wait for what no backend publishes, but leaves behind what waits', () => {
+    busy = 0.9;
+    publish('a');
+    endTurn();
+    holdBack.publish(named('of a client'));
+    expect(sent).toEqual(['a', 'of a client']);
+    endTurn();
+    publish('b');
+    holdBack.publish(named('of a client, too'));
+    expect(sent).toEqual(['a', 'of a client']);
+    endTurn(0);
+    passTime(1);
+    expect(sent).toEqual(['a', 'of a client', 'b', 'of a client, too']);
   });
 
   it('keeps its place, also when the loop has time again meanwhile', () => {
@@ -208,7 +234,8 @@ describe('a publish', () => {
     busy = 0;
     publish('c');
     expect(sent).toEqual(['a']);
-    passTime(5);
+    endTurn(0);
+    passTime(1);
     expect(sent).toEqual(['a', 'b', 'c']);
   });
 
@@ -256,6 +283,7 @@ describe('what is held', () => {
   it('leaves whole, once and in order, whatever happens', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('publish' as const) }),
+      fc.record({ do: fc.constant('publish at once' as const) }),
       fc.record({ do: fc.constant('flush' as const) }),
       fc.record({ do: fc.constant('end turn' as const), ms: fc.integer({ min: 0, max: 20 }) }),
       fc.record({ do: fc.constant('pass time' as const), ms: fc.integer({ min: 0, max: 20 }) }),
@@ -270,12 +298,14 @@ describe('what is held', () => {
         let published = 0;
         for (const one of steps) {
           if (one.do === 'publish') publish(String(published++));
+          else if (one.do === 'publish at once') holdBack.publish(named(String(published++)));
           else if (one.do === 'flush') holdBack.flush();
           else if (one.do === 'end turn') endTurn(one.ms);
           else if (one.do === 'pass time') passTime(one.ms);
           else busy = one.share;
         }
-        passTime(5);
+        endTurn(0);
+        passTime(8);
         expect(sent).toEqual(Array.from({ length: published }, (_, index) => String(index)));
       }),
       { numRuns: 500 },

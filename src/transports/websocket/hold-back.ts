@@ -6,16 +6,14 @@ const APART_MS = 5;
 
 /** How often it is looked whether waiting brings more, and how long it may take in all. Milliseconds. */
 const LOOK_MS = 1;
-const HOLD_MS_MAX = 5;
+const HOLD_MS_MAX = 8;
 
-/** They wait on while there are so many times as many at each look. */
+/** They wait on while a look finds so many times as many, or so many came in each millisecond. */
 const GROWTH_MIN = 1.25;
+const RATE_MIN = 10;
 
-/** So many in one turn come from many connections: waiting would bring few more, and none waits. */
-const ENOUGH_AT_ONCE = 32;
-
-/** Where fewer of those that waited shared a topic with another, none waits for so long. Milliseconds. */
-const SHARED_MIN = 0.1;
+/** Where waiting saved a smaller share of what would have been sent, none waits for so long. Milliseconds. */
+const SAVED_MIN = 0.05;
 const IN_VAIN_MS = 100;
 
 /** More of one topic do not leave in one write: that is as many as Bun puts together for one connection. */
@@ -39,6 +37,8 @@ export interface HoldBackPorts {
 export interface Publish {
   readonly topic: string;
   readonly frame: string;
+  /** How many connections it goes to. */
+  readonly receivers: number;
   run(): void;
 }
 
@@ -46,12 +46,12 @@ export interface Publish {
  * Lets publishes wait for others while the loop is busy, so that they leave together: what one connection gets in
  * one turn of the loop is one write of the kernel, which is what nearly all of the time goes to.
  *
- * Those of one turn leave together anyway. That is enough where many connections publish, and not where few do,
- * each of which sends the next only when the last was answered: then all that those few have to send is here within
- * a few milliseconds of having been answered. So they wait while that brings more, up to 5 ms.
+ * Those of one turn leave together anyway, but no more of them than there are connections that publish, each of which
+ * sends the next only when the last was answered. What waits is answered meanwhile, so all that backends have to send is
+ * here within a few milliseconds. So they wait while that brings more, or as many as keep the loop busy, up to 8 ms.
  *
  * None waits when the loop has time, when the last ones were sent a while ago, or when waiting was in vain lately,
- * because all were for different topics. All leave in the order in which they came.
+ * because all went to different connections. All leave in the order in which they came.
  */
 export class HoldBack {
   private readonly ports: HoldBackPorts;
@@ -59,6 +59,9 @@ export class HoldBack {
   /** How many are held of each topic. */
   private readonly ofTopics = new Map<string, number>();
   private characters = 0;
+  /** How many connections all that is held goes to, and how many if all of one topic leaves at once. */
+  private receivers = 0;
+  private sends = 0;
   /** When what left last was sent; `'unknown'` until something shows that it was. */
   private sentAtMs: number | 'unknown' = Number.NEGATIVE_INFINITY;
   /** Something was published in this turn of the loop: what joins it costs nothing more. */
@@ -66,7 +69,8 @@ export class HoldBack {
   /** It was in vain lately: none waits before this. */
   private notBeforeMs = Number.NEGATIVE_INFINITY;
   private heldSinceMs = 0;
-  /** How many were held at the last look. */
+  /** When it was looked last, and how many were held then. */
+  private lookedAtMs = 0;
   private seen = 0;
   /** Tells what is held now from what was held when a timer was set. */
   private batch = 0;
@@ -75,18 +79,20 @@ export class HoldBack {
     this.ports = ports;
   }
 
-  /** Publishes it, now or within 5 ms of time in which the loop is not held up. */
+  /** Publishes it after all that wait, or at once where none does. */
   publish(publish: Publish): void {
-    if (this.held.length === 0) {
-      if (this.isPublishing) return publish.run();
-      const nowMs = this.ports.now();
-      if (!this.mayWait(nowMs)) {
-        this.beginTurn();
-        return publish.run();
-      }
-      this.beginHolding(nowMs);
-    }
-    if (this.hold(publish)) this.flush();
+    if (this.held.length > 0) return this.hold(publish);
+    this.beginTurn();
+    publish.run();
+  }
+
+  /** Publishes it, now or within 8 ms in which the loop is not held up. */
+  publishSoon(publish: Publish): void {
+    if (this.held.length > 0 || this.isPublishing) return this.publish(publish);
+    const nowMs = this.ports.now();
+    if (!this.mayWait(nowMs)) return this.publish(publish);
+    this.beginHolding(nowMs);
+    this.hold(publish);
   }
 
   /** Publishes what is held. To be called before anything that must come after it. */
@@ -106,36 +112,45 @@ export class HoldBack {
   private beginHolding(nowMs: number): void {
     const { batch } = this;
     this.heldSinceMs = nowMs;
-    this.seen = 0;
     // What came with the first says nothing of what waiting brings.
     this.ports.afterTurn(() => {
-      if (batch !== this.batch) return;
-      this.seen = this.held.length;
-      if (this.seen >= ENOUGH_AT_ONCE) this.flush();
+      if (batch === this.batch) this.lookAgain();
     });
-    this.ports.after(LOOK_MS, () => this.look(batch));
   }
 
-  private look(batch: number): void {
-    if (batch !== this.batch) return;
-    const hasGrown = this.held.length >= this.seen * GROWTH_MIN;
-    const isEarly = this.ports.now() - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX;
-    if (!hasGrown || !isEarly) return this.flushBetweenTurns();
+  private lookAgain(): void {
+    const { batch } = this;
+    this.lookedAtMs = this.ports.now();
     this.seen = this.held.length;
-    this.ports.after(LOOK_MS, () => this.look(batch));
+    this.ports.after(LOOK_MS, () => {
+      if (batch === this.batch) this.look();
+    });
   }
 
-  /** `true`: nothing is gained by holding more. */
-  private hold(publish: Publish): boolean {
+  private look(): void {
+    const nowMs = this.ports.now();
+    const count = this.held.length;
+    const bringsMore =
+      count >= this.seen * GROWTH_MIN || count - this.seen >= (nowMs - this.lookedAtMs) * RATE_MIN;
+    if (bringsMore && nowMs - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX) return this.lookAgain();
+    this.flushBetweenTurns();
+  }
+
+  private hold(publish: Publish): void {
     const ofTopic = (this.ofTopics.get(publish.topic) ?? 0) + 1;
     this.ofTopics.set(publish.topic, ofTopic);
     this.held.push(publish);
     this.characters += publish.frame.length;
-    return (
+    this.receivers += publish.receivers;
+    if (ofTopic === 1) this.sends += publish.receivers;
+    // Nothing is gained by holding more.
+    if (
       ofTopic >= MERGED_MAX ||
       this.held.length >= HELD_MAX ||
       this.characters >= HELD_CHARACTERS_MAX
-    );
+    ) {
+      this.flush();
+    }
   }
 
   private beginTurn(): void {
@@ -161,12 +176,14 @@ export class HoldBack {
 
   private release(): void {
     const { held } = this;
-    if (held.length - this.ofTopics.size < held.length * SHARED_MIN) {
+    if (this.receivers - this.sends < this.receivers * SAVED_MIN) {
       this.notBeforeMs = this.ports.now() + IN_VAIN_MS;
     }
     this.held = [];
     this.ofTopics.clear();
     this.characters = 0;
+    this.receivers = 0;
+    this.sends = 0;
     this.batch++;
     for (const publish of held) publish.run();
   }

@@ -24,7 +24,12 @@ it('ends a connection behind what was published before', () => {
     afterTurn: (run) => run(),
   });
   const publish = (frame: string) =>
-    holdBack.publish({ topic: 'app/a', frame, run: () => void order.push(frame) });
+    holdBack.publishSoon({
+      topic: 'app/a',
+      frame,
+      receivers: 1,
+      run: () => void order.push(frame),
+    });
   publish('first');
   publish('held');
   expect(order).toEqual(['first']);
