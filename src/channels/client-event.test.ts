@@ -40,7 +40,7 @@ describe('a client event', () => {
       {
         topic: 'app/private-x',
         frame: '{"event":"client-x","channel":"private-x","data":"d"}',
-        except: '1.1',
+        except: session.peer,
       },
     ]);
     expect(session.peer.heard()).toEqual([]);

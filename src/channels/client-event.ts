@@ -19,7 +19,7 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   const receivers = hub.audience.send(
     topic,
     clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
-    session.socketId,
+    session.peer,
   );
   hub.usage.charge(session.app, receivers);
   if (!hub.news.wantsClientEvents(session.app)) return;

@@ -84,6 +84,12 @@ class FakePeer implements Peer {
 
 class FakeSession extends Session {
   readonly peer = new FakePeer();
+  readonly socketId: SocketId;
+
+  constructor(app: App, id: SocketId) {
+    super(app);
+    this.socketId = id;
+  }
 }
 
 export function sessionOf(app: App, id = '1.1') {
@@ -102,7 +108,7 @@ export function subscriptionTo(
 
 class FakeAudience implements Audience {
   readonly members = new Map<Topic, Set<Peer>>();
-  readonly sent: { topic: Topic; frame: string; except: SocketId | undefined }[] = [];
+  readonly sent: { topic: Topic; frame: string; except: SocketId | Peer | undefined }[] = [];
 
   join(peer: Peer, topic: Topic): void {
     const peers = this.members.get(topic) ?? new Set();
@@ -117,7 +123,7 @@ class FakeAudience implements Audience {
     return true;
   }
 
-  send(topic: Topic, frame: string, except?: SocketId): number {
+  send(topic: Topic, frame: string, except?: SocketId | Peer): number {
     this.sent.push({ topic, frame, except });
     const peers = this.members.get(topic) ?? new Set();
     for (const peer of peers) peer.send(frame);

@@ -31,7 +31,7 @@ export interface Audience {
   leave(peer: Peer, topic: Topic): void;
   /** Whether anybody listens; where nobody does, what would be sent need not be made. */
   reaches(topic: Topic): boolean;
-  send(topic: Topic, frame: string, except?: SocketId): number;
+  send(topic: Topic, frame: string, except?: Peer): number;
   sendSoon(topic: Topic, frame: string, except?: SocketId): number;
 }
 

@@ -24,7 +24,7 @@ const NOBODY: readonly string[] = [];
 /** What the core knows of one connection; the transport adds to it. Kept small: there are many. */
 export abstract class Session {
   readonly app: App;
-  readonly socketId: SocketId;
+  abstract readonly socketId: SocketId;
   abstract readonly peer: Peer;
   /** In the order in which they came; by channel name where they are many. */
   private subscribed: Subscription[] | Map<string, Subscription> | undefined;
@@ -40,9 +40,8 @@ export abstract class Session {
   /** The users whose coming and going it is told of. */
   watching: readonly string[] = NOBODY;
 
-  constructor(app: App, socketId: SocketId) {
+  constructor(app: App) {
     this.app = app;
-    this.socketId = socketId;
   }
 
   get subscriptionCount(): number {

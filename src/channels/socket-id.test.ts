@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { newSocketId, parseSocketId } from './socket-id.ts';
+import { firstHalfOf, newSocketId, parseSocketId, secondHalfOf, socketIdOf } from './socket-id.ts';
 
 describe('a new socket id', () => {
   const ids = Array.from({ length: 50_000 }, newSocketId);
@@ -30,6 +30,10 @@ describe('a new socket id', () => {
       expect(numbers.some((number) => number % 2 === 1)).toBe(true);
       expect(numbers.some((number) => number % 2 === 0)).toBe(true);
     }
+  });
+
+  it('is put together of its halves again', () => {
+    for (const id of ids) expect(socketIdOf(firstHalfOf(id), secondHalfOf(id))).toBe(id);
   });
 
   it('is read as what it is', () => {

@@ -16,6 +16,21 @@ export function parseSocketId(text: string): SocketId | undefined {
     : undefined;
 }
 
+/** The number before the point; exact for what `newSocketId` made. */
+export function firstHalfOf(id: SocketId): number {
+  return Number(id.slice(0, id.indexOf('.')));
+}
+
+/** The number behind the point; exact for what `newSocketId` made. */
+export function secondHalfOf(id: SocketId): number {
+  return Number(id.slice(id.indexOf('.') + 1));
+}
+
+/** The id of these halves. */
+export function socketIdOf(first: number, second: number): SocketId {
+  return `${first}.${second}` as SocketId;
+}
+
 const POOLED = 1024;
 const pool = new Uint32Array(POOLED);
 let used = POOLED;
@@ -39,5 +54,5 @@ const TWENTY_BITS = 0x100000;
 export function newSocketId(): SocketId {
   const first = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
   const second = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
-  return `${first}.${second}` as SocketId;
+  return socketIdOf(first, second);
 }

@@ -3,7 +3,7 @@ import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Backlog } from './backlog.ts';
-import type { Connection, ConnectionData } from './connection.ts';
+import type { Connection, ConnectionData, Socket } from './connection.ts';
 import type { Connections } from './connections.ts';
 import type { HoldBack, Publish } from './hold-back.ts';
 
@@ -47,21 +47,22 @@ export class WebSocketAudience implements Audience {
     return this.servers.some((server) => server.subscriberCount(topic) > 0);
   }
 
-  send(topic: Topic, frame: string, except?: SocketId): number {
-    return this.publish(topic, frame, except, false);
+  send(topic: Topic, frame: string, except?: Peer): number {
+    const excepted = except === undefined ? undefined : connectionOf(except).socket;
+    return this.publish(topic, frame, excepted, false);
   }
 
   sendSoon(topic: Topic, frame: string, except?: SocketId): number {
-    return this.publish(topic, frame, except, true);
+    const excepted = except === undefined ? undefined : this.connections.get(except);
+    return this.publish(topic, frame, excepted, true);
   }
 
   private publish(
     topic: Topic,
     frame: string,
-    except: SocketId | undefined,
+    excepted: Socket | undefined,
     mayWait: boolean,
   ): number {
-    const excepted = except === undefined ? undefined : this.connections.get(except);
     let receivers = 0;
     for (const server of this.servers) {
       const subscribers = server.subscriberCount(topic);

@@ -8,22 +8,30 @@ describe('the connections of a node', () => {
     const gauge = new Int32Array(1);
     const connections = new Connections(gauge);
     const [one, two] = [appWith({ id: '1' }), appWith({ id: '2' })];
-    const { socket } = fakeSocket();
+    const { socket } = fakeSocket(0, '1.1');
     const id = socketId;
 
     connections.add(id('1.1'), one, socket, true);
-    connections.add(id('1.2'), one, fakeSocket().socket, true);
-    connections.add(id('1.3'), two, fakeSocket().socket, true);
+    connections.add(id('2.1'), one, fakeSocket().socket, true);
+    connections.add(id('3.1'), two, fakeSocket().socket, true);
 
     expect(connections.get(id('1.1'))).toBe(socket);
-    expect(connections.has(id('1.4'))).toBe(false);
+    expect(['1.2', '01.1', '1.01', '4.1'].map((text) => connections.get(id(text)))).toEqual(
+      Array(4).fill(undefined),
+    );
+    // Half of an id is enough to find its connection by.
+    expect(['1.1', '1.2', '4.1'].map((text) => connections.isTaken(id(text)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
     expect([connections.size, gauge[0]]).toEqual([3, 3]);
 
     connections.remove(id('1.1'), one, true);
     // What is gone is not counted off again.
     connections.remove(id('1.1'), one, true);
-    connections.remove(id('1.4'), one, true);
+    connections.remove(id('4.1'), one, true);
 
     expect(connections.get(id('1.1'))).toBeUndefined();
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
@@ -33,7 +41,7 @@ describe('the connections of a node', () => {
   it('may go while they are walked', () => {
     const connections = new Connections(new Int32Array(1));
     const app = appWith();
-    const ids = ['1.1', '1.2', '1.3'].map(socketId);
+    const ids = ['1.1', '2.1', '3.1'].map(socketId);
     for (const id of ids) connections.add(id, app, fakeSocket().socket, true);
 
     let walked = 0;

@@ -1,10 +1,11 @@
 import type { App } from '../../channels/app.ts';
-import type { SocketId } from '../../channels/socket-id.ts';
+import { firstHalfOf, type SocketId } from '../../channels/socket-id.ts';
 import type { Socket } from './connection.ts';
 
 /** The accepted connections of this node. */
 export class Connections {
-  private readonly bySocketId = new Map<SocketId, Socket>();
+  /** By the first halves of their ids, of which no two are the same. */
+  private readonly byFirstHalf = new Map<number, Socket>();
   private readonly byApp = new Map<App, number>();
   private readonly gauge: Int32Array;
 
@@ -14,7 +15,7 @@ export class Connections {
   }
 
   get size(): number {
-    return this.bySocketId.size;
+    return this.byFirstHalf.size;
   }
 
   /** Of those that count for the quota of their app. */
@@ -25,22 +26,24 @@ export class Connections {
   /** All open ones, whether they count for the quota or not. */
   openOf(app: App): number {
     let open = 0;
-    for (const { data } of this.bySocketId.values()) if (data.app === app) open++;
+    for (const { data } of this.byFirstHalf.values()) if (data.app === app) open++;
     return open;
   }
 
   get(id: SocketId): Socket | undefined {
-    return this.bySocketId.get(id);
+    const socket = this.byFirstHalf.get(firstHalfOf(id));
+    return socket?.data.socketId === id ? socket : undefined;
   }
 
-  has(id: SocketId): boolean {
-    return this.bySocketId.has(id);
+  /** Whether one has this id, or half of it: then no other can have it. */
+  isTaken(id: SocketId): boolean {
+    return this.byFirstHalf.has(firstHalfOf(id));
   }
 
   /** `counts`: whether it counts for the quota of its app already. */
   add(id: SocketId, app: App, socket: Socket, counts: boolean): void {
-    this.bySocketId.set(id, socket);
-    this.gauge[0] = this.bySocketId.size;
+    this.byFirstHalf.set(firstHalfOf(id), socket);
+    this.gauge[0] = this.byFirstHalf.size;
     if (counts) this.count(app);
   }
 
@@ -50,8 +53,8 @@ export class Connections {
   }
 
   remove(id: SocketId, app: App, counted: boolean): void {
-    if (!this.bySocketId.delete(id)) return;
-    this.gauge[0] = this.bySocketId.size;
+    if (!this.byFirstHalf.delete(firstHalfOf(id))) return;
+    this.gauge[0] = this.byFirstHalf.size;
     if (!counted) return;
     const left = this.countOf(app) - 1;
     if (left === 0) this.byApp.delete(app);
@@ -60,6 +63,6 @@ export class Connections {
 
   /** May be changed while it is walked. */
   all(): Iterable<Socket> {
-    return this.bySocketId.values();
+    return this.byFirstHalf.values();
   }
 }

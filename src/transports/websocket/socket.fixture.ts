@@ -13,10 +13,10 @@ export interface FakeSocket {
 }
 
 /** One such socket, as the transport knows it. */
-export function fakeSocket(heardAt = 0): FakeSocket & { readonly socket: Socket } {
+export function fakeSocket(heardAt = 0, id = '1.1'): FakeSocket & { readonly socket: Socket } {
   // Nothing here asks which server it came through.
   const server = undefined as unknown as Connection['server'];
-  const data = new Connection(appWith(), socketId('1.1'), server, 1, holdingNothing());
+  const data = new Connection(appWith(), socketId(id), server, 1, holdingNothing());
   data.heardAt = heardAt;
   const fake = {
     data,
@@ -35,7 +35,7 @@ export function connectionsOf(fakes: readonly { readonly socket: Socket }[]) {
   const connections = new Connections(new Int32Array(1));
   const ids = new Map<Socket, SocketId>();
   for (const [index, { socket }] of fakes.entries()) {
-    const id = socketId(`1.${index}`);
+    const id = socketId(`${index + 1}.1`);
     ids.set(socket, id);
     connections.add(id, app, socket, true);
   }

@@ -153,7 +153,7 @@ export class WebSocketTransport {
       return new RefusedConnection(admission.problem, admission.message);
     }
     let socketId = newSocketId();
-    while (this.connections.has(socketId)) socketId = newSocketId();
+    while (this.connections.isTaken(socketId)) socketId = newSocketId();
     const peer = server.requestIP(request);
     const remote = packRemote(peer?.address ?? '', peer?.port ?? 0);
     return new Connection(admission.app, socketId, server, remote, this.holdBack);
