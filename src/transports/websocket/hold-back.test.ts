@@ -87,18 +87,17 @@ describe('a publish', () => {
     publish('a');
     endTurn();
     let held = 4;
-    for (const name of ['1', '2', '3', '4']) publish(name);
+    const comes = (name: string) => publish(name, { topic: `topic ${held++ % 20}` });
+    for (const name of ['1', '2', '3', '4']) publish(name, { topic: 'x' });
     endTurn(0);
     for (let look = 1; look < 8; look++) {
-      const more = Math.ceil(held / 4);
-      for (let index = 0; index < more; index++) publish(`${look}-${index}`);
-      held += more;
+      for (let more = Math.ceil(held / 4); more > 0; more--) comes(`${look}`);
       passTime(1);
       expect(sent).toEqual(['a']);
     }
-    for (let index = 0; index < held; index++) publish(`last-${index}`);
+    for (let more = held; more > 0; more--) comes('last');
     passTime(1);
-    expect(sent).toHaveLength(1 + 2 * held);
+    expect(sent).toHaveLength(1 + held);
   });
 
   it('does not wait on for what comes in ever smaller numbers', () => {
@@ -117,12 +116,15 @@ describe('a publish', () => {
     busy = 0.9;
     publish('first');
     endTurn();
-    for (let held = 0; held < 100; held++) publish(`x${held}`);
+    const come = (count: number) => {
+      for (let held = 0; held < count; held++) publish('x', { topic: String(held % 50) });
+    };
+    come(100);
     endTurn(0);
-    for (let held = 0; held < 20; held++) publish(`y${held}`);
+    come(20);
     passTime(2);
     expect(sent).toEqual(['first']);
-    for (let held = 0; held < 19; held++) publish(`z${held}`);
+    come(19);
     passTime(2);
     expect(sent).toHaveLength(140);
   });
@@ -165,21 +167,30 @@ describe('a publish', () => {
     },
   );
 
-  it('does not wait for 100 ms when waiting was in vain', () => {
+  it('does not wait after waiting was in vain, for a time that doubles until it was not', () => {
     busy = 0.9;
-    publish('a');
+    /** Nothing waits for so long, and the next does. */
+    const waitsAgainAfter = (pauseMs: number) => {
+      holdBack.flush();
+      endTurn(0);
+      nowMs += pauseMs - 1;
+      publish('too early');
+      expect(sent.at(-1)).toBe('too early');
+      endTurn(0);
+      nowMs += 1;
+      publish('next');
+      expect(sent.at(-1)).toBe('too early');
+    };
+    publish('first');
     endTurn();
-    publish('b');
-    endTurn(0);
-    passTime(1);
-    for (let turns = 0; turns < 2; turns++) endTurn(0);
-    nowMs += 99;
-    publish('c');
-    expect(sent).toEqual(['a', 'b', 'c']);
-    endTurn(0);
-    nowMs += 1;
-    publish('d');
-    expect(sent).toEqual(['a', 'b', 'c']);
+    publish('next');
+    for (const pauseMs of [100, 200, 400, 800, 1600, 1600]) waitsAgainAfter(pauseMs);
+
+    publish('next');
+    holdBack.flush();
+    endTurn();
+    publish('next');
+    for (const pauseMs of [100, 200]) waitsAgainAfter(pauseMs);
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {

@@ -12,9 +12,10 @@ const HOLD_MS_MAX = 8;
 const GROWTH_MIN = 1.25;
 const RATE_MIN = 10;
 
-/** Where waiting saved a smaller share of what would have been sent, none waits for so long. Milliseconds. */
+/** Where waiting saved a smaller share of what would have been sent, none waits for a time that doubles. Milliseconds. */
 const SAVED_MIN = 0.05;
 const IN_VAIN_MS = 100;
+const IN_VAIN_MS_MAX = 1600;
 
 /** More of one topic do not leave in one write: that is as many as Bun puts together for one connection. */
 const MERGED_MAX = 32;
@@ -68,6 +69,7 @@ export class HoldBack {
   private isPublishing = false;
   /** It was in vain lately: none waits before this. */
   private notBeforeMs = Number.NEGATIVE_INFINITY;
+  private inVainMs = IN_VAIN_MS;
   private heldSinceMs = 0;
   /** When it was looked last, and how many were held then. */
   private lookedAtMs = 0;
@@ -81,18 +83,23 @@ export class HoldBack {
 
   /** Publishes it after all that wait, or at once where none does. */
   publish(publish: Publish): void {
-    if (this.held.length > 0) return this.hold(publish);
-    this.beginTurn();
-    publish.run();
+    if (this.held.length > 0) this.hold(publish);
+    else publish.run();
   }
 
   /** Publishes it, now or within 8 ms in which the loop is not held up. */
   publishSoon(publish: Publish): void {
     if (this.held.length > 0 || this.isPublishing) return this.publish(publish);
     const nowMs = this.ports.now();
-    if (!this.mayWait(nowMs)) return this.publish(publish);
-    this.beginHolding(nowMs);
-    this.hold(publish);
+    if (nowMs < this.notBeforeMs || this.ports.busyShare(nowMs) < BUSY_FROM) {
+      this.sentAtMs = nowMs;
+      return publish.run();
+    }
+    // Whoever publishes is called by a loop that has sent what was published before its turn.
+    if (this.sentAtMs === 'unknown') this.sentAtMs = nowMs;
+    if (nowMs - this.sentAtMs < APART_MS) return this.beginHolding(nowMs, publish);
+    this.beginTurn();
+    publish.run();
   }
 
   /** Publishes what is held. To be called before anything that must come after it. */
@@ -102,16 +109,10 @@ export class HoldBack {
     this.release();
   }
 
-  private mayWait(nowMs: number): boolean {
-    // Whoever publishes is called by a loop that has sent what was published before its turn.
-    if (this.sentAtMs === 'unknown') this.sentAtMs = nowMs;
-    if (nowMs < this.notBeforeMs || nowMs - this.sentAtMs >= APART_MS) return false;
-    return this.ports.busyShare(nowMs) >= BUSY_FROM;
-  }
-
-  private beginHolding(nowMs: number): void {
+  private beginHolding(nowMs: number, first: Publish): void {
     const { batch } = this;
     this.heldSinceMs = nowMs;
+    this.hold(first);
     // What came with the first says nothing of what waiting brings.
     this.ports.afterTurn(() => {
       if (batch === this.batch) this.lookAgain();
@@ -174,11 +175,19 @@ export class HoldBack {
     if (this.sentAtMs === 'unknown') this.sentAtMs = this.ports.now();
   }
 
+  /** Whether it was worth it to wait for what is held. */
+  private judge(): void {
+    if (this.receivers - this.sends >= this.receivers * SAVED_MIN) {
+      this.inVainMs = IN_VAIN_MS;
+      return;
+    }
+    this.notBeforeMs = this.ports.now() + this.inVainMs;
+    this.inVainMs = Math.min(this.inVainMs * 2, IN_VAIN_MS_MAX);
+  }
+
   private release(): void {
     const { held } = this;
-    if (this.receivers - this.sends < this.receivers * SAVED_MIN) {
-      this.notBeforeMs = this.ports.now() + IN_VAIN_MS;
-    }
+    this.judge();
     this.held = [];
     this.ofTopics.clear();
     this.characters = 0;
