@@ -43,6 +43,7 @@ describe('a client event', () => {
         except: session.peer,
       },
     ]);
+    expect(hub.audience.sentSoon).toEqual([]);
     expect(session.peer.heard()).toEqual([]);
   });
 

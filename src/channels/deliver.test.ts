@@ -30,6 +30,7 @@ describe('an event', () => {
         except: '1.2',
       },
     ]);
+    expect(hub.audience.sentSoon).toHaveLength(1);
     expect(engine.calls).toEqual([]);
   });
 

@@ -109,6 +109,8 @@ export function subscriptionTo(
 class FakeAudience implements Audience {
   readonly members = new Map<Topic, Set<Peer>>();
   readonly sent: { topic: Topic; frame: string; except: SocketId | Peer | undefined }[] = [];
+  /** The frames of what might have waited. */
+  readonly sentSoon: string[] = [];
 
   join(peer: Peer, topic: Topic): void {
     const peers = this.members.get(topic) ?? new Set();
@@ -131,6 +133,7 @@ class FakeAudience implements Audience {
   }
 
   sendSoon(topic: Topic, frame: string, except?: SocketId): number {
+    this.sentSoon.push(frame);
     return this.send(topic, frame, except);
   }
 }

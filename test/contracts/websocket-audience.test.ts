@@ -1,4 +1,5 @@
-import { expect, it } from 'bun:test';
+import { expect, it, spyOn } from 'bun:test';
+import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
 import { newSocketId } from '../../src/channels/socket-id.ts';
@@ -102,6 +103,27 @@ function listener(client: WebSocket, peer: Peer, socketId: Listener['socketId'])
 
 audienceContract('WebSocketAudience, on a loop that has time,', () => open());
 audienceContract('WebSocketAudience, on a busy loop,', () => open(true));
+
+it.each([
+  ['send', 'publish', 'publishSoon'],
+  ['sendSoon', 'publishSoon', 'publish'],
+] as const)('passes on whether it may wait: %s', (send, publish, other) => {
+  const holdBack = holdingNothing();
+  const published = spyOn(holdBack, publish);
+  const notPublished = spyOn(holdBack, other);
+  const connections = new Connections(new Int32Array(1));
+  const backlog = new Backlog(connections, 1024 * 1024);
+  const audience = new WebSocketAudience(connections, backlog, holdBack, new TableMeter());
+  // Bun's class cannot be constructed; nothing else of it is asked.
+  const server = {
+    subscriberCount: () => 3,
+    publish: () => 0,
+  } as unknown as Server<ConnectionData>;
+  audience.serve([server]);
+  audience[send](topicOf(app, channel('news')), 'frame');
+  expect(published.mock.calls).toMatchObject([[{ frame: 'frame', receivers: 3 }]]);
+  expect(notPublished.mock.calls).toEqual([]);
+});
 
 it('sends what it held for the others of a connection that has ended meanwhile', async () => {
   await using opened = await open(true);

@@ -173,7 +173,10 @@ describe('a publish', () => {
     const waitsAgainAfter = (pauseMs: number) => {
       holdBack.flush();
       endTurn(0);
-      nowMs += pauseMs - 1;
+      nowMs += pauseMs - 2;
+      publish('early');
+      endTurn(0);
+      nowMs += 1;
       publish('too early');
       expect(sent.at(-1)).toBe('too early');
       endTurn(0);
