@@ -115,11 +115,13 @@ export class Deliverer {
   }
 
   /** Delivers a job that was claimed. Never throws. */
-  async deliverClaimed(job: Job): Promise<void> {
-    const { publish, devices } = job.job;
+  async deliverClaimed(claimed: Job): Promise<void> {
+    const { publish } = claimed.job;
     const { instance } = publish;
-    if (job.what === 'page') this.held.room.cameBack(instance);
-    if (!this.held.claim(job)) return;
+    if (claimed.what === 'page') this.held.room.cameBack(instance);
+    const job = this.held.claim(claimed);
+    if (job === undefined) return;
+    const { devices } = job.job;
     const { audience } = this.ports;
     // Nothing else is claimed meanwhile, so this must not take for ever.
     const recipients = await this.access.insist(

@@ -25,21 +25,27 @@ export class HeldWorks {
   }
 
   /**
-   * Keeps a job from being held twice: `false` where it is held already, though its claim has ended meanwhile and
-   * it was claimed again. Whoever held it first goes on.
+   * Keeps a job from being held twice, and gives what of it was not held yet. What is held already had its claim end
+   * meanwhile, and was claimed again: whoever held it first goes on, with the new claim.
    */
-  claim(job: Job): boolean {
+  claim(job: Job): Job | undefined {
     if (job.what === 'page') {
-      if (this.pages.has(job.page)) return false;
+      if (this.pages.has(job.page)) {
+        this.renew(job);
+        return undefined;
+      }
       this.pages.add(job.page);
-      return true;
+      return job;
     }
     const { publish, devices } = job.job;
     const held = this.retries.get(publish.number) ?? new Set();
-    if (devices.some((device) => held.has(device))) return false;
-    for (const device of devices) held.add(device);
+    const added = devices.filter((device) => !held.has(device));
+    if (added.length < devices.length) this.renew(job);
+    if (added.length === 0) return undefined;
+    const given = added.length < devices.length ? onlyOf(job, new Set(added)) : job;
+    for (const device of added) held.add(device);
     this.retries.set(publish.number, held);
-    return true;
+    return given;
   }
 
   unclaim(job: Job): void {
@@ -64,4 +70,26 @@ export class HeldWorks {
     this.works.delete(work);
     this.room.release(work.instance, work.devices, work.job.job.publish.body.length);
   }
+
+  private renew(claimed: Job): void {
+    for (const work of this.works) {
+      if (holdsAll(claimed, work.job)) work.leasedUntilMs = claimed.job.leasedUntilMs;
+    }
+  }
+}
+
+/** Where only some devices of a job were claimed, the rest may be another server's: its claim has still ended. */
+function holdsAll(claimed: Job, held: Job): boolean {
+  if (claimed.what === 'page') return held.what === 'page' && held.page === claimed.page;
+  if (held.what === 'page' || held.job.publish.number !== claimed.job.publish.number) return false;
+  const devices = new Set(claimed.job.devices);
+  return held.job.devices.every((device) => devices.has(device));
+}
+
+function onlyOf(retries: Job & { readonly what: 'retries' }, some: ReadonlySet<number>): Job {
+  return {
+    ...retries,
+    retries: retries.retries.filter(({ device }) => some.has(device)),
+    job: { ...retries.job, devices: [...some] },
+  };
 }
