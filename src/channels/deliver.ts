@@ -13,12 +13,9 @@ export const CACHE_TTL_MS = 30 * 60 * 1000;
  * Hands an event to this node's subscribers. It never publishes, so nothing can loop.
  * The frame is built once however many listen, and no JavaScript runs per subscriber.
  */
-function deliver(hub: Hub, event: ChannelEvent): void {
-  const topic = topicOf(event.app, event.channel);
-  if (!hub.audience.reaches(topic)) return;
-  const frame = eventMessage(event.name, event.channel.text, event.data);
-  const receivers = hub.audience.sendSoon(topic, frame, event.except);
-  hub.usage.charge(event.app, receivers);
+function deliver(hub: Hub, { app, channel, name, data, except }: ChannelEvent): void {
+  const makeFrame = () => eventMessage(name, channel.text, data);
+  hub.usage.charge(app, hub.audience.sendSoon(topicOf(app, channel), makeFrame, except));
 }
 
 /**

@@ -121,10 +121,6 @@ class FakeAudience implements Audience {
     this.members.get(topic)?.delete(peer);
   }
 
-  reaches(): boolean {
-    return true;
-  }
-
   send(topic: Topic, frame: string, except?: SocketId | Peer): number {
     this.sent.push({ topic, frame, except });
     const peers = this.members.get(topic) ?? new Set();
@@ -132,7 +128,8 @@ class FakeAudience implements Audience {
     return peers.size;
   }
 
-  sendSoon(topic: Topic, frame: string, except?: SocketId): number {
+  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
+    const frame = makeFrame();
     this.sentSoon.push(frame);
     return this.send(topic, frame, except);
   }

@@ -24,15 +24,13 @@ export interface Peer {
  *
  * `sendSoon` does the same, and may let what it sends wait a few milliseconds for what comes next while the loop is
  * busy: for what backends publish, who send the next when they are answered. A client that sends an event
- * waits for no answer, so there all that comes is here already.
+ * waits for no answer, so there all that comes is here already. It makes the frame only where anybody listens.
  */
 export interface Audience {
   join(peer: Peer, topic: Topic): void;
   leave(peer: Peer, topic: Topic): void;
-  /** Whether anybody listens; where nobody does, what would be sent need not be made. */
-  reaches(topic: Topic): boolean;
   send(topic: Topic, frame: string, except?: Peer): number;
-  sendSoon(topic: Topic, frame: string, except?: SocketId): number;
+  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number;
 }
 
 /** One user in a presence channel. */
