@@ -1,6 +1,7 @@
 import type { AppAddress } from '../bench-app.ts';
 import { SequenceReader } from './bench-event.ts';
 import type { KernelSockets } from './kernel-sockets.ts';
+import { LastRead } from './last-read.ts';
 import { type Audience, type Seat, Subscriber } from './subscriber.ts';
 import type { Tally } from './tally.ts';
 
@@ -26,6 +27,7 @@ export function comingsWhileInside(channels: number): number {
 /** All subscribers of one load process. What they hear goes to the tally of the moment. */
 export class Crowd implements Audience {
   readonly sequences: SequenceReader;
+  readonly lastRead = new LastRead();
   readonly channels: readonly string[];
   readonly subscribersEach: number;
   /** Where deliveries are counted; nowhere between steps. */

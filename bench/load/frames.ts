@@ -31,6 +31,11 @@ export interface FrameSink {
 export class FrameScanner {
   #cut: Buffer | undefined;
 
+  /** Whether the last read ended where a frame did. */
+  get isBetweenFrames(): boolean {
+    return this.#cut === undefined;
+  }
+
   /** Takes one read, `chunk[0..length)`. */
   scan(chunk: Buffer, length: number, sink: FrameSink): void {
     if (this.#cut === undefined) this.#scanWhole(chunk, length, sink);

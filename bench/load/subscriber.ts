@@ -3,11 +3,13 @@ import type { AppAddress } from '../bench-app.ts';
 import type { SequenceReader } from './bench-event.ts';
 import { clientFrame, clientMessage, FrameScanner, type FrameSink, opcodes } from './frames.ts';
 import type { ConnectionOwner, KernelSockets } from './kernel-sockets.ts';
+import type { LastRead } from './last-read.ts';
 import { subscribeMessage } from './subscribe-message.ts';
 
 /** What all subscribers of a load process report to. */
 export interface Audience {
   readonly sequences: SequenceReader;
+  readonly lastRead: LastRead;
   subscribed(subscriber: Subscriber): void;
   /** A read brought something. */
   read(): void;
@@ -55,8 +57,21 @@ export class Subscriber implements ConnectionOwner, FrameSink {
     // Once per read: what came together arrived together.
     this.#nowMs = performance.now();
     this.#audience.read();
-    if (this.#handshake === undefined) this.#scanner.scan(bytes, length, this);
+    if (this.#handshake === undefined) this.#readFrames(bytes, length);
     else this.#readHandshake(Buffer.concat([this.#handshake, bytes.subarray(0, length)]));
+  }
+
+  #readFrames(bytes: Buffer, length: number): void {
+    const { lastRead } = this.#audience;
+    const isWhole = this.#scanner.isBetweenFrames;
+    const sequences = isWhole ? lastRead.sequencesIn(bytes, length) : undefined;
+    if (sequences !== undefined) {
+      for (const sequence of sequences) this.#audience.arrived(sequence, this.#nowMs);
+      return;
+    }
+    lastRead.begin();
+    this.#scanner.scan(bytes, length, this);
+    if (isWhole && this.#scanner.isBetweenFrames) lastRead.end(bytes, length);
   }
 
   closed(): void {
@@ -66,9 +81,17 @@ export class Subscriber implements ConnectionOwner, FrameSink {
   frame(opcode: number, bytes: Buffer, start: number, end: number): void {
     if (opcode === opcodes.text) {
       const sequence = this.#audience.sequences.read(bytes, start, end);
-      if (sequence >= 0) this.#audience.arrived(sequence, this.#nowMs);
-      else this.#readMessage(bytes.toString('latin1', start, end));
-    } else if (opcode === opcodes.ping) {
+      if (sequence >= 0) {
+        this.#audience.lastRead.add(sequence);
+        this.#audience.arrived(sequence, this.#nowMs);
+        return;
+      }
+      this.#audience.lastRead.spoil();
+      this.#readMessage(bytes.toString('latin1', start, end));
+      return;
+    }
+    this.#audience.lastRead.spoil();
+    if (opcode === opcodes.ping) {
       this.send(clientFrame(opcodes.pong, bytes.subarray(start, end)));
     } else if (opcode === opcodes.close) {
       const code = end - start < 2 ? 'no code' : bytes.readUInt16BE(start);
