@@ -36,7 +36,7 @@ describe('the last read', () => {
     expect(last.sequencesIn(longer, longer.length)).toBeUndefined();
   });
 
-  it('is not known where it brought something else too, was cut, or is being read', () => {
+  it('is not known where it brought something else too, or is being read', () => {
     reads(READ, [4, 5], true);
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();
     reads(READ, [4, 5]);

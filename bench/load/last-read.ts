@@ -1,9 +1,9 @@
-/** Shorter reads are looked at frame by frame in no more time than it takes to compare them. */
+/** Shorter reads hold so few frames that nothing is gained. */
 const BYTES_MIN = 1024;
 
 /**
  * The events of the last read that brought nothing else. All who listen to a channel are sent the same, so what the
- * next of them reads is mostly the same bytes: comparing them takes a tenth of the time of looking at each frame.
+ * next of them reads is mostly the same bytes: with 32 frames, comparing them takes a fifth of the time of looking at each.
  */
 export class LastRead {
   #bytes = Buffer.alloc(0);
@@ -35,7 +35,7 @@ export class LastRead {
     this.#isPure = false;
   }
 
-  /** It is over, and began and ended where frames do. */
+  /** It is over, and ended where a frame does. */
   end(bytes: Buffer, length: number): void {
     if (!this.#isPure || length < BYTES_MIN) return;
     if (this.#bytes.length < length) this.#bytes = Buffer.alloc(2 * length);

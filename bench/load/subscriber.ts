@@ -63,15 +63,16 @@ export class Subscriber implements ConnectionOwner, FrameSink {
 
   #readFrames(bytes: Buffer, length: number): void {
     const { lastRead } = this.#audience;
-    const isWhole = this.#scanner.isBetweenFrames;
-    const sequences = isWhole ? lastRead.sequencesIn(bytes, length) : undefined;
+    const sequences = this.#scanner.isBetweenFrames
+      ? lastRead.sequencesIn(bytes, length)
+      : undefined;
     if (sequences !== undefined) {
       for (const sequence of sequences) this.#audience.arrived(sequence, this.#nowMs);
       return;
     }
     lastRead.begin();
     this.#scanner.scan(bytes, length, this);
-    if (isWhole && this.#scanner.isBetweenFrames) lastRead.end(bytes, length);
+    if (this.#scanner.isBetweenFrames) lastRead.end(bytes, length);
   }
 
   closed(): void {

@@ -13,9 +13,9 @@ describe('a signature', () => {
   });
 
   it('is that of its secret and its text, however many were made before', () => {
-    for (let round = 0; round < 2; round++) {
-      for (let number = 0; number < 1500; number++) {
-        const [secret, text] = [`secret ${number}`, `text ${round}`];
+    for (let number = 0; number < 1500; number++) {
+      const secret = `secret ${number}`;
+      for (const text of ['one', 'two', 'one']) {
         expect(sign(secret, text)).toBe(createHmac('sha256', secret).update(text).digest('hex'));
       }
     }

@@ -1,4 +1,4 @@
-import { expect, it, spyOn } from 'bun:test';
+import { expect, it, mock, spyOn } from 'bun:test';
 import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
@@ -104,13 +104,8 @@ function listener(client: WebSocket, peer: Peer, socketId: Listener['socketId'])
 audienceContract('WebSocketAudience, on a loop that has time,', () => open());
 audienceContract('WebSocketAudience, on a busy loop,', () => open(true));
 
-it.each([
-  ['send', 'publish', 'publishSoon'],
-  ['sendSoon', 'publishSoon', 'publish'],
-] as const)('passes on whether it may wait: %s', (send, publish, other) => {
-  const holdBack = holdingNothing();
-  const published = spyOn(holdBack, publish);
-  const notPublished = spyOn(holdBack, other);
+/** One that sends by servers that have three listeners each. */
+function audienceOn(servers: number, holdBack: HoldBack): WebSocketAudience {
   const connections = new Connections(new Int32Array(1));
   const backlog = new Backlog(connections, 1024 * 1024);
   const audience = new WebSocketAudience(connections, backlog, holdBack, new TableMeter());
@@ -119,12 +114,30 @@ it.each([
     subscriberCount: () => 3,
     publish: () => 0,
   } as unknown as Server<ConnectionData>;
-  audience.serve([server]);
+  audience.serve(Array.from({ length: servers }, () => server));
+  return audience;
+}
+
+it.each([
+  ['send', 'publish', 'publishSoon'],
+  ['sendSoon', 'publishSoon', 'publish'],
+] as const)('passes on whether it may wait: %s', (send, publish, other) => {
+  const holdBack = holdingNothing();
+  const published = spyOn(holdBack, publish);
+  const notPublished = spyOn(holdBack, other);
+  const audience = audienceOn(1, holdBack);
   const topic = topicOf(app, channel('news'));
   if (send === 'send') audience.send(topic, 'frame');
   else audience.sendSoon(topic, () => 'frame');
   expect(published.mock.calls).toMatchObject([[{ frame: 'frame', receivers: 3 }]]);
   expect(notPublished.mock.calls).toEqual([]);
+});
+
+it('makes a frame once, also where several servers have listeners', () => {
+  const audience = audienceOn(2, holdingNothing());
+  const makeFrame = mock(() => 'frame');
+  expect(audience.sendSoon(topicOf(app, channel('news')), makeFrame)).toBe(6);
+  expect(makeFrame).toHaveBeenCalledTimes(1);
 });
 
 it('sends what it held for the others of a connection that has ended meanwhile', async () => {

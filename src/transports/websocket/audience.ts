@@ -45,44 +45,39 @@ export class WebSocketAudience implements Audience {
 
   send(topic: Topic, frame: string, except?: Peer): number {
     const excepted = except === undefined ? undefined : connectionOf(except).socket;
-    let receivers = 0;
-    for (const server of this.servers) {
-      const publish = this.publishOf(server, topic, () => frame, excepted);
-      if (publish === undefined) continue;
-      this.holdBack.publish(publish);
-      receivers += publish.receivers;
-    }
-    return receivers;
+    return this.publish(topic, () => frame, excepted, false);
   }
 
   sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
     const excepted = except === undefined ? undefined : this.connections.get(except);
-    let receivers = 0;
-    for (const server of this.servers) {
-      const publish = this.publishOf(server, topic, makeFrame, excepted);
-      if (publish === undefined) continue;
-      this.holdBack.publishSoon(publish);
-      receivers += publish.receivers;
-    }
-    return receivers;
+    return this.publish(topic, makeFrame, excepted, true);
   }
 
-  /** What goes out by one server; `undefined` where nobody is there who listens. */
-  private publishOf(
-    server: Server<ConnectionData>,
+  private publish(
     topic: Topic,
     makeFrame: () => string,
     excepted: Socket | undefined,
-  ): TopicPublish | undefined {
-    const subscribers = server.subscriberCount(topic);
-    if (subscribers === 0) return undefined;
-    // A connection's own publish reaches everybody of its server but itself.
-    const own = excepted?.data.server === server ? excepted : undefined;
-    const receivers = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-    const frame = makeFrame();
-    this.meter.count('messagesDelivered', receivers);
-    this.meter.count('deliveredBytes', receivers * frame.length);
-    return new TopicPublish(own ?? server, topic, frame, receivers, this.backlog);
+    mayWait: boolean,
+  ): number {
+    let frame: string | undefined;
+    let receivers = 0;
+    for (const server of this.servers) {
+      const subscribers = server.subscriberCount(topic);
+      if (subscribers === 0) continue;
+      // A connection's own publish reaches everybody of its server but itself.
+      const own = excepted?.data.server === server ? excepted : undefined;
+      const reached = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
+      frame ??= makeFrame();
+      const publish = new TopicPublish(own ?? server, topic, frame, reached, this.backlog);
+      if (mayWait) this.holdBack.publishSoon(publish);
+      else this.holdBack.publish(publish);
+      receivers += reached;
+    }
+    if (frame !== undefined) {
+      this.meter.count('messagesDelivered', receivers);
+      this.meter.count('deliveredBytes', receivers * frame.length);
+    }
+    return receivers;
   }
 }
 

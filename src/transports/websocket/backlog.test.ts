@@ -83,6 +83,16 @@ describe('a connection that ended without a close frame', () => {
     expect(looked).toHaveBeenCalled();
   });
 
+  it('is not looked at for what was published before it was last', () => {
+    const { slow, backlog } = stage();
+    backlog.publishing('app/a', 200);
+    backlog.sample();
+    const looked = spyOn(slow.socket, 'getBufferedAmount');
+    backlog.publishing('app/a', 200);
+    backlog.publishing('app/b', 100);
+    expect(looked).not.toHaveBeenCalled();
+  });
+
   it('read too slowly, when it was its own answers that waited', () => {
     const { slow, fine, backlog } = stage();
     slow.waiting = BUFFER + 1;

@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from 'bun:test';
+import { deliveryLimits } from './limits.ts';
+import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
+
+let scene: PipelineScene;
+beforeEach(() => {
+  scene = new PipelineScene();
+});
+
+const seconds = (count: number) => scene.time.advance(count * 1000);
+
+const HOUR_MS = 3_600_000;
+
+describe('a clock that is set on by an hour', () => {
+  it.each([1, 2])(
+    'leaves nothing to the end of claims that it has had again, page %i on its way',
+    async (begun) => {
+      scene.limits = { ...deliveryLimits, pageDevices: 10 };
+      const instance = scene.newInstance();
+      await scene.registerMany(instance, 'fcm', 30);
+      scene.atOnce = 5;
+      scene.useGateways(instance);
+      scene.answer = () => ({ outcome: accepted, afterMs: 50 });
+      const id = await scene.publish(instance, { fcm: {} });
+      const pipeline = scene.start();
+      while (scene.sends.length <= (begun - 1) * 10) await scene.time.advance(10);
+      scene.time.setClock(HOUR_MS);
+      // What seems to be free is claimed before anybody looks at what is held.
+      pipeline.wake();
+      await seconds(5);
+      expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 30, accepted: 30 });
+      expect(scene.sends).toHaveLength(30);
+    },
+  );
+});
+
+describe('a clock that is set back by an hour', () => {
+  let instance: number;
+  beforeEach(() => {
+    instance = scene.newInstance();
+  });
+  /** Publishes anew, as whoever has the right time. */
+  const finishes = async (pipeline: ReturnType<PipelineScene['start']>, afterSeconds: number) => {
+    const id = await scene.publish(instance, { fcm: {} });
+    pipeline.wake();
+    await seconds(afterSeconds);
+    return (await scene.counts(id))['state'] === 'finished';
+  };
+
+  it('does not keep a way shut for longer than its pause', async () => {
+    await scene.registerMany(instance, 'fcm', 100);
+    let isDown = true;
+    scene.answer = () => (isDown ? tryAgain('gateway') : accepted);
+    const id = await scene.publish(instance, { fcm: {} });
+    const pipeline = scene.start();
+    await seconds(200);
+    expect(pipeline.figures().pauses).toHaveLength(1);
+    isDown = false;
+    scene.time.setClock(-HOUR_MS);
+    await seconds(125);
+    expect(pipeline.figures().pauses).toEqual([]);
+    expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
+    expect(await finishes(pipeline, 1)).toBe(true);
+  });
+
+  it('does not keep an instance waiting of which jobs were sent away', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 1, laneDevices: 1, instanceJobs: 1 };
+    await scene.registerMany(instance, 'fcm', 20);
+    let isDown = true;
+    scene.answer = () => (isDown ? tryAgain('gateway', 20_000) : accepted);
+    await scene.publish(instance, { fcm: {} });
+    const pipeline = scene.start();
+    for (let second = 0; second < 100; second++) {
+      await seconds(1);
+      if (second === 80) scene.time.setClock(-HOUR_MS);
+    }
+    isDown = false;
+    await seconds(40);
+    expect(pipeline.figures().pauses).toEqual([]);
+    expect(await finishes(pipeline, 10)).toBe(true);
+  });
+
+  it('does not hide that others of a page wait for one that hangs', async () => {
+    await scene.registerMany(instance, 'fcm', 10);
+    await scene.registerMany(instance, 'apns', 10);
+    scene.atOnce = 1;
+    scene.useGateways(instance);
+    scene.answer = ({ platform }) =>
+      platform === 'apns' ? { outcome: accepted, afterMs: 20_000 } : accepted;
+    const id = await scene.publish(instance, { apns: { aps: {} }, fcm: {} });
+    scene.start();
+    await seconds(1);
+    scene.time.setClock(-HOUR_MS);
+    await seconds(45);
+    expect(await scene.counts(id)).toMatchObject({ planned: 10, accepted: 10 });
+  });
+
+  it('lets a gateway that gives no outcome be given up as before', async () => {
+    await scene.register(instance, 'fcm');
+    scene.answer = () => ({ outcome: accepted, afterMs: undefined });
+    await scene.publish(instance, { fcm: {} });
+    scene.start();
+    await seconds(10);
+    scene.time.setClock(-HOUR_MS);
+    await seconds(130);
+    expect(scene.told).toContain('fault: Error: a gateway gives no outcome');
+  });
+});
