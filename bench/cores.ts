@@ -5,6 +5,8 @@ import { availableParallelism } from 'node:os';
 export interface Pinning {
   readonly server: readonly string[];
   readonly load: readonly string[];
+  /** Whether they have a core each, so that neither is in the other's way. */
+  readonly areApart: boolean;
   /** For whoever reads the figures. */
   readonly description: string;
 }
@@ -27,17 +29,24 @@ export function findPinning(): Pinning {
     return {
       server: [],
       load: [],
+      areApart: false,
       description: `not pinned (no taskset), ${availableParallelism()} cores`,
     };
   }
   const status = readFileSync('/proc/self/status', 'utf8');
   const [first, second] = parseCores(/^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1] ?? '');
   if (first === undefined || second === undefined) {
-    return { server: [], load: [], description: 'server and load share the only core' };
+    return {
+      server: [],
+      load: [],
+      areApart: false,
+      description: 'server and load share the only core',
+    };
   }
   return {
     server: ['taskset', '-c', String(second)],
     load: ['taskset', '-c', String(first)],
+    areApart: true,
     description: `server on core ${second}, load on core ${first}`,
   };
 }

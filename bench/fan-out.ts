@@ -6,11 +6,10 @@ import type { LoadSize, StepResult } from './load/open-loop.ts';
 import { type LoadProcess, startLoad } from './load-process.ts';
 import { whole } from './report.ts';
 import type { Bench } from './scenario.ts';
-import { highestThatHolds } from './search.ts';
+import { rateThatHolds } from './search.ts';
 import type { Contender } from './servers.ts';
+import { Turns } from './turns.ts';
 
-/** A rate has failed when it failed so often. */
-const FAILURES_MAX = 2;
 /** What others may use of this machine before a step that failed is put down to them, in cores. */
 const OTHERS_MAX = 0.04;
 /** How many steps of one search are repeated for that reason; those that follow count. */
@@ -21,6 +20,10 @@ const WARMUP_SECONDS = 0.3;
 /** Before the search: so many times the rate at which it starts, for so long. */
 const WARM_UP_TIMES = 4;
 const WARM_UP_SECONDS = 3;
+/** How far apart the first rates of a search are. */
+const FIRST_FACTOR = 2;
+/** The same for a second run, which starts where the first ended. */
+const LATER_FACTOR = 1.15;
 
 /** How thoroughly to measure. */
 export interface Effort {
@@ -28,7 +31,8 @@ export interface Effort {
   /** The timed part of one step. */
   readonly stepSeconds: number;
   /** See `Search`. */
-  readonly precision: number;
+  readonly factorMin: number;
+  readonly turns: number;
 }
 
 /** A server under load. */
@@ -48,7 +52,9 @@ export interface TriedStep {
 /** Where one run of one server ended. */
 export interface FanOutFigure {
   readonly deliveriesPerSecond: number;
-  /** The step at the highest rate that held; nothing where none did. */
+  /** Publishes per second, or whatever else makes events; 0 where not even one holds. */
+  readonly publishesPerSecond: number;
+  /** Of the steps that held, the one whose rate is closest to that; nothing where none did. */
   readonly best: TriedStep | undefined;
   /** Steps that failed and were repeated because others used the machine. */
   readonly repeated: number;
@@ -83,7 +89,7 @@ export async function startUnderLoad(
   const running = parts.use(await contender.start(pinning.server, { app }));
   await intakeOnce(pinning, running.app);
   const load = parts.use(startLoad(pinning.load));
-  await load.call('connect', { ...size, app: running.app });
+  await load.call('connect', { ...size, app: running.app, staysAwake: pinning.areApart });
   const { pid } = running;
   const watch = pid === undefined ? undefined : () => watchCpu({ server: pid, load: load.pid });
   const started = parts.move();
@@ -92,7 +98,7 @@ export async function startUnderLoad(
 
 async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<void> {
   await using load = startLoad(pinning.load);
-  await load.call('intake', { ...warmUp, app });
+  await load.call('intake', { ...warmUp, app, staysAwake: pinning.areApart });
 }
 
 /** What was found before in this run of the benchmark, or is found now. */
@@ -104,20 +110,24 @@ export async function comparisonOf(bench: Bench, scenario: FanOut): Promise<Comp
   return comparison;
 }
 
-/** Runs server and floor in turn, so that what changes on this machine meanwhile meets both. */
+/** Searches for server and floor at the same time, a step of each in turn, so that what changes on this machine meets both. */
 async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
-  const runs: Record<'floor' | 'server', FanOutFigure[]> = { floor: [], server: [] };
+  const runs: Record<Role, FanOutFigure[]> = { floor: [], server: [] };
   for (let run = 1; run <= bench.effort.runs; run += 1) {
-    for (const role of ['server', 'floor'] as const) {
-      const contender = bench[role];
-      const size = loadOf(scenario, role);
-      await using subject = await startUnderLoad(bench, contender, size, scenario.app);
-      const before = runs[role].at(-1)?.best?.result.publishesPerSecond;
-      const plan = { ...scenario, load: size };
-      const figure = await measureFanOut(subject, plan, bench.effort, before, bench.tellStep);
+    const turns = new Turns();
+    await using server = await startScenario(bench, scenario, 'server');
+    await using floor = await startScenario(bench, scenario, 'floor');
+    const found = await Promise.all([
+      measureFanOut({ ...server, turns, before: runs.server.at(-1) }, bench),
+      measureFanOut({ ...floor, turns, before: runs.floor.at(-1) }, bench),
+    ]);
+    for (const [role, figure] of [
+      ['server', found[0]],
+      ['floor', found[1]],
+    ] as const) {
       runs[role].push(figure);
-      const found = whole(figure.deliveriesPerSecond);
-      bench.tell(`${scenario.name}, run ${run}, ${contender.name}: ${found} deliveries/s`);
+      const each = whole(figure.deliveriesPerSecond);
+      bench.tell(`${scenario.name}, run ${run}, ${bench[role].name}: ${each} deliveries/s`);
     }
   }
   return {
@@ -127,53 +137,77 @@ async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison
   };
 }
 
-/**
- * Finds the highest rate one server holds. `startAt`, in publishes per second, is where an earlier
- * run of the same server ended, or nothing on the first.
- */
-async function measureFanOut(
-  subject: Subject,
+type Role = 'floor' | 'server';
+
+/** A server under the load of a scenario. */
+interface ScenarioSubject extends Subject {
+  readonly name: string;
+  readonly scenario: FanOut;
+}
+
+async function startScenario(
+  bench: Bench,
   scenario: FanOut,
-  effort: Effort,
-  startAt: number | undefined,
-  onStep: (step: TriedStep) => void,
+  role: Role,
+): Promise<ScenarioSubject & AsyncDisposable> {
+  const load = loadOf(scenario, role);
+  const subject = await startUnderLoad(bench, bench[role], load, scenario.app);
+  return { ...subject, name: bench[role].name, scenario: { ...scenario, load } };
+}
+
+/** Finds the rate one server holds. Its steps run when they have their turn. */
+async function measureFanOut(
+  subject: ScenarioSubject & {
+    readonly turns: Turns;
+    /** Where an earlier run of the same server ended. */
+    readonly before: FanOutFigure | undefined;
+  },
+  { effort, tellStep }: Pick<Bench, 'effort' | 'tellStep'>,
 ): Promise<FanOutFigure> {
-  let best: TriedStep | undefined;
+  const { name, scenario, turns, before } = subject;
+  const held: TriedStep[] = [];
   let repeated = 0;
   let disturbed = 0;
 
   const holds = async (publishesPerSecond: number): Promise<boolean> => {
-    let failures = 0;
-    while (failures < FAILURES_MAX) {
-      const step = await tryStep(subject, scenario, publishesPerSecond, effort.stepSeconds);
-      onStep(step);
+    for (;;) {
+      const step = await turns.take(() =>
+        tryStep(subject, scenario, publishesPerSecond, effort.stepSeconds),
+      );
+      tellStep(name, step);
       if (step.isHeld) {
-        best = step;
+        held.push(step);
         return true;
       }
-      const isDisturbed = (step.cpu?.others ?? 0) > OTHERS_MAX;
-      if (isDisturbed && repeated < REPEATS_MAX) {
-        repeated += 1;
-        await quiet(subject);
-      } else {
-        if (isDisturbed) disturbed += 1;
-        failures += 1;
+      if ((step.cpu?.others ?? 0) <= OTHERS_MAX) return false;
+      if (repeated === REPEATS_MAX) {
+        disturbed += 1;
+        return false;
       }
+      repeated += 1;
+      await turns.take(() => quiet(subject));
     }
-    return false;
   };
 
   // Not judged: it is there for the compilers of both sides.
   const warmUpRate = scenario.publishesPerSecond * WARM_UP_TIMES;
-  const { result } = await tryStep(subject, scenario, warmUpRate, WARM_UP_SECONDS);
+  const { result } = await turns.take(() =>
+    tryStep(subject, scenario, warmUpRate, WARM_UP_SECONDS),
+  );
   if (result.refused > 0) throw new Error(`an event was refused: ${result.firstRefusal}`);
-  // A second run starts close to where the first ended and takes smaller steps from there.
-  const from = startAt
-    ? { startAt: startAt * 0.93, growth: 1.15 }
-    : { startAt: scenario.publishesPerSecond, growth: 2 };
-  const held = await highestThatHolds({ ...from, precision: effort.precision }, holds);
-  const deliveriesPerSecond = held * hearersOf(scenario.load);
-  return { deliveriesPerSecond, best, repeated, disturbed };
+  const from = before?.publishesPerSecond
+    ? { startAt: before.publishesPerSecond, factor: LATER_FACTOR }
+    : { startAt: scenario.publishesPerSecond, factor: FIRST_FACTOR };
+  const publishesPerSecond = await rateThatHolds({ ...effort, ...from }, holds);
+  const distance = ({ result }: TriedStep) =>
+    Math.abs(Math.log(result.publishesPerSecond / publishesPerSecond));
+  return {
+    publishesPerSecond,
+    deliveriesPerSecond: publishesPerSecond * hearersOf(scenario.load),
+    best: held.toSorted((a, b) => distance(a) - distance(b))[0],
+    repeated,
+    disturbed,
+  };
 }
 
 async function tryStep(

@@ -18,10 +18,12 @@ export interface FanOut {
   readonly ratioMin: number;
 }
 
+/** What backends have: so few that requests wait for one, and a server finds few at the same time. */
+const PUBLISHERS = 16;
+/** What a small backend has. */
+const FEW_PUBLISHERS = 4;
 /** More than are ever waiting for an answer at a rate that holds, so that none waits for a connection. */
 const MANY_PUBLISHERS = 256;
-/** What backends have: so few that requests wait for one, and a server finds few at the same time. */
-const FEW_PUBLISHERS = 16;
 
 const P99_MS_MAX = 25;
 
@@ -29,7 +31,7 @@ const hotCrowd = { channels: 1, subscribersEach: 1000 };
 const hot: FanOut = {
   name: 'hot',
   description: '1,000 subscribers of one channel, 200-byte events',
-  load: { crowd: hotCrowd, publishers: MANY_PUBLISHERS },
+  load: { crowd: hotCrowd, publishers: PUBLISHERS },
   dataBytes: 200,
   p99MsMax: P99_MS_MAX,
   publishesPerSecond: 200,
@@ -40,20 +42,20 @@ const spreadCrowd = { channels: 100, subscribersEach: 10 };
 const spread: FanOut = {
   name: 'spread',
   description: '100 channels of 10 subscribers, 200-byte events',
-  load: { crowd: spreadCrowd, publishers: MANY_PUBLISHERS },
+  load: { crowd: spreadCrowd, publishers: PUBLISHERS },
   dataBytes: 200,
   p99MsMax: P99_MS_MAX,
   publishesPerSecond: 2000,
   ratioMin: 1,
 };
 
-/** The same, so that merging by many requests at the same time is told from merging by the server. */
-function byFewBackends(fanOut: FanOut): FanOut {
+/** The same with fewer publishers, where a server finds less at the same time, or with so many that it finds all there is. */
+function publishedOver(publishers: number, fanOut: FanOut): FanOut {
   return {
     ...fanOut,
-    name: `${fanOut.name}-16`,
-    description: `${fanOut.description}, published over 16 connections and not 256`,
-    load: { ...fanOut.load, publishers: FEW_PUBLISHERS },
+    name: `${fanOut.name}-${publishers}`,
+    description: `${fanOut.description}, published over ${publishers} connections and not ${PUBLISHERS}`,
+    load: { ...fanOut.load, publishers },
   };
 }
 
@@ -63,9 +65,11 @@ const MEMBERS_WHO_STAY = 99;
 /** Everything about fan-out that is measured. */
 export const fanOuts: readonly FanOut[] = [
   hot,
-  byFewBackends(hot),
+  publishedOver(FEW_PUBLISHERS, hot),
+  publishedOver(MANY_PUBLISHERS, hot),
   spread,
-  byFewBackends(spread),
+  publishedOver(FEW_PUBLISHERS, spread),
+  publishedOver(MANY_PUBLISHERS, spread),
   {
     name: 'many',
     description: '10,000 connections, one channel each, 200-byte events to random channels',

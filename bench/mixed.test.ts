@@ -18,7 +18,7 @@ const run = (p99Ms: number) => ({
     maxMs: p99Ms,
     pacingP99Ms: 0,
     framesPerRead: 1,
-    cpuShare: 0.5,
+    busyShare: 0.5,
   },
   cpu: undefined,
   webhookEvents: 0,

@@ -56,7 +56,7 @@ export interface Mixed {
 /** Measures the latency of the hot channel with and without webhooks and an operator who looks. */
 export async function measureMixed(bench: Bench): Promise<Mixed> {
   const { server } = await comparisonOf(bench, fanOutNamed('hot'));
-  const held = median(server.runs.map(({ best }) => best?.result.publishesPerSecond ?? 0));
+  const held = median(server.runs.map((run) => run.publishesPerSecond));
   const publishesPerSecond = Math.max(1, Math.round(held * SHARE));
   const runs: Record<'alone' | 'mixed', MixedRun[]> = { alone: [], mixed: [] };
   for (let run = 1; run <= bench.effort.runs; run += 1) {

@@ -3,9 +3,9 @@ import { helpFor, readOptions } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
 it('takes scenarios by name, and knows no others', () => {
-  const read = readOptions(['--only', 'hot, spread-16'], scenarios);
+  const read = readOptions(['--only', 'hot, spread-256'], scenarios);
 
-  expect(read).toMatchObject({ ok: true, options: { only: ['hot', 'spread-16'] } });
+  expect(read).toMatchObject({ ok: true, options: { only: ['hot', 'spread-256'] } });
   expect(readOptions(['--only', 'hot,warm'], scenarios)).toEqual({
     ok: false,
     why: 'there is no scenario "warm"',

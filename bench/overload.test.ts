@@ -19,7 +19,7 @@ function step(given: Partial<StepResult>): StepResult {
     maxMs: 500,
     pacingP99Ms: 1,
     framesPerRead: 30,
-    cpuShare: 0.9,
+    busyShare: 0.9,
     ...given,
   };
 }

@@ -49,7 +49,7 @@ async function overload(
   runs: readonly FanOutFigure[],
 ): Promise<Overloaded> {
   const { name } = bench[role];
-  const held = median(runs.map(({ best }) => best?.result.publishesPerSecond ?? 0));
+  const held = median(runs.map(({ publishesPerSecond }) => publishesPerSecond));
   const steps: StepResult[] = [];
   for (let run = 1; held > 0 && run <= bench.effort.runs; run += 1) {
     await using subject = await startUnderLoad(bench, bench[role], loadOf(fanOut, role));

@@ -1,7 +1,7 @@
 import type { Conditions } from './conditions.ts';
 import type { Comparison, FanOutFigure, TriedStep } from './fan-out.ts';
 
-/** From this share of its core on, the load generator may be what was measured. */
+/** From this share of the time on in which it had something to do, the load generator may be what was measured. */
 export const LOAD_BOUND_SHARE = 0.97;
 
 /** What the load generator alone can receive when so many frames wait at each read. */
@@ -53,17 +53,17 @@ export function printCeilings(ceilings: readonly MeasuredCeiling[]): string {
 }
 
 /** One step on one line, for whoever watches the search. */
-export function printStep({ result, cpu, isHeld }: TriedStep): string {
+export function printStep(server: string, { result, cpu, isHeld }: TriedStep): string {
   const { missing, duplicated, refused, lost } = result;
   const faults = Object.entries({ missing, duplicated, refused, lost })
     .filter(([, count]) => count > 0)
     .map(([fault, count]) => `, ${whole(count)} ${fault}`);
   return [
-    `  ${isHeld ? 'held  ' : 'failed'} ${whole(result.publishesPerSecond)}/s: `,
+    `  ${server} ${isHeld ? 'held  ' : 'failed'} ${whole(result.publishesPerSecond)}/s: `,
     `p50 ${ms(result.p50Ms)}, p99 ${ms(result.p99Ms)}, max ${ms(result.maxMs)} ms, `,
     `sent ${ms(result.pacingP99Ms)} ms late, ${result.framesPerRead.toFixed(1)} per read, `,
-    `CPU: load ${percent(result.cpuShare)}`,
-    cpu === undefined ? '' : `, server ${percent(cpu.server)}, others ${percent(cpu.others)}`,
+    `load busy ${percent(result.busyShare)}`,
+    cpu === undefined ? '' : `, CPU: server ${percent(cpu.server)}, others ${percent(cpu.others)}`,
     result.cutShort ? ', cut short' : '',
     ...faults,
     result.firstRefusal === '' ? '' : ` (${result.firstRefusal.split('\r\n')[0]})`,
@@ -83,7 +83,7 @@ const columns: readonly (readonly [
   ['max', ({ result }) => result.maxMs, ms],
   ['per read', ({ result }) => result.framesPerRead, ms],
   ['server CPU', ({ cpu }) => cpu?.server ?? Number.NaN, percent],
-  ['load CPU', ({ result }) => result.cpuShare, percent],
+  ['load busy', ({ result }) => result.busyShare, percent],
 ];
 
 /** The table of one scenario. */
@@ -102,7 +102,7 @@ export function printComparison(comparison: Comparison): string {
   const each = ratios(comparison);
   return [
     `${scenario.name}: ${scenario.description}`,
-    `highest deliveries/s at p99 <= ${scenario.p99MsMax} ms, ${each.length} runs; the rest is at that rate`,
+    `deliveries/s at which as many steps as not have a p99 <= ${scenario.p99MsMax} ms, ${each.length} runs; the rest is of a step that had`,
     ...align([
       ['', 'median', 'spread', ...columns.map(([head]) => head)],
       ...rows,
@@ -122,7 +122,7 @@ export function verdict(target: string, isReached: boolean): string {
 /** Half of the events of a presence channel are answered as well. */
 function joins({ scenario, server }: Comparison): string[] {
   if (scenario.load.voice !== 'comings-and-goings') return [];
-  const each = server.runs.map((run) => (run.best?.result.publishesPerSecond ?? 0) / 2);
+  const each = server.runs.map((run) => run.publishesPerSecond / 2);
   return [
     `joins/s, each answered with the roster: ${whole(median(each))} (${spread(each, whole)})`,
   ];
@@ -135,13 +135,13 @@ function notes({ floor, server }: Comparison): string[] {
     runs.reduce((total, run) => total + pick(run), 0);
   const repeated = sum((run) => run.repeated);
   const disturbed = sum((run) => run.disturbed);
-  const isLoadBound = runs.some((run) => (run.best?.result.cpuShare ?? 0) > LOAD_BOUND_SHARE);
+  const isLoadBound = runs.some((run) => (run.best?.result.busyShare ?? 0) > LOAD_BOUND_SHARE);
   return [
     repeated > 0
       ? [`note: ${repeated} failed steps were repeated, since others used this machine`]
       : [],
     disturbed > 0 ? [`note: ${disturbed} more counted as failed, so the figures are too low`] : [],
-    isLoadBound ? ['note: the load generator had no CPU left and may be what was measured'] : [],
+    isLoadBound ? ['note: the load generator had no time left and may be what was measured'] : [],
   ].flat();
 }
 

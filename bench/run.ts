@@ -14,12 +14,13 @@ import { type Contender, fanfare, floor, runningAt } from './servers.ts';
 const FRAMES_PER_READ = [1, 8, 32, 128];
 const CEILING_ROUNDS = 40;
 
-const thorough = { stepSeconds: 1.5, precision: 1.04 };
-const quick = { stepSeconds: 0.8, precision: 1.1 };
+const thorough = { stepSeconds: 1.5, factorMin: 1.05, turns: 12 };
+const quick = { stepSeconds: 0.8, factorMin: 1.1, turns: 8 };
 
 /** What the load generator can receive alone: no figure of deliveries means anything above that. */
 async function measureCeilings(bench: Bench): Promise<MeasuredCeiling[]> {
-  const { load, dataBytes } = fanOutNamed('hot');
+  // Over many connections, so that the server has written a round before it is read.
+  const { load, dataBytes } = fanOutNamed('hot-256');
   await using subject = await startUnderLoad(bench, floor, load);
   const ceilings: MeasuredCeiling[] = [];
   for (const framesPerRead of FRAMES_PER_READ) {
@@ -61,8 +62,8 @@ async function main(): Promise<number> {
     isQuick: options.quick,
     comparisons: new Map(),
     tell: (line) => console.error(line),
-    tellStep: (step) => {
-      if (options.verbose) console.error(printStep(step));
+    tellStep: (server, step) => {
+      if (options.verbose) console.error(printStep(server, step));
     },
   };
   const ceilings = await measureCeilings(bench);

@@ -14,7 +14,7 @@ export interface Bench {
   readonly comparisons: Map<string, Comparison>;
   /** Hears what happens, for whoever watches. */
   readonly tell: (line: string) => void;
-  readonly tellStep: (step: TriedStep) => void;
+  readonly tellStep: (server: string, step: TriedStep) => void;
 }
 
 /** What a scenario came to: for people, and for programs. */

@@ -1,43 +1,48 @@
-/** How to look for the highest rate that holds. */
+/** How to look for the rate that holds. */
 export interface Search {
   readonly startAt: number;
-  /** What a rate that held is multiplied with, and one that did not divided by, until both are known. */
-  readonly growth: number;
-  /** Ends when the lowest rate that failed is at most this many times the highest that held. */
-  readonly precision: number;
+  /** What the rate is multiplied with or divided by at first. Each turn takes its root, down to `factorMin`. */
+  readonly factor: number;
+  readonly factorMin: number;
+  /** Ends after so many turns at the smallest factor. */
+  readonly turns: number;
 }
 
+/** More than any search takes that does not start from somewhere else entirely. */
+const STEPS_MAX = 200;
+
 /**
- * Finds the highest rate that holds, in whole numbers: up or down in steps until it lies between two
- * rates, then by halving. 0 where not even 1 holds. A failure that everything below contradicts was
- * likely an accident, so it is tried again, and if it holds now the search goes on above it.
+ * Finds the rate at which it is as likely to hold as not, by going up after each that held and down after each that did
+ * not: the geometric mean of where it turned. Near the limit one bad second decides whether a rate holds, so the
+ * highest that ever held, and the lowest that ever failed, are chance. Rates are whole numbers. 0 where not even 1 holds.
+ *
+ * This is the staircase of Dixon and Mood (1948), with steps that get smaller at first as in PEST (Taylor and Creelman, 1967).
  */
-export async function highestThatHolds(
+export async function rateThatHolds(
   search: Search,
   holds: (rate: number) => Promise<boolean>,
 ): Promise<number> {
-  let held = 0;
-  let failed = Infinity;
-  // Whether a rate has failed that lay between one that held and one that failed.
-  let isConfirmed = false;
   let rate = Math.max(1, Math.round(search.startAt));
+  let { factor } = search;
+  let wasHeld: boolean | undefined;
+  const turnedAt: number[] = [];
 
-  while (failed > 1) {
-    const wasBetween = held > 0 && failed < Infinity;
-    if (await holds(rate)) {
-      held = rate;
-      if (held >= failed) failed = Infinity;
-    } else {
-      if (wasBetween) isConfirmed = true;
-      failed = rate;
+  for (let step = 0; step < STEPS_MAX; step += 1) {
+    const isHeld = await holds(rate);
+    if (!isHeld && rate === 1) return 0;
+    if (wasHeld !== undefined && isHeld !== wasHeld) {
+      if (factor === search.factorMin) turnedAt.push(rate);
+      else factor = Math.max(search.factorMin, Math.sqrt(factor));
+      if (turnedAt.length === search.turns) return Math.round(geometricMean(turnedAt));
     }
-
-    if (failed === Infinity) rate = Math.max(held + 1, Math.round(held * search.growth));
-    else if (held === 0) rate = Math.max(1, Math.round(failed / search.growth));
-    else if (failed > Math.max(held + 1, held * search.precision)) {
-      rate = Math.min(Math.max(Math.round(Math.sqrt(held * failed)), held + 1), failed - 1);
-    } else if (isConfirmed) return held;
-    else rate = failed;
+    wasHeld = isHeld;
+    rate = isHeld
+      ? Math.max(rate + 1, Math.round(rate * factor))
+      : Math.max(1, Math.min(rate - 1, Math.round(rate / factor)));
   }
-  return 0;
+  throw new Error(`no end was found within ${STEPS_MAX} steps, the last at a rate of ${rate}`);
+}
+
+function geometricMean(numbers: readonly number[]): number {
+  return Math.exp(numbers.reduce((sum, number) => sum + Math.log(number), 0) / numbers.length);
 }

@@ -5,8 +5,8 @@ import type { LoadSize, Step, StepResult } from './open-loop.ts';
 
 /** What a load process can be asked, and what it answers. One call at a time. */
 export interface LoadCalls {
-  /** Connects the crowd and the publishers; settles when every subscription is confirmed. */
-  connect: { ask: LoadSize & { app: AppAddress }; answer: null };
+  /** Connects the crowd and the publishers; settles when every subscription is confirmed. See `KernelSockets` for being awake. */
+  connect: { ask: LoadSize & { app: AppAddress; staysAwake?: boolean }; answer: null };
   /** Deliveries per second that it can receive. */
   ceiling: { ask: Ceiling; answer: number };
   step: { ask: Step; answer: StepResult };

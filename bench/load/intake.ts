@@ -19,6 +19,8 @@ export interface Intake {
   readonly dataBytes: number;
   readonly warmupSeconds: number;
   readonly seconds: number;
+  /** See `KernelSockets`. */
+  readonly staysAwake?: boolean;
 }
 
 /** What a server took. */
@@ -27,8 +29,8 @@ export interface IntakeResult {
   /** Requests that were not answered with 200, and what the first of them was answered with. */
   readonly refused: number;
   readonly firstRefusal: string;
-  /** This process's own share of one core meanwhile, 0 to 1. */
-  readonly cpuShare: number;
+  /** The share of the time in which this process had something to do, 0 to 1. */
+  readonly busyShare: number;
 }
 
 /** Measures how many requests a server takes per second when a fixed number of connections send them. */
@@ -56,9 +58,9 @@ export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeRes
 
   runFor(intake.warmupSeconds);
   const before = publishers.acceptedCount;
-  const cpuBefore = process.cpuUsage();
+  const idleMsBefore = sockets.idleMs;
   const tookSeconds = runFor(intake.seconds);
-  const cpu = process.cpuUsage(cpuBefore);
+  const idleMs = sockets.idleMs - idleMsBefore;
   const accepted = publishers.acceptedCount - before;
 
   const deadlineMs = performance.now() + LAST_ANSWERS_MS;
@@ -67,7 +69,7 @@ export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeRes
     requestsPerSecond: accepted / tookSeconds,
     refused: sent - publishers.acceptedCount,
     firstRefusal: publishers.firstRefusal,
-    cpuShare: (cpu.user + cpu.system) / 1e6 / tookSeconds,
+    busyShare: 1 - idleMs / 1000 / tookSeconds,
   };
 }
 

@@ -79,10 +79,26 @@ export class KernelSockets {
   readonly #events = new Uint8Array(EVENTS_MAX * EVENT_BYTES);
   readonly #eventView = new DataView(this.#events.buffer);
   readonly #buffer = Buffer.alloc(READ_BYTES);
+  readonly #staysAwake: boolean;
   #reads = 0;
+  /** Since when nothing was there to do; nothing while there is. */
+  #idleSinceMs: number | undefined;
+  #idleMs = 0;
 
-  constructor() {
+  /**
+   * One that stays awake never sleeps in the kernel, so that no server on the same machine pays for waking it, as none
+   * does whose clients are elsewhere. It needs a core of its own.
+   */
+  constructor(staysAwake = false) {
+    this.#staysAwake = staysAwake;
     this.#watch(this.#epoll, this.#firstEpoll);
+  }
+
+  /** For how long nothing was there to read or to send, since the start. */
+  get idleMs(): number {
+    return this.#idleSinceMs === undefined
+      ? this.#idleMs
+      : this.#idleMs + performance.now() - this.#idleSinceMs;
   }
 
   /** Reads that brought something, since the start. */
@@ -107,6 +123,7 @@ export class KernelSockets {
 
   /** Sends all of it at once; throws where the kernel would have to wait, since we do not. */
   send(fd: number, bytes: Uint8Array): void {
+    this.#endIdling();
     const sent = Number(libc.send(fd, bytes, bytes.length, MSG_DONTWAIT | MSG_NOSIGNAL));
     if (checked('send', sent) !== bytes.length) throw new Error('the kernel took only a part');
   }
@@ -116,7 +133,7 @@ export class KernelSockets {
     libc.close(fd);
   }
 
-  /** Reads every connection that has something, once; waits for the first at most so long. */
+  /** Reads every connection that has something, once; waits for the first at most so long, or not if it stays awake. */
   poll(timeoutMs: number): void {
     this.#pollFrom(this.#epoll, timeoutMs, EVENTS_MAX);
   }
@@ -128,8 +145,11 @@ export class KernelSockets {
   }
 
   #pollFrom(epoll: number, timeoutMs: number, most: number): void {
-    const count = libc.epoll_wait(epoll, this.#events, most, Math.ceil(timeoutMs));
+    if (timeoutMs > 0) this.#beginIdling();
+    const waitMs = this.#staysAwake ? 0 : Math.ceil(timeoutMs);
+    const count = libc.epoll_wait(epoll, this.#events, most, waitMs);
     if (count < 0 && errno() !== EINTR) checked('epoll_wait', count);
+    if (count > 0) this.#endIdling();
     let hasFirst = false;
     for (let event = 0; event < count; event += 1) {
       const fd = this.#eventView.getInt32(event * EVENT_BYTES + EVENT_FD_OFFSET, true);
@@ -138,6 +158,16 @@ export class KernelSockets {
     }
     // Only now: its events take the place of those that were read.
     if (hasFirst) this.#pollFrom(this.#firstEpoll, 0, EVENTS_MAX);
+  }
+
+  #beginIdling(): void {
+    this.#idleSinceMs ??= performance.now();
+  }
+
+  #endIdling(): void {
+    if (this.#idleSinceMs === undefined) return;
+    this.#idleMs += performance.now() - this.#idleSinceMs;
+    this.#idleSinceMs = undefined;
   }
 
   #watch(epoll: number, fd: number): void {

@@ -61,8 +61,8 @@ export interface StepResult {
   readonly pacingP99Ms: number;
   /** How many deliveries one read brought on average: the server, the kernel or we have batched. */
   readonly framesPerRead: number;
-  /** This process's own share of one core while the step ran, 0 to 1. */
-  readonly cpuShare: number;
+  /** The share of the step in which this process had something to do, 0 to 1. */
+  readonly busyShare: number;
 }
 
 /** Who makes events and who listens. */
@@ -124,11 +124,11 @@ export function runStep(load: Load, step: Step): StepResult {
   crowd.tally = tally;
 
   const readsBefore = crowd.reads;
-  const cpuBefore = process.cpuUsage();
+  const idleMsBefore = sockets.idleMs;
   const { sent, lateness } = sendWhenDue(load, step, tally);
   settle(load, tally, sent);
-  const cpu = process.cpuUsage(cpuBefore);
-  const elapsedUs = (performance.now() - schedule.firstDueMs) * 1000;
+  const idleMs = sockets.idleMs - idleMsBefore;
+  const elapsedMs = performance.now() - schedule.firstDueMs;
 
   crowd.tally = undefined;
   return {
@@ -146,7 +146,7 @@ export function runStep(load: Load, step: Step): StepResult {
     maxMs: tally.latency.maxMs,
     pacingP99Ms: lateness.quantileMs(0.99),
     framesPerRead: tally.delivered / Math.max(1, crowd.reads - readsBefore),
-    cpuShare: (cpu.user + cpu.system) / elapsedUs,
+    busyShare: 1 - idleMs / elapsedMs,
   };
 }
 

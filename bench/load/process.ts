@@ -22,8 +22,8 @@ async function reachable(app: AppAddress): Promise<AppAddress> {
 async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
   switch (call.name) {
     case 'connect': {
-      const { app, ...size } = call.ask;
-      load = connectLoad(await reachable(app), new KernelSockets(), size);
+      const { app, staysAwake, ...size } = call.ask;
+      load = connectLoad(await reachable(app), new KernelSockets(staysAwake), size);
       return null;
     }
     case 'ceiling':
@@ -31,7 +31,7 @@ async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
     case 'step':
       return runStep(connected(), call.ask);
     case 'intake':
-      return measureIntake(new KernelSockets(), {
+      return measureIntake(new KernelSockets(call.ask.staysAwake), {
         ...call.ask,
         app: await reachable(call.ask.app),
       });

@@ -44,6 +44,17 @@ function passTime(ms: number): void {
   for (const { run } of due) run();
 }
 
+/** The next turn brings nothing, and neither does the look that follows. */
+function waitInVain(): void {
+  for (let turns = 0; turns < 2; turns++) endTurn(0);
+  passTime(1);
+}
+
+/** So many publishes, two of each topic. */
+function publishPairs(count: number): void {
+  for (let one = 0; one < count; one++) publish('x', { topic: String(one >> 1) });
+}
+
 describe('a publish', () => {
   it('leaves at once while the loop has time', () => {
     for (const name of ['a', 'b', 'c']) {
@@ -70,11 +81,12 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on a busy loop for 1 ms after its turn, and leaves if no others came', () => {
+  it('waits on a busy loop for another turn and then for 1 ms, and leaves if no others came', () => {
     busy = 0.9;
     publish('a');
     endTurn(8);
     publish('b');
+    endTurn(0);
     endTurn(0);
     passTime(0.9);
     expect(sent).toEqual(['a']);
@@ -82,51 +94,101 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on while each look finds a quarter more, for 8 ms at most', () => {
-    busy = 0.9;
-    publish('a');
-    endTurn();
-    let held = 4;
-    const comes = (name: string) => publish(name, { topic: `topic ${held++ % 20}` });
-    for (const name of ['1', '2', '3', '4']) publish(name, { topic: 'x' });
-    endTurn(0);
-    for (let look = 1; look < 8; look++) {
-      for (let more = Math.ceil(held / 4); more > 0; more--) comes(`${look}`);
-      passTime(1);
-      expect(sent).toEqual(['a']);
-    }
-    for (let more = held; more > 0; more--) comes('last');
-    passTime(1);
-    expect(sent).toHaveLength(1 + held);
-  });
-
-  it('does not wait on for what comes in ever smaller numbers', () => {
-    busy = 0.9;
-    publish('a');
-    endTurn();
-    for (const name of ['b', 'c', 'd', 'e', 'f']) publish(name);
-    // The turn in which those came is over: they are no growth.
-    endTurn(0);
-    publish('g');
-    passTime(1);
-    expect(sent).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
-  });
-
-  it('waits on while so many come in each millisecond that the loop is busy with them', () => {
+  it('waits for another turn while each brings a quarter of what the one before did', () => {
     busy = 0.9;
     publish('first');
     endTurn();
-    const come = (count: number) => {
-      for (let held = 0; held < count; held++) publish('x', { topic: String(held % 50) });
-    };
-    come(100);
-    endTurn(0);
-    come(20);
-    passTime(2);
+    for (const count of [16, 4, 1, 1]) {
+      publishPairs(count);
+      endTurn(0.1);
+      expect(timers).toEqual([]);
+    }
+    endTurn(0.1);
     expect(sent).toEqual(['first']);
-    come(19);
-    passTime(2);
-    expect(sent).toHaveLength(140);
+    expect(timers).toHaveLength(1);
+  });
+
+  it('does not wait for another turn after one that brought less', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publishPairs(16);
+    endTurn(0);
+    publishPairs(3);
+    endTurn(0);
+    expect(timers).toHaveLength(1);
+    passTime(1);
+    expect(sent).toHaveLength(20);
+  });
+
+  it('waits on where half as many as in its turn come from far away within 1 ms', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publishPairs(4);
+    for (let turns = 0; turns < 2; turns++) endTurn(0);
+    publishPairs(2);
+    passTime(1);
+    expect(sent).toEqual(['first']);
+    // Once more: a turn, and a look.
+    endTurn(0);
+    publishPairs(1);
+    passTime(1);
+    expect(sent).toHaveLength(8);
+  });
+
+  it('waits for 8 ms at most, whatever comes', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    for (let turn = 1; turn <= 8; turn++) {
+      expect(sent).toEqual(['first']);
+      publishPairs(10);
+      endTurn(1);
+    }
+    expect(sent).toHaveLength(81);
+  });
+
+  it('leaves without a look that would take longer than that', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publishPairs(2);
+    endTurn(7.5);
+    expect(sent).toEqual(['first']);
+    endTurn(0);
+    expect(sent).toEqual(['first', 'x', 'x']);
+  });
+
+  it('leaves without a look after one in vain, for a time that doubles until one is not', () => {
+    busy = 0.9;
+    const looks = () => {
+      publishPairs(2);
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      return timers.length === 1;
+    };
+    /** The look is in vain; then there is none for so long. */
+    const looksAgainAfter = (pauseMs: number) => {
+      passTime(1);
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      nowMs += pauseMs - 2;
+      publish('shortly before');
+      endTurn(0);
+      nowMs += 1;
+      expect(looks()).toBe(false);
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      nowMs += 1;
+      expect(looks()).toBe(true);
+    };
+    publish('first');
+    endTurn();
+    expect(looks()).toBe(true);
+    for (const pauseMs of [10, 20, 40, 80, 80]) looksAgainAfter(pauseMs);
+    publishPairs(1);
+    passTime(1);
+    endTurn(0);
+    expect(timers).toHaveLength(1);
+    for (const pauseMs of [10, 20]) looksAgainAfter(pauseMs);
   });
 
   it('waits again for those that a timer let go, from when they were sent', () => {
@@ -134,15 +196,13 @@ describe('a publish', () => {
     publish('a');
     endTurn();
     for (const name of ['b', 'c']) publish(name, { topic: 'x' });
-    endTurn(0);
-    passTime(1);
+    waitInVain();
     expect(sent).toEqual(['a', 'b', 'c']);
     // Eight milliseconds later the loop has sent them, and reads on.
     nowMs += 8;
     publish('d');
     expect(sent).toEqual(['a', 'b', 'c']);
-    endTurn(0);
-    passTime(1);
+    waitInVain();
     expect(sent).toEqual(['a', 'b', 'c', 'd']);
   });
 
@@ -158,8 +218,7 @@ describe('a publish', () => {
       publish('news', { topic: 'shared' });
       publish('more news', { topic: 'shared' });
       publish('other', { receivers: others });
-      endTurn(0);
-      passTime(1);
+      waitInVain();
       for (let turns = 0; turns < 2; turns++) endTurn(0);
       nowMs += 4;
       publish('next');
@@ -187,13 +246,13 @@ describe('a publish', () => {
     publish('first');
     endTurn();
     publish('next');
-    for (const pauseMs of [100, 200, 400, 800, 1600, 1600]) waitsAgainAfter(pauseMs);
+    for (const pauseMs of [50, 100, 200, 200]) waitsAgainAfter(pauseMs);
 
     publish('next');
     holdBack.flush();
     endTurn();
     publish('next');
-    for (const pauseMs of [100, 200]) waitsAgainAfter(pauseMs);
+    for (const pauseMs of [50, 100]) waitsAgainAfter(pauseMs);
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {
@@ -201,8 +260,7 @@ describe('a publish', () => {
     publish('a');
     endTurn();
     for (const name of ['b', 'b2']) publish(name, { topic: 'x' });
-    endTurn(0);
-    passTime(1);
+    waitInVain();
     for (let turns = 0; turns < 2; turns++) endTurn();
     nowMs += 5;
     publish('c');
@@ -235,8 +293,7 @@ describe('a publish', () => {
     publish('b');
     holdBack.publish(named('of a client, too'));
     expect(sent).toEqual(['a', 'of a client']);
-    endTurn(0);
-    passTime(1);
+    waitInVain();
     expect(sent).toEqual(['a', 'of a client', 'b', 'of a client, too']);
   });
 
@@ -248,8 +305,7 @@ describe('a publish', () => {
     busy = 0;
     publish('c');
     expect(sent).toEqual(['a']);
-    endTurn(0);
-    passTime(1);
+    waitInVain();
     expect(sent).toEqual(['a', 'b', 'c']);
   });
 
@@ -318,8 +374,9 @@ describe('what is held', () => {
           else if (one.do === 'pass time') passTime(one.ms);
           else busy = one.share;
         }
-        endTurn(0);
+        waitInVain();
         passTime(8);
+        waitInVain();
         expect(sent).toEqual(Array.from({ length: published }, (_, index) => String(index)));
       }),
       { numRuns: 500 },

@@ -4,18 +4,27 @@ const BUSY_FROM = 0.6;
 /** When the last ones were sent so long ago, the next leaves at once. Milliseconds. */
 const APART_MS = 5;
 
-/** How often it is looked whether waiting brings more, and how long it may take in all. Milliseconds. */
-const LOOK_MS = 1;
+/** How long it may take in all. Milliseconds. */
 const HOLD_MS_MAX = 8;
 
-/** They wait on while a look finds so many times as many, or so many came in each millisecond. */
-const GROWTH_MIN = 1.25;
-const RATE_MIN = 10;
+/** They wait for another turn of the loop while each brings such a share of what the one before did. */
+const NEXT_TURN_MIN = 0.25;
+
+/**
+ * Who is answered over a network is heard of again after more than a turn. So when a turn brings less, it is looked whether
+ * this time brings such a share of what the first turn did. Milliseconds.
+ */
+const LOOK_MS = 1;
+const LOOK_MIN = 0.5;
+
+/** Where it did not, it is not looked for a time that doubles until it does: meanwhile the loop would have nothing to do. Milliseconds. */
+const LOOK_APART_MS = 10;
+const LOOK_APART_MS_MAX = 80;
 
 /** Where waiting saved a smaller share of what would have been sent, none waits for a time that doubles. Milliseconds. */
 const SAVED_MIN = 0.05;
-const IN_VAIN_MS = 100;
-const IN_VAIN_MS_MAX = 1600;
+const IN_VAIN_MS = 50;
+const IN_VAIN_MS_MAX = 200;
 
 /** More of one topic do not leave in one write: that is as many as Bun puts together for one connection. */
 const MERGED_MAX = 32;
@@ -49,7 +58,8 @@ export interface Publish {
  *
  * Those of one turn leave together anyway, but no more of them than there are connections that publish, each of which
  * sends the next only when the last was answered. What waits is answered meanwhile, so all that backends have to send is
- * here within a few milliseconds. So they wait while that brings more, or as many as keep the loop busy, up to 8 ms.
+ * here a few turns later. So they wait for further turns while those bring more, up to 8 ms. The loop has to take that in
+ * anyway: it does so before it sends and not after, and is idle only for a look at whether more comes from far away.
  *
  * None waits when the loop has time, when the last ones were sent a while ago, or when waiting was in vain lately,
  * because all went to different connections. All leave in the order in which they came.
@@ -71,9 +81,13 @@ export class HoldBack {
   private notBeforeMs = Number.NEGATIVE_INFINITY;
   private inVainMs = IN_VAIN_MS;
   private heldSinceMs = 0;
-  /** When it was looked last, and how many were held then. */
-  private lookedAtMs = 0;
+  /** How many were held when it was looked last, what the first turn brought, and what the last one did. */
   private seen = 0;
+  private cameFirst = 0;
+  private cameLast = 0;
+  /** A look at what comes from far away was in vain lately: there is none before this. */
+  private noLookBeforeMs = Number.NEGATIVE_INFINITY;
+  private lookApartMs = LOOK_APART_MS;
   /** Tells what is held now from what was held when a timer was set. */
   private batch = 0;
 
@@ -110,31 +124,56 @@ export class HoldBack {
   }
 
   private beginHolding(nowMs: number, first: Publish): void {
-    const { batch } = this;
     this.heldSinceMs = nowMs;
+    this.seen = 0;
+    this.cameFirst = 0;
+    this.cameLast = 0;
     this.hold(first);
-    // What came with the first says nothing of what waiting brings.
+    this.awaitTurn();
+  }
+
+  private awaitTurn(): void {
+    const { batch } = this;
     this.ports.afterTurn(() => {
-      if (batch === this.batch) this.lookAgain();
+      if (batch === this.batch) this.turned();
     });
   }
 
-  private lookAgain(): void {
+  private turned(): void {
+    const before = this.cameLast;
+    this.cameLast = this.cameSince();
+    this.cameFirst ||= this.cameLast;
+    const heldMs = this.ports.now() - this.heldSinceMs;
+    if (heldMs >= HOLD_MS_MAX) return this.flushBetweenTurns();
+    if (this.cameLast > 0 && this.cameLast >= before * NEXT_TURN_MIN) return this.awaitTurn();
+    this.lookOrFlush(heldMs);
+  }
+
+  private lookOrFlush(heldMs: number): void {
     const { batch } = this;
-    this.lookedAtMs = this.ports.now();
-    this.seen = this.held.length;
+    const isPaused = this.heldSinceMs + heldMs < this.noLookBeforeMs;
+    if (isPaused || heldMs + LOOK_MS > HOLD_MS_MAX) return this.flushBetweenTurns();
     this.ports.after(LOOK_MS, () => {
       if (batch === this.batch) this.look();
     });
   }
 
   private look(): void {
-    const nowMs = this.ports.now();
-    const count = this.held.length;
-    const bringsMore =
-      count >= this.seen * GROWTH_MIN || count - this.seen >= (nowMs - this.lookedAtMs) * RATE_MIN;
-    if (bringsMore && nowMs - this.heldSinceMs + LOOK_MS <= HOLD_MS_MAX) return this.lookAgain();
+    this.cameLast = this.cameSince();
+    if (this.cameLast >= this.cameFirst * LOOK_MIN) {
+      this.lookApartMs = LOOK_APART_MS;
+      return this.awaitTurn();
+    }
+    this.noLookBeforeMs = this.ports.now() + this.lookApartMs;
+    this.lookApartMs = Math.min(this.lookApartMs * 2, LOOK_APART_MS_MAX);
     this.flushBetweenTurns();
+  }
+
+  /** How many have come since this was asked last. */
+  private cameSince(): number {
+    const came = this.held.length - this.seen;
+    this.seen = this.held.length;
+    return came;
   }
 
   private hold(publish: Publish): void {
