@@ -5,7 +5,7 @@ const search = { startAt: 100, factor: 2, factorMin: 1.05, turns: 8 };
 
 describe('the search for the rate that holds', () => {
   it('ends within a step of the limit, wherever it starts', async () => {
-    for (const limit of [17, 99, 100, 101, 777, 123_456]) {
+    for (const limit of [1, 2, 3, 17, 99, 100, 101, 777, 123_456]) {
       const found = await rateThatHolds(search, async (rate) => rate <= limit);
       expect(found).toBeGreaterThanOrEqual(limit / search.factorMin - 1);
       expect(found).toBeLessThanOrEqual(limit * search.factorMin + 1);

@@ -191,6 +191,54 @@ describe('a publish', () => {
     for (const pauseMs of [10, 20]) looksAgainAfter(pauseMs);
   });
 
+  it('is judged by what came with it, and not by what came before', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publishPairs(16);
+    endTurn(0);
+    holdBack.flush();
+    endTurn();
+    publishPairs(2);
+    endTurn(0);
+    expect(timers).toEqual([]);
+    endTurn(0);
+    expect(timers).toHaveLength(1);
+    publishPairs(1);
+    passTime(1);
+    expect(sent).toHaveLength(17);
+  });
+
+  it('is waited for no longer once it has left', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publishPairs(2);
+    holdBack.flush();
+    endTurn();
+    expect(turnEnds).toEqual([]);
+    publishPairs(2);
+    for (let turns = 0; turns < 2; turns++) endTurn(0);
+    holdBack.flush();
+    endTurn(0);
+    // Nothing is looked at: the next are looked at as if there had been no look.
+    passTime(1);
+    expect(turnEnds).toEqual([]);
+    publishPairs(2);
+    for (let turns = 0; turns < 2; turns++) endTurn(0);
+    expect(timers).toHaveLength(1);
+  });
+
+  it('is not waited for at all where it is too large', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    publish('large', { frame: 'x'.repeat(1024 * 1024) });
+    expect(sent).toEqual(['first', 'large']);
+    endTurn();
+    expect(turnEnds).toEqual([]);
+  });
+
   it('waits again for those that a timer let go, from when they were sent', () => {
     busy = 0.9;
     publish('a');

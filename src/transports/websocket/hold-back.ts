@@ -129,7 +129,8 @@ export class HoldBack {
     this.cameFirst = 0;
     this.cameLast = 0;
     this.hold(first);
-    this.awaitTurn();
+    // One that is too large to be held has left.
+    if (this.held.length > 0) this.awaitTurn();
   }
 
   private awaitTurn(): void {
@@ -145,7 +146,7 @@ export class HoldBack {
     this.cameFirst ||= this.cameLast;
     const heldMs = this.ports.now() - this.heldSinceMs;
     if (heldMs >= HOLD_MS_MAX) return this.flushBetweenTurns();
-    if (this.cameLast > 0 && this.cameLast >= before * NEXT_TURN_MIN) return this.awaitTurn();
+    if (this.cameLast >= before * NEXT_TURN_MIN) return this.awaitTurn();
     this.lookOrFlush(heldMs);
   }
 
