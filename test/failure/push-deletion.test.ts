@@ -20,8 +20,8 @@ const INTERESTS = 10;
 const USER_DEVICES = 100;
 const USER_INTERESTS = 1000;
 
-/** What a publish may take at most. A piece of the deletion takes some milliseconds; all of it, many seconds. */
-const ANSWER_MAX_MS = 1000;
+/** What a publish may take at most, as a share of the deletion: one of its pieces takes some thousandths of all of it. */
+const ANSWER_SHARE_MAX = 0.5;
 
 const requests = new PushRequests();
 
@@ -144,12 +144,14 @@ describe('publishes do not wait for', () => {
       const options = { idempotencyKey: 'key' };
       await askPush(server, doomed.publish(markedPublish(newMarker()), options));
 
+      const beganMs = performance.now();
       const { devices } = await instances('delete', id);
       expect(devices).toBe(DEVICES);
 
       const timesLess = await publishUntilGone(server, instance, publishes);
       expect(timesLess).toBeGreaterThan(10);
-      expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
+      const tookMs = performance.now() - beganMs;
+      expect(publishes.longestMs).toBeLessThan(tookMs * ANSWER_SHARE_MAX);
     },
     LONG_MS,
   );
@@ -165,11 +167,13 @@ describe('publishes do not wait for', () => {
       await using backend = await PushConnection.open(server);
       const ofOther = new PushRequests({ id: other, secretKey: 'another' });
 
+      const beganMs = performance.now();
       await publishes.during(backend.does(ofOther.deleteUser('ann')));
 
       const timesLess = await publishUntilGone(server, instance, publishes);
       expect(timesLess).toBeGreaterThan(10);
-      expect(publishes.longestMs).toBeLessThan(ANSWER_MAX_MS);
+      const tookMs = performance.now() - beganMs;
+      expect(publishes.longestMs).toBeLessThan(tookMs * ANSWER_SHARE_MAX);
     },
     LONG_MS,
   );
