@@ -41,8 +41,8 @@ const hot: FanOut = {
 const spreadCrowd = { channels: 100, subscribersEach: 10 };
 const spread: FanOut = {
   name: 'spread',
-  description: '100 channels of 10 subscribers, 200-byte events',
-  load: { crowd: spreadCrowd, publishers: PUBLISHERS },
+  description: '100 channels of 10 subscribers, 200-byte events to random channels',
+  load: { crowd: spreadCrowd, publishers: PUBLISHERS, order: 'random' },
   dataBytes: 200,
   p99MsMax: P99_MS_MAX,
   publishesPerSecond: 2000,
@@ -59,6 +59,14 @@ function publishedOver(publishers: number, fanOut: FanOut): FanOut {
   };
 }
 
+/** The same with events for one channel after another, of which no two can share a write before all channels have had theirs. */
+const spreadInTurn: FanOut = {
+  ...spread,
+  name: 'spread-in-turn',
+  description: '100 channels of 10 subscribers, 200-byte events to one channel after another',
+  load: { ...spread.load, order: 'in-turn' },
+};
+
 /** Besides those who stay, so that a channel has 100 members at most: what is allowed by default. */
 const MEMBERS_WHO_STAY = 99;
 
@@ -70,6 +78,7 @@ export const fanOuts: readonly FanOut[] = [
   spread,
   publishedOver(FEW_PUBLISHERS, spread),
   publishedOver(MANY_PUBLISHERS, spread),
+  spreadInTurn,
   {
     name: 'many',
     description: '10,000 connections, one channel each, 200-byte events to random channels',

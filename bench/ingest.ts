@@ -1,7 +1,6 @@
 import { type CpuUsage, watchCpu } from './cpu-usage.ts';
 import type { IntakeResult } from './load/intake.ts';
-import { startLoad } from './load-process.ts';
-import { leastDisturbed } from './push/quiet.ts';
+import { type LoadProcess, startLoad } from './load-process.ts';
 import {
   align,
   LOAD_BOUND_SHARE,
@@ -13,19 +12,28 @@ import {
   whole,
 } from './report.ts';
 import type { Bench } from './scenario.ts';
-import type { Contender } from './servers.ts';
+import type { RunningServer } from './servers.ts';
 
 const CONNECTIONS = 64;
 const EVENTS_EACH = [1, 10];
 const DATA_BYTES = 200;
 const RATIO_MIN = 0.85;
 
+/** A server that has just started is still compiling: what is asked is what it does all day. */
+const WARM_UP_SECONDS = 3;
+/** How long one has its turn, after so long in which it finds its way back into the caches. */
+const TURN_SECONDS = 1;
+const AGAIN_SECONDS = 0.2;
+/** How many turns each has in one run. */
+const TURNS = 8;
+const TURNS_QUICK = 3;
+
 interface IngestRun {
   readonly result: IntakeResult;
   readonly cpu: CpuUsage | undefined;
 }
 
-/** What both took of one kind of request. Runs of the same index were made together. */
+/** What both took of one kind of request. Of the same index are turns that followed one another. */
 export interface Ingest {
   readonly eventsEach: number;
   readonly serverName: string;
@@ -33,17 +41,22 @@ export interface Ingest {
   readonly floor: readonly IngestRun[];
 }
 
+type Role = 'server' | 'floor';
+
+/** A server that is up, and the load beside it. */
+interface Taker {
+  readonly role: Role;
+  readonly running: RunningServer;
+  readonly load: LoadProcess;
+}
+
 /** Measures how many signed triggers a server takes per second when nobody listens. */
 export async function measureIngest(bench: Bench): Promise<Ingest[]> {
   const ingests: Ingest[] = [];
   for (const eventsEach of EVENTS_EACH) {
-    const runs: Record<'server' | 'floor', IngestRun[]> = { server: [], floor: [] };
+    const runs: Record<Role, IngestRun[]> = { server: [], floor: [] };
     for (let run = 1; run <= bench.effort.runs; run += 1) {
-      for (const role of ['server', 'floor'] as const) {
-        const found = await leastDisturbed(
-          () => measureOnce(bench, bench[role], eventsEach),
-          ({ cpu }) => cpu?.others ?? 0,
-        );
+      for (const { role, found } of await measureRun(bench, eventsEach)) {
         runs[role].push(found);
         const { requestsPerSecond } = found.result;
         bench.tell(
@@ -56,14 +69,35 @@ export async function measureIngest(bench: Bench): Promise<Ingest[]> {
   return ingests;
 }
 
-async function measureOnce(
-  { pinning, isQuick }: Bench,
-  contender: Contender,
+/** Both are up for all of it and have a turn each, so that what changes on this machine meets both. */
+async function measureRun(
+  bench: Bench,
   eventsEach: number,
+): Promise<{ role: Role; found: IngestRun }[]> {
+  await using parts = new AsyncDisposableStack();
+  const takers: Taker[] = [];
+  for (const role of ['server', 'floor'] as const) {
+    const running = parts.use(await bench[role].start(bench.pinning.server));
+    takers.push({ role, running, load: parts.use(startLoad(bench.pinning.load)) });
+  }
+  for (const taker of takers) await measureOnce(bench, taker, eventsEach, WARM_UP_SECONDS);
+  const found: { role: Role; found: IngestRun }[] = [];
+  for (let turn = 0; turn < (bench.isQuick ? TURNS_QUICK : TURNS); turn += 1) {
+    // Whoever comes second is no better off for it.
+    for (const taker of turn % 2 === 0 ? takers : takers.toReversed()) {
+      const measured = await measureOnce(bench, taker, eventsEach, TURN_SECONDS);
+      found.push({ role: taker.role, found: measured });
+    }
+  }
+  return found;
+}
+
+async function measureOnce(
+  { pinning }: Bench,
+  { running: { app, pid }, load }: Taker,
+  eventsEach: number,
+  seconds: number,
 ): Promise<IngestRun> {
-  await using running = await contender.start(pinning.server);
-  await using load = startLoad(pinning.load);
-  const { app, pid } = running;
   const used = pid === undefined ? undefined : watchCpu({ server: pid, load: load.pid });
   const result = await load.call('intake', {
     app,
@@ -71,8 +105,8 @@ async function measureOnce(
     eventsEach,
     staysAwake: pinning.areApart,
     dataBytes: DATA_BYTES,
-    warmupSeconds: 1,
-    seconds: isQuick ? 1 : 3,
+    warmupSeconds: AGAIN_SECONDS,
+    seconds,
   });
   if (result.refused > 0) throw new Error(`a trigger was refused: ${result.firstRefusal}`);
   return { result, cpu: used?.() };

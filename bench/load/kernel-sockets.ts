@@ -71,7 +71,7 @@ export interface ConnectionOwner {
  * microtasks run, and nobody but us decides when to read. That makes a load generator cheap enough
  * to measure a server on a core as fast as its own. Calls are synchronous; only `poll` ever waits.
  */
-export class KernelSockets {
+export class KernelSockets implements Disposable {
   readonly #epoll = checked('epoll_create1', libc.epoll_create1(0));
   /** Of the connections that are read first. It is itself in the other, so that waiting for one is waiting for both. */
   readonly #firstEpoll = checked('epoll_create1', libc.epoll_create1(0));
@@ -131,6 +131,14 @@ export class KernelSockets {
   close(fd: number): void {
     this.#owners.delete(fd);
     libc.close(fd);
+  }
+
+  /** Closes all of them; their owners do not hear of it. */
+  [Symbol.dispose](): void {
+    for (const fd of this.#owners.keys()) libc.close(fd);
+    this.#owners.clear();
+    libc.close(this.#firstEpoll);
+    libc.close(this.#epoll);
   }
 
   /** Reads every connection that has something, once; waits for the first at most so long, or not if it stays awake. */

@@ -30,11 +30,10 @@ async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
       return measureCeiling(connected(), call.ask);
     case 'step':
       return runStep(connected(), call.ask);
-    case 'intake':
-      return measureIntake(new KernelSockets(call.ask.staysAwake), {
-        ...call.ask,
-        app: await reachable(call.ask.app),
-      });
+    case 'intake': {
+      using sockets = new KernelSockets(call.ask.staysAwake);
+      return measureIntake(sockets, { ...call.ask, app: await reachable(call.ask.app) });
+    }
     default:
       return call satisfies never;
   }

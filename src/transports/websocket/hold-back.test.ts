@@ -50,9 +50,9 @@ function waitInVain(): void {
   passTime(1);
 }
 
-/** So many publishes, two of each topic. */
+/** So many publishes, two of each topic, to a crowd each. */
 function publishPairs(count: number): void {
-  for (let one = 0; one < count; one++) publish('x', { topic: String(one >> 1) });
+  for (let one = 0; one < count; one++) publish('x', { topic: String(one >> 1), receivers: 100 });
 }
 
 describe('a publish', () => {
@@ -121,20 +121,37 @@ describe('a publish', () => {
     expect(sent).toHaveLength(20);
   });
 
-  it('waits on where half as many as in its turn come from far away within 1 ms', () => {
+  it('waits on where three quarters of what its turn brought come from far away within 1 ms', () => {
     busy = 0.9;
     publish('first');
     endTurn();
     publishPairs(4);
     for (let turns = 0; turns < 2; turns++) endTurn(0);
-    publishPairs(2);
+    publishPairs(3);
     passTime(1);
     expect(sent).toEqual(['first']);
     // Once more: a turn, and a look.
     endTurn(0);
-    publishPairs(1);
+    publishPairs(2);
     passTime(1);
-    expect(sent).toHaveLength(8);
+    expect(sent).toHaveLength(10);
+  });
+
+  it.each([
+    [49, false],
+    [50, true],
+  ])('waits on only where that saves 100 sends: two more for the same %p, %p', (each, waits) => {
+    busy = 0.9;
+    publish('first');
+    endTurn();
+    const publishTwo = () => {
+      for (let one = 0; one < 2; one++) publish('x', { receivers: each });
+    };
+    publishTwo();
+    for (let turns = 0; turns < 2; turns++) endTurn(0);
+    publishTwo();
+    passTime(1);
+    expect(sent).toHaveLength(waits ? 1 : 5);
   });
 
   it('waits for 8 ms at most, whatever comes', () => {
@@ -184,7 +201,7 @@ describe('a publish', () => {
     endTurn();
     expect(looks()).toBe(true);
     for (const pauseMs of [10, 20, 40, 80, 80]) looksAgainAfter(pauseMs);
-    publishPairs(1);
+    publishPairs(2);
     passTime(1);
     endTurn(0);
     expect(timers).toHaveLength(1);
@@ -204,7 +221,7 @@ describe('a publish', () => {
     expect(timers).toEqual([]);
     endTurn(0);
     expect(timers).toHaveLength(1);
-    publishPairs(1);
+    publishPairs(2);
     passTime(1);
     expect(sent).toHaveLength(17);
   });
@@ -268,7 +285,7 @@ describe('a publish', () => {
       publish('other', { receivers: others });
       waitInVain();
       for (let turns = 0; turns < 2; turns++) endTurn(0);
-      nowMs += 4;
+      nowMs += 3;
       publish('next');
       expect(sent.at(-1)).toBe(waits ? 'other' : 'next');
     },
@@ -294,13 +311,13 @@ describe('a publish', () => {
     publish('first');
     endTurn();
     publish('next');
-    for (const pauseMs of [50, 100, 200, 200]) waitsAgainAfter(pauseMs);
+    for (const pauseMs of [4, 8, 16, 32, 64, 128, 200, 200]) waitsAgainAfter(pauseMs);
 
     publish('next');
     holdBack.flush();
     endTurn();
     publish('next');
-    for (const pauseMs of [50, 100]) waitsAgainAfter(pauseMs);
+    for (const pauseMs of [4, 8]) waitsAgainAfter(pauseMs);
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {

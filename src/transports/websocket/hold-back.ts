@@ -12,10 +12,11 @@ const NEXT_TURN_MIN = 0.25;
 
 /**
  * Who is answered over a network is heard of again after more than a turn. So when a turn brings less, it is looked whether
- * this time brings such a share of what the first turn did. Milliseconds.
+ * this time brings such a share of what the first turn did, and saves so many sends: that is what they take. Milliseconds.
  */
 const LOOK_MS = 1;
-const LOOK_MIN = 0.5;
+const LOOK_MIN = 0.75;
+const LOOK_SAVES_MIN = 100;
 
 /** Where it did not, it is not looked for a time that doubles until it does: meanwhile the loop would have nothing to do. Milliseconds. */
 const LOOK_APART_MS = 10;
@@ -23,7 +24,7 @@ const LOOK_APART_MS_MAX = 80;
 
 /** Where waiting saved a smaller share of what would have been sent, none waits for a time that doubles. Milliseconds. */
 const SAVED_MIN = 0.05;
-const IN_VAIN_MS = 50;
+const IN_VAIN_MS = 4;
 const IN_VAIN_MS_MAX = 200;
 
 /** More of one topic do not leave in one write: that is as many as Bun puts together for one connection. */
@@ -85,6 +86,7 @@ export class HoldBack {
   private seen = 0;
   private cameFirst = 0;
   private cameLast = 0;
+  private savedBeforeLook = 0;
   /** A look at what comes from far away was in vain lately: there is none before this. */
   private noLookBeforeMs = Number.NEGATIVE_INFINITY;
   private lookApartMs = LOOK_APART_MS;
@@ -154,6 +156,7 @@ export class HoldBack {
     const { batch } = this;
     const isPaused = this.heldSinceMs + heldMs < this.noLookBeforeMs;
     if (isPaused || heldMs + LOOK_MS > HOLD_MS_MAX) return this.flushBetweenTurns();
+    this.savedBeforeLook = this.saved();
     this.ports.after(LOOK_MS, () => {
       if (batch === this.batch) this.look();
     });
@@ -161,13 +164,19 @@ export class HoldBack {
 
   private look(): void {
     this.cameLast = this.cameSince();
-    if (this.cameLast >= this.cameFirst * LOOK_MIN) {
+    const saves = this.saved() - this.savedBeforeLook;
+    if (this.cameLast >= this.cameFirst * LOOK_MIN && saves >= LOOK_SAVES_MIN) {
       this.lookApartMs = LOOK_APART_MS;
       return this.awaitTurn();
     }
     this.noLookBeforeMs = this.ports.now() + this.lookApartMs;
     this.lookApartMs = Math.min(this.lookApartMs * 2, LOOK_APART_MS_MAX);
     this.flushBetweenTurns();
+  }
+
+  /** How many sends it saves that what is held leaves together. */
+  private saved(): number {
+    return this.receivers - this.sends;
   }
 
   /** How many have come since this was asked last. */
@@ -217,7 +226,7 @@ export class HoldBack {
 
   /** Whether it was worth it to wait for what is held. */
   private judge(): void {
-    if (this.receivers - this.sends >= this.receivers * SAVED_MIN) {
+    if (this.saved() >= this.receivers * SAVED_MIN) {
       this.inVainMs = IN_VAIN_MS;
       return;
     }
