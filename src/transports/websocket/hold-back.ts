@@ -15,7 +15,7 @@ const NEXT_TURN_MIN = 0.25;
  * this time brings such a share of what the first turn did, and saves so many sends: that is what they take. Milliseconds.
  */
 const LOOK_MS = 1;
-const LOOK_MIN = 0.75;
+const LOOK_MIN = 0.5;
 const LOOK_SAVES_MIN = 100;
 
 /** Where it did not, it is not looked for a time that doubles until it does: meanwhile the loop would have nothing to do. Milliseconds. */
