@@ -201,7 +201,7 @@ describe('a publish', () => {
     endTurn();
     expect(looks()).toBe(true);
     for (const pauseMs of [10, 20, 40, 80, 80]) looksAgainAfter(pauseMs);
-    publishPairs(2);
+    publishPairs(1);
     passTime(1);
     endTurn(0);
     expect(timers).toHaveLength(1);
@@ -221,7 +221,7 @@ describe('a publish', () => {
     expect(timers).toEqual([]);
     endTurn(0);
     expect(timers).toHaveLength(1);
-    publishPairs(2);
+    publishPairs(1);
     passTime(1);
     expect(sent).toHaveLength(17);
   });
