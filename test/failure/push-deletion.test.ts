@@ -10,6 +10,7 @@ import {
   PushRequests,
 } from '../support/push-requests.ts';
 import { instanceSettings, pushSettings } from '../support/push-server.ts';
+import type { RawRequest } from '../support/raw-http.ts';
 import { brokenRows, countOf, openRows } from './push-rows.ts';
 import { storeOf } from './store-trouble.ts';
 
@@ -80,6 +81,13 @@ class Publishing {
     while (!over) await this.once();
     return await done;
   }
+}
+
+/** Where another process has held the store locked, as we do to fill it, it is asked again, as libraries do. */
+async function isDone(connection: PushConnection, request: RawRequest): Promise<void> {
+  let status = 503;
+  while (status === 503) ({ status } = await connection.asks(request));
+  expect(status).toBe(200);
 }
 
 /** Everything that the sweeps are to take away of what was deleted. */
@@ -156,7 +164,7 @@ describe('publishes do not wait for', () => {
       await using backend = await PushConnection.open(server);
       const ofOther = new PushRequests({ id: other, secretKey: 'another' });
 
-      await publishes.during(backend.does(ofOther.deleteUser('ann')));
+      await publishes.during(isDone(backend, ofOther.deleteUser('ann')));
 
       const timesLess = await publishUntilGone(server, instance, publishes);
       expect(timesLess).toBeGreaterThan(10);
