@@ -12,7 +12,7 @@ const NEXT_TURN_MIN = 0.25;
 
 /**
  * Who is answered over a network is heard of again after more than a turn. So when a turn brings less, it is looked whether
- * this time brings such a share of what the first turn did, and saves so many sends: that is what they take. Milliseconds.
+ * this time brings such a share of what the first turn did, and saves so many sends, which take about as long. Milliseconds.
  */
 const LOOK_MS = 1;
 const LOOK_MIN = 0.5;
