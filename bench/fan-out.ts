@@ -7,7 +7,7 @@ import { type LoadProcess, startLoad } from './load-process.ts';
 import { whole } from './report.ts';
 import type { Bench } from './scenario.ts';
 import { rateThatHolds } from './search.ts';
-import type { Contender } from './servers.ts';
+import type { Contender, Role } from './servers.ts';
 import { Turns } from './turns.ts';
 
 /** What others may use of this machine before a step that failed is put down to them, in cores. */
@@ -136,8 +136,6 @@ async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison
     server: { server: bench.server.name, runs: runs.server },
   };
 }
-
-type Role = 'floor' | 'server';
 
 /** A server under the load of a scenario. */
 interface ScenarioSubject extends Subject {

@@ -1,4 +1,5 @@
 import type { LoadSize } from './load/open-loop.ts';
+import type { Role } from './servers.ts';
 
 /** A question about fan-out: how many deliveries per second hold a latency. */
 export interface FanOut {
@@ -135,7 +136,7 @@ export function fanOutNamed(name: string): FanOut {
 }
 
 /** Whom a server is loaded with: the one to measure, or the floor beside it. */
-export function loadOf(fanOut: FanOut, role: 'server' | 'floor'): LoadSize {
+export function loadOf(fanOut: FanOut, role: Role): LoadSize {
   return role === 'floor' ? (fanOut.floorLoad ?? fanOut.load) : fanOut.load;
 }
 

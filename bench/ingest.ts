@@ -12,7 +12,7 @@ import {
   whole,
 } from './report.ts';
 import type { Bench } from './scenario.ts';
-import type { RunningServer } from './servers.ts';
+import type { Role, RunningServer } from './servers.ts';
 
 const CONNECTIONS = 64;
 const EVENTS_EACH = [1, 10];
@@ -40,8 +40,6 @@ export interface Ingest {
   readonly server: readonly IngestRun[];
   readonly floor: readonly IngestRun[];
 }
-
-type Role = 'server' | 'floor';
 
 /** A server that is up, and the load beside it. */
 interface Taker {

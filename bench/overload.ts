@@ -3,6 +3,7 @@ import { type FanOut, fanOutNamed, loadOf } from './fan-outs.ts';
 import type { StepResult } from './load/open-loop.ts';
 import { align, median, ms, verdict, whole } from './report.ts';
 import type { Bench } from './scenario.ts';
+import type { Role } from './servers.ts';
 
 const FAN_OUTS = ['hot', 'spread'];
 /** How much more than the rate that holds. */
@@ -45,7 +46,7 @@ export async function measureOverload(bench: Bench): Promise<Overload[]> {
 async function overload(
   bench: Bench,
   fanOut: FanOut,
-  role: 'server' | 'floor',
+  role: Role,
   runs: readonly FanOutFigure[],
 ): Promise<Overloaded> {
   const { name } = bench[role];

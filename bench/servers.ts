@@ -22,6 +22,9 @@ export interface ServerSettings {
   readonly server?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** Which of the two that are compared. */
+export type Role = 'server' | 'floor';
+
 /** A server that can be measured. Every start is a fresh one, except of a server found running. */
 export interface Contender {
   readonly name: string;
