@@ -5,6 +5,7 @@ import { findPinning } from './cores.ts';
 import { startUnderLoad } from './fan-out.ts';
 import { fanOutNamed } from './fan-outs.ts';
 import { helpFor, type Options, readOptions } from './options.ts';
+import { goFirst } from './priority.ts';
 import { type MeasuredCeiling, printCeilings, printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
@@ -52,7 +53,7 @@ async function main(): Promise<number> {
   }
 
   const pinning = findPinning();
-  const conditions = describeConditions(pinning.description);
+  const conditions = describeConditions(`${pinning.description}, ${goFirst()}`);
   console.log(printConditions(conditions));
   const bench: Bench = {
     pinning,

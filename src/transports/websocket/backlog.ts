@@ -1,11 +1,6 @@
 import type { Connection, Socket } from './connection.ts';
 import type { Connections } from './connections.ts';
-
-/** What was published is counted in so many places, a power of two, and not by topic: a look-up takes longer than the rest. */
-const PLACES = 4096;
-
-/** So many characters at the end of a topic decide its place. */
-const CHARACTERS_OF_PLACE = 16;
+import { PLACES, placeOf } from './topic-place.ts';
 
 interface Sample {
   readonly bytes: number;
@@ -91,14 +86,6 @@ export class Backlog {
     this.published += bytes;
     this.mostOfTopic = Math.max(this.mostOfTopic, ofTopic);
   }
-}
-
-function placeOf(topic: string): number {
-  let place = topic.length;
-  for (let at = Math.max(0, topic.length - CHARACTERS_OF_PLACE); at < topic.length; at++) {
-    place = (Math.imul(place, 31) + topic.charCodeAt(at)) | 0;
-  }
-  return place & (PLACES - 1);
 }
 
 function topicsOf({ subscriptionCount, watching }: Connection): number {

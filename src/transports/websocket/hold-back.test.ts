@@ -166,6 +166,29 @@ describe('a publish', () => {
     expect(sent).toHaveLength(81);
   });
 
+  it('waits longer than that where there is always more, until there is not', () => {
+    busy = 0.9;
+    publish('first');
+    endTurn(0);
+    /** How long the next ones wait while each millisecond brings more. */
+    const waitsMs = () => {
+      const [beforeMs, sentBefore] = [nowMs, sent.length];
+      while (sent.length === sentBefore) {
+        publishPairs(4);
+        endTurn(1);
+      }
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      return nowMs - beforeMs;
+    };
+    expect(Array.from({ length: 6 }, waitsMs)).toEqual([8, 8, 8, 8, 8, 10]);
+    for (let time = 0; time < 2; time++) {
+      publishPairs(2);
+      waitInVain();
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+    }
+    expect(waitsMs()).toBe(8);
+  });
+
   it('leaves without a look that would take longer than that', () => {
     busy = 0.9;
     publish('first');
@@ -318,6 +341,24 @@ describe('a publish', () => {
     endTurn();
     publish('next');
     for (const pauseMs of [4, 8]) waitsAgainAfter(pauseMs);
+  });
+
+  it('does not wait where all go to different connections, until they do not', () => {
+    busy = 0.9;
+    let others = 0;
+    const publishOthers = (count: number) => {
+      for (let one = 0; one < count; one++) publish(`other ${others++}`);
+    };
+    publishOthers(1);
+    publishOthers(500);
+    endTurn();
+    publish('a');
+    expect(sent.at(-1)).toBe('a');
+    endTurn();
+    for (let again = 0; again < 20; again++) publish('a');
+    endTurn();
+    publish('b');
+    expect(sent.at(-1)).toBe('a');
   });
 
   it('does not wait for those that a timer let go when that is long ago', () => {

@@ -1,11 +1,11 @@
+import { HoldLimit } from './hold-limit.ts';
+import { Recurrence } from './recurrence.ts';
+
 /** From this share of a core on that the loop uses, publishes may wait. */
 const BUSY_FROM = 0.6;
 
 /** When the last ones were sent so long ago, the next leaves at once. Milliseconds. */
 const APART_MS = 5;
-
-/** How long it may take in all. Milliseconds. */
-const HOLD_MS_MAX = 8;
 
 /** They wait for another turn of the loop while each brings such a share of what the one before did. */
 const NEXT_TURN_MIN = 0.25;
@@ -22,7 +22,10 @@ const LOOK_SAVES_MIN = 100;
 const LOOK_APART_MS = 10;
 const LOOK_APART_MS_MAX = 80;
 
-/** Where waiting saved a smaller share of what would have been sent, none waits for a time that doubles. Milliseconds. */
+/**
+ * None waits where a smaller share of sends goes where one went shortly before. And where waiting saved a smaller share,
+ * none waits for a time that doubles. Milliseconds.
+ */
 const SAVED_MIN = 0.05;
 const IN_VAIN_MS = 4;
 const IN_VAIN_MS_MAX = 200;
@@ -59,14 +62,17 @@ export interface Publish {
  *
  * Those of one turn leave together anyway, but no more of them than there are connections that publish, each of which
  * sends the next only when the last was answered. What waits is answered meanwhile, so all that backends have to send is
- * here a few turns later. So they wait for further turns while those bring more, up to 8 ms. The loop has to take that in
- * anyway: it does so before it sends and not after, and is idle only for a look at whether more comes from far away.
+ * here a few turns later. So they wait for further turns while those bring more, up to 8 ms, and longer where the loop does
+ * not keep up. The loop has to take that in anyway: it does so before it sends and not after, and is idle only for a look
+ * at whether more comes from far away.
  *
- * None waits when the loop has time, when the last ones were sent a while ago, or when waiting was in vain lately,
- * because all went to different connections. All leave in the order in which they came.
+ * None waits when the loop has time, when the last ones were sent a while ago, when all go to different connections, or
+ * when waiting was in vain lately. All leave in the order in which they came.
  */
 export class HoldBack {
   private readonly ports: HoldBackPorts;
+  private readonly limit = new HoldLimit();
+  private readonly recurrence = new Recurrence();
   private held: Publish[] = [];
   /** How many are held of each topic. */
   private readonly ofTopics = new Map<string, number>();
@@ -103,11 +109,14 @@ export class HoldBack {
     else publish.run();
   }
 
-  /** Publishes it, now or within 8 ms in which the loop is not held up. */
+  /** Publishes it, now or within 8 ms, 50 where there is too much, in which the loop is not held up. */
   publishSoon(publish: Publish): void {
-    if (this.held.length > 0 || this.isPublishing) return this.publish(publish);
+    if (this.held.length > 0 || this.isPublishing) {
+      this.recurrence.note(publish.topic, publish.receivers);
+      return this.publish(publish);
+    }
     const nowMs = this.ports.now();
-    if (nowMs < this.notBeforeMs || this.ports.busyShare(nowMs) < BUSY_FROM) {
+    if (!this.mayWait(publish, nowMs)) {
       this.sentAtMs = nowMs;
       return publish.run();
     }
@@ -123,6 +132,12 @@ export class HoldBack {
     if (this.held.length === 0) return;
     this.beginTurn();
     this.release();
+  }
+
+  private mayWait({ topic, receivers }: Publish, nowMs: number): boolean {
+    if (this.ports.busyShare(nowMs) < BUSY_FROM) return false;
+    this.recurrence.note(topic, receivers);
+    return nowMs >= this.notBeforeMs && this.recurrence.share >= SAVED_MIN;
   }
 
   private beginHolding(nowMs: number, first: Publish): void {
@@ -147,15 +162,19 @@ export class HoldBack {
     this.cameLast = this.cameSince();
     this.cameFirst ||= this.cameLast;
     const heldMs = this.ports.now() - this.heldSinceMs;
-    if (heldMs >= HOLD_MS_MAX) return this.flushBetweenTurns();
+    if (heldMs >= this.limit.ms) {
+      this.limit.reached();
+      return this.flushBetweenTurns();
+    }
     if (this.cameLast >= before * NEXT_TURN_MIN) return this.awaitTurn();
+    this.limit.notReached();
     this.lookOrFlush(heldMs);
   }
 
   private lookOrFlush(heldMs: number): void {
     const { batch } = this;
     const isPaused = this.heldSinceMs + heldMs < this.noLookBeforeMs;
-    if (isPaused || heldMs + LOOK_MS > HOLD_MS_MAX) return this.flushBetweenTurns();
+    if (isPaused || heldMs + LOOK_MS > this.limit.ms) return this.flushBetweenTurns();
     this.savedBeforeLook = this.saved();
     this.ports.after(LOOK_MS, () => {
       if (batch === this.batch) this.look();
