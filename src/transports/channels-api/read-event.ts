@@ -259,6 +259,10 @@ function readChannels(app: App, fields: Fields): readonly ChannelName[] | Refusa
       `channels: at most ${channelsPerTrigger} channels per trigger, got ${value.length}`,
     );
   }
+  if (value.length === 1) {
+    const channel = readChannel(value[0], 'channels[0]');
+    return channel instanceof Refusal ? channel : [channel];
+  }
   // A channel that is named twice hears the event once.
   const channels = new Map<string, ChannelName>();
   for (const [index, text] of value.entries()) {

@@ -44,9 +44,18 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
 /** Most requests have one of few paths. More are not remembered: channels and users are without number. */
 const REMEMBERED_MAX = 256;
 const remembered = new Map<string, Route>();
+/** What was found last, since most requests have the path of the one before: comparing is cheaper than hashing. */
+let last: { readonly path: string; readonly route: Route } | undefined;
 
 /** Finds what a path leads to. Its segments are still encoded. */
 export function findRoute(path: string): Route | undefined {
+  if (last?.path === path) return last.route;
+  const route = rememberedRoute(path);
+  if (route !== undefined) last = { path, route };
+  return route;
+}
+
+function rememberedRoute(path: string): Route | undefined {
   const known = remembered.get(path);
   if (known !== undefined) return known;
   const route = searchRoute(path);

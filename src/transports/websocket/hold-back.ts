@@ -111,12 +111,12 @@ export class HoldBack {
 
   /** Publishes it, now or within 8 ms, 50 where there is too much, in which the loop is not held up. */
   publishSoon(publish: Publish): void {
-    if (this.held.length > 0 || this.isPublishing) {
-      this.recurrence.note(publish.topic, publish.receivers);
-      return this.publish(publish);
-    }
+    this.recurrence.note(publish.topic, publish.receivers);
+    if (this.held.length > 0 || this.isPublishing) return this.publish(publish);
+    // Asked first: where it is so, not even the clock is.
+    if (this.recurrence.share < SAVED_MIN) return publish.run();
     const nowMs = this.ports.now();
-    if (!this.mayWait(publish, nowMs)) {
+    if (nowMs < this.notBeforeMs || this.ports.busyShare(nowMs) < BUSY_FROM) {
       this.sentAtMs = nowMs;
       return publish.run();
     }
@@ -132,12 +132,6 @@ export class HoldBack {
     if (this.held.length === 0) return;
     this.beginTurn();
     this.release();
-  }
-
-  private mayWait({ topic, receivers }: Publish, nowMs: number): boolean {
-    if (this.ports.busyShare(nowMs) < BUSY_FROM) return false;
-    this.recurrence.note(topic, receivers);
-    return nowMs >= this.notBeforeMs && this.recurrence.share >= SAVED_MIN;
   }
 
   private beginHolding(nowMs: number, first: Publish): void {
