@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** The kernel counts processor time in these. `sysconf(_SC_CLK_TCK)`, which is 100 wherever Linux runs. */
 const TICK_MS = 10;
@@ -10,38 +10,46 @@ export interface CpuUsage {
   readonly others: number;
 }
 
-/** Processor time that was used altogether, with what the hypervisor gave to other machines. */
-function usedTicks(): number {
+/** What the hypervisor gave to other machines. */
+function stolenTicks(): number {
   const line = /^cpu .*$/m.exec(readFileSync('/proc/stat', 'utf8'))?.[0] ?? '';
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
-    .split(/\s+/)
-    .slice(1)
-    .map(Number);
-  return user + nice + system + irq + softirq + steal;
+  return Number(line.split(/\s+/)[8] ?? 0);
 }
 
-/** Processor time that one process has used, all its threads together. */
+/** Processor time that each process has used, all its threads together. */
+function usedTicks(): ReadonlyMap<number, number> {
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return new Map(pids.map((pid) => [pid, usedTicksOf(pid)]));
+}
+
+/** The same of one; 0 where it has ended. */
 function usedTicksOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    // It ended after it was listed.
+    return 0;
+  }
   // The name in brackets may hold anything, so the fields are counted from behind it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** Starts to watch the processors; the function returned says what was used since. Linux only. */
+/**
+ * Starts to watch the processors; the function returned says what was used since. Linux only. It adds up processes: what
+ * the kernel counts for the whole machine holds its work for connections as well, which is ours and looks like others'.
+ */
 export function watchCpu(pids: { server: number; load: number }): () => CpuUsage {
-  const read = () => {
-    const server = usedTicksOf(pids.server);
-    const ours = server + usedTicksOf(pids.load) + usedTicksOf(process.pid);
-    return { atMs: performance.now(), server, others: usedTicks() - ours };
-  };
+  const ours = new Set([pids.server, pids.load, process.pid]);
+  const read = () => ({ atMs: performance.now(), used: usedTicks(), stolen: stolenTicks() });
   const before = read();
   return () => {
     const after = read();
+    const since = (pid: number) => (after.used.get(pid) ?? 0) - (before.used.get(pid) ?? 0);
+    let others = after.stolen - before.stolen;
+    for (const pid of after.used.keys()) if (!ours.has(pid)) others += since(pid);
     const perTick = TICK_MS / (after.atMs - before.atMs);
-    return {
-      server: (after.server - before.server) * perTick,
-      others: Math.max(0, (after.others - before.others) * perTick),
-    };
+    return { server: since(pids.server) * perTick, others: others * perTick };
   };
 }
