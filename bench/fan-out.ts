@@ -11,7 +11,7 @@ import type { Contender, Role } from './servers.ts';
 import { Turns } from './turns.ts';
 
 /** What others may use of this machine before a step that failed is put down to them, in cores. */
-const OTHERS_MAX = 0.04;
+const OTHERS_MAX = 0.1;
 /** How many steps of one search are repeated for that reason; those that follow count. */
 const REPEATS_MAX = 5;
 const QUIET_WINDOW_MS = 300;
