@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { Recurrence } from './recurrence.ts';
+import { placeOf } from './topic-place.ts';
 
 /** Notes so many publishes, each of another topic. */
 function noteOthers(recurrence: Recurrence, count: number, receivers = 1): void {
@@ -54,5 +55,23 @@ describe('the share of sends that recur', () => {
       if (at % 20 === 0) recurrence.note('crowd', 1000);
     }
     expect(recurrence.share).toBeGreaterThan(0.9);
+
+    const ofFew = new Recurrence();
+    for (let at = 0; at < 2000; at++) {
+      ofFew.note(`alone-${at}`, 9);
+      ofFew.note('one', 1);
+    }
+    expect(ofFew.share).toBeCloseTo(0.1, 2);
+  });
+
+  it('is none where different topics share a place', () => {
+    const shared = placeOf('a');
+    const sharing: string[] = [];
+    for (let at = 0; sharing.length < 500; at++) {
+      if (placeOf(`topic-${at}`) === shared) sharing.push(`topic-${at}`);
+    }
+    const recurrence = new Recurrence();
+    for (const topic of sharing) recurrence.note(topic, 1);
+    expect(recurrence.share).toBeLessThan(0.05);
   });
 });
