@@ -4,14 +4,13 @@ import { type CpuUsage, watchCpu } from './cpu-usage.ts';
 import { type FanOut, hearersOf, loadOf } from './fan-outs.ts';
 import type { LoadSize, StepResult } from './load/open-loop.ts';
 import { type LoadProcess, startLoad } from './load-process.ts';
+import { OTHERS_MAX } from './push/quiet.ts';
 import { whole } from './report.ts';
 import type { Bench } from './scenario.ts';
 import { rateThatHolds } from './search.ts';
 import type { Contender, Role } from './servers.ts';
 import { Turns } from './turns.ts';
 
-/** What others may use of this machine before a step that failed is put down to them, in cores. */
-const OTHERS_MAX = 0.1;
 /** How many steps of one search are repeated for that reason; those that follow count. */
 const REPEATS_MAX = 5;
 const QUIET_WINDOW_MS = 300;

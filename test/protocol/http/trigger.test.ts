@@ -283,6 +283,7 @@ describe('POST /events refuses, and sends nothing,', () => {
     ['no data', { ...good, data: undefined }, 'data: required'],
     ['channels that is a string', { ...good, channels: 'refused' }, 'channels: must be an array'],
     ['no channel in channels', { ...good, channels: [] }, 'channels: must name at least one'],
+    ['a lone channel that is null', { ...good, channels: [null] }, 'channels[0]: required'],
     ['a channel that is null', { ...good, channels: ['refused', null] }, 'channels[1]: required'],
     ['a channel that is a number', { ...good, channels: ['refused', 1] }, 'channels[1]: must be'],
     [
