@@ -23,7 +23,6 @@ describe('a connection that ended without a close frame', () => {
   it('went away, when nothing waited for it', () => {
     const { slow, backlog } = stage();
     backlog.publishing('app/a', 10_000);
-    backlog.sample();
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
@@ -32,7 +31,7 @@ describe('a connection that ended without a close frame', () => {
     const { slow, fine, backlog } = stage();
     slow.waiting = BUFFER;
 
-    backlog.sample();
+    backlog.publishing('app/a', BUFFER / 4);
 
     expect(backlog.wasTooSlow(fine.socket)).toBe(false);
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
@@ -41,11 +40,11 @@ describe('a connection that ended without a close frame', () => {
   it('read too slowly, when what came since it was seen may have filled its buffer', () => {
     const { slow, backlog } = stage();
     slow.waiting = 400;
-    backlog.sample();
-    backlog.publishing('app/a', 100);
-    expect(backlog.wasTooSlow(slow.socket)).toBe(false);
+    backlog.answered(slow.socket);
+    backlog.publishing('app/a', 600);
+    expect(backlog.wasTooSlow(slow.socket)).toBe(true);
 
-    backlog.sample();
+    backlog.answered(slow.socket);
     backlog.publishing('app/a', 200);
     slow.waiting = 0;
     backlog.publishing('app/a', 40);
@@ -86,10 +85,10 @@ describe('a connection that ended without a close frame', () => {
   it('is not looked at for what was published before it was last', () => {
     const { slow, backlog } = stage();
     backlog.publishing('app/a', 200);
-    backlog.sample();
+    backlog.publishing('app/a', 100);
     const looked = spyOn(slow.socket, 'getBufferedAmount');
-    backlog.publishing('app/a', 200);
-    backlog.publishing('app/b', 100);
+    backlog.publishing('app/a', 100);
+    backlog.publishing('app/b', 200);
     expect(looked).not.toHaveBeenCalled();
   });
 
@@ -106,7 +105,7 @@ describe('a connection that ended without a close frame', () => {
   it('is not called slow for what it has read since', () => {
     const { slow, backlog } = stage();
     slow.waiting = BUFFER;
-    backlog.sample();
+    backlog.publishing('app/a', BUFFER / 4);
     slow.waiting = 0;
     backlog.answered(slow.socket);
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
@@ -114,14 +113,21 @@ describe('a connection that ended without a close frame', () => {
     slow.waiting = BUFFER;
     backlog.answered(slow.socket);
     slow.waiting = 0;
-    backlog.sample();
+    backlog.lookAgain();
+    expect(backlog.wasTooSlow(slow.socket)).toBe(false);
+
+    slow.waiting = 400;
+    backlog.answered(slow.socket);
+    backlog.publishing('app/a', 600);
+    // It has read all of that.
+    backlog.lookAgain();
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
 
   it('is judged once', () => {
     const { slow, backlog } = stage();
     slow.waiting = BUFFER;
-    backlog.sample();
+    backlog.answered(slow.socket);
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);

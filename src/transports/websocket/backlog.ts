@@ -1,6 +1,6 @@
 import type { Connection, Socket } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { PLACES, placeOf } from './topic-place.ts';
+import { hashOf, PLACES, placeOf } from './topic-place.ts';
 
 interface Sample {
   readonly bytes: number;
@@ -10,8 +10,8 @@ interface Sample {
 
 /**
  * Tells a connection that Bun closed because it read too slowly from one that went away: Bun reports both
- * as 1006. What waits for each connection is looked at now and then, and often enough that none can fill
- * its buffer unseen: at the latest whenever a quarter of a buffer may have been published to one of them.
+ * as 1006. What waits for each connection is looked at often enough that none can fill its buffer unseen:
+ * whenever a quarter of a buffer may have been published to one of them.
  * That is no more than what was published in all, and no more than the most of one topic times the most topics that
  * one connection has: where many topics have few events each, all connections need not be looked at for each of them.
  */
@@ -51,8 +51,18 @@ export class Backlog {
     else if (this.samples.size > 0) this.samples.delete(socket);
   }
 
-  /** Looks at every connection; a fraction of a millisecond for 10,000 of them. */
-  sample(): void {
+  /** To be called now and then: what was read since does not make a connection slow that goes away later. */
+  lookAgain(): void {
+    const { reach } = this;
+    for (const socket of this.samples.keys()) {
+      const bytes = socket.getBufferedAmount();
+      if (bytes > 0) this.samples.set(socket, { bytes, reach });
+      else this.samples.delete(socket);
+    }
+  }
+
+  /** Looks at every connection; a few milliseconds for 10,000 of them. */
+  private sample(): void {
     this.publishedTo.fill(0);
     this.published = 0;
     this.mostOfTopic = 0;
@@ -80,7 +90,7 @@ export class Backlog {
   }
 
   private note(topic: string, bytes: number): void {
-    const place = placeOf(topic);
+    const place = placeOf(hashOf(topic));
     const ofTopic = (this.publishedTo[place] ?? 0) + bytes;
     this.publishedTo[place] = ofTopic;
     this.published += bytes;

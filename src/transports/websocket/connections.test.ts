@@ -53,4 +53,33 @@ describe('the connections of a node', () => {
     expect(walked).toBe(2);
     expect(connections.size).toBe(0);
   });
+
+  it('are all in one of so many parts, those that come and stay meanwhile too, and then again', () => {
+    const connections = new Connections(new Int32Array(1));
+    const app = appWith();
+    const add = (id: string) => {
+      const { socket } = fakeSocket(0, id);
+      connections.add(socketId(id), app, socket, true);
+      return id;
+    };
+    const next = (parts: number) =>
+      connections.nextPart(parts).map(({ data }) => String(data.socketId));
+    expect(next(3)).toEqual([]);
+
+    const ids = Array.from({ length: 10 }, (_, at) => add(`${at + 1}.1`));
+    const first = [next(3), next(3), next(3)];
+    expect(first.map((part) => part.length)).toEqual([4, 4, 4]);
+    expect(first.flat().slice(0, 10)).toEqual(ids);
+    // It goes on where it stopped.
+    expect(next(3)).toEqual(['3.1', '4.1', '5.1', '6.1']);
+
+    connections.remove(socketId('7.1'), app, true);
+    add('11.1');
+    expect([next(5), next(5), next(5)]).toEqual([
+      ['8.1', '9.1'],
+      ['10.1', '11.1'],
+      ['1.1', '2.1'],
+    ]);
+    expect(next(1)).toHaveLength(10);
+  });
 });

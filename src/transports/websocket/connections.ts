@@ -8,6 +8,8 @@ export class Connections {
   private readonly byFirstHalf = new Map<number, Socket>();
   private readonly byApp = new Map<App, number>();
   private readonly gauge: Int32Array;
+  /** Where the walk through all of them in parts is. */
+  private walk: Iterator<Socket> = this.byFirstHalf.values();
 
   /** `gauge` holds their number in its first place, where another thread may read it. */
   constructor(gauge: Int32Array) {
@@ -64,5 +66,24 @@ export class Connections {
   /** May be changed while it is walked. */
   all(): Iterable<Socket> {
     return this.byFirstHalf.values();
+  }
+
+  /**
+   * The next of so many parts of them, and after the last the first again, so that looking at all of them does not
+   * hold up the loop. Those that come meanwhile are in a part too.
+   */
+  nextPart(parts: number): readonly Socket[] {
+    const count = Math.ceil(this.size / parts);
+    const part: Socket[] = [];
+    for (let rounds = 0; part.length < count && rounds < 2; ) {
+      const { done, value } = this.walk.next();
+      if (done !== true) {
+        part.push(value);
+      } else {
+        this.walk = this.byFirstHalf.values();
+        rounds++;
+      }
+    }
+    return part;
   }
 }

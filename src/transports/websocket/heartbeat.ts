@@ -9,8 +9,8 @@ export interface HeartbeatTimes {
 }
 
 /**
- * Looks after all connections at once: asks those that have been silent for the activity timeout, and ends
- * those that said nothing for the pong timeout after that. Called every second; one timer for all of them,
+ * Looks after many connections at once: asks those that have been silent for the activity timeout, and ends
+ * those that said nothing for the pong timeout after that. Called every second for each; one timer for all of them,
  * so an idle connection costs a comparison and no memory. Source: Channels protocol, §3.
  */
 export function checkHeartbeats(

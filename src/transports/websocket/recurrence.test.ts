@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { Recurrence } from './recurrence.ts';
-import { placeOf } from './topic-place.ts';
+import { hashOf, placeOf } from './topic-place.ts';
 
 /** Notes so many publishes, each of another topic. */
 function noteOthers(recurrence: Recurrence, count: number, receivers = 1): void {
@@ -65,13 +65,24 @@ describe('the share of sends that recur', () => {
   });
 
   it('is none where different topics share a place', () => {
-    const shared = placeOf('a');
+    const shared = placeOf(hashOf('a'));
     const sharing: string[] = [];
     for (let at = 0; sharing.length < 500; at++) {
-      if (placeOf(`topic-${at}`) === shared) sharing.push(`topic-${at}`);
+      if (placeOf(hashOf(`topic-${at}`)) === shared) sharing.push(`topic-${at}`);
     }
     const recurrence = new Recurrence();
     for (const topic of sharing) recurrence.note(topic, 1);
     expect(recurrence.share).toBeLessThan(0.05);
+  });
+
+  it('is none where topics differ at one end only', () => {
+    const ends = new Recurrence();
+    const beginnings = new Recurrence();
+    for (let at = 0; at < 500; at++) {
+      ends.note(`private-messages-of-somebody-${at}`, 1);
+      beginnings.note(`${at}-private-messages-of-somebody`, 1);
+    }
+    expect(ends.share).toBeLessThan(0.05);
+    expect(beginnings.share).toBeLessThan(0.05);
   });
 });

@@ -1,4 +1,4 @@
-import { PLACES, placeOf } from './topic-place.ts';
+import { hashOf, PLACES, placeOf } from './topic-place.ts';
 
 /** A topic recurs that was among so many publishes before: about as many as a busy loop takes in within 8 ms. */
 const AMONG = 128;
@@ -11,8 +11,11 @@ const KEPT = 1 - 1 / AMONG;
  * what can be put together if publishes wait for others, however long they wait. Nothing has to wait to learn it.
  */
 export class Recurrence {
-  /** What was last in each place, and which publish that was. Where topics share a place, each makes the other forgotten. */
-  private readonly topics: string[] = new Array<string>(PLACES).fill('');
+  /**
+   * Which topic was last in each place, and which publish that was. Where topics share a place, each makes the other forgotten.
+   * Told by its hash: strings that are kept for a while outlive the quick collections of garbage, and bring on slow ones.
+   */
+  private readonly hashes = new Int32Array(PLACES);
   private readonly numbers = new Float64Array(PLACES);
   private number = 0;
   /** Sends, of which those that are long past count for little. */
@@ -34,10 +37,11 @@ export class Recurrence {
   }
 
   private recurs(topic: string): boolean {
-    const place = placeOf(topic);
+    const hash = hashOf(topic);
+    const place = placeOf(hash);
     const number = ++this.number;
-    const before = this.topics[place] === topic ? (this.numbers[place] ?? 0) : 0;
-    this.topics[place] = topic;
+    const before = this.hashes[place] === hash ? (this.numbers[place] ?? 0) : 0;
+    this.hashes[place] = hash;
     this.numbers[place] = number;
     return before > 0 && number - before <= AMONG;
   }

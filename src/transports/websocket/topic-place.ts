@@ -1,14 +1,16 @@
 /** What is noted of topics is noted in so many places, a power of two, and not by topic: a look-up takes longer than the rest. */
 export const PLACES = 4096;
 
-/** So many characters at the end of a topic decide its place. */
-const CHARACTERS_OF_PLACE = 16;
-
-/** The place of a topic, from 0 to 4,095, which others may share. */
-export function placeOf(topic: string): number {
-  let place = topic.length;
-  for (let at = Math.max(0, topic.length - CHARACTERS_OF_PLACE); at < topic.length; at++) {
-    place = (Math.imul(place, 31) + topic.charCodeAt(at)) | 0;
+/** 32 bits, signed, that other topics may share, which is rare; of all characters, since names differ anywhere. */
+export function hashOf(topic: string): number {
+  let hash = topic.length;
+  for (let at = 0; at < topic.length; at++) {
+    hash = (Math.imul(hash, 31) + topic.charCodeAt(at)) | 0;
   }
-  return place & (PLACES - 1);
+  return hash;
+}
+
+/** The place of a topic with this hash, from 0 to 4,095, which others share. */
+export function placeOf(hash: number): number {
+  return hash & (PLACES - 1);
 }

@@ -104,13 +104,17 @@ export class WebSocketTransport {
     };
   }
 
-  /** Asks silent clients, and ends those that stay silent. */
-  checkHeartbeats(): void {
+  /**
+   * Looks at the next of so many parts of the connections: ends those that were not authorised in time, asks silent clients,
+   * and ends those that stay silent.
+   */
+  checkPart(parts: number): void {
     const now = this.hub.clock.now();
-    for (const socket of this.connections.all()) this.checkAuthorised(socket, now);
-    checkHeartbeats(this.connections.all(), now, this.settings, (socket, problem) =>
-      this.end(socket, problem),
-    );
+    const part = this.connections.nextPart(parts);
+    for (const socket of part) {
+      if (socket.data.authoriseByMs !== 0) this.checkAuthorised(socket, now);
+    }
+    checkHeartbeats(part, now, this.settings, (socket, problem) => this.end(socket, problem));
   }
 
   /** The open connections of one app, those that must still be authorised included. */

@@ -1,0 +1,37 @@
+import { expect, it } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
+
+const LAUNCHER = join(import.meta.dir, '../../bin/fanfare');
+
+/** What a server that was started as an operator does it has in its environment, once it has said something. */
+async function environmentOf(given: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  using directory = temporaryDirectory();
+  const child = Bun.spawn(['sh', LAUNCHER, 'serve'], {
+    cwd: directory.path,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...FREE_PORTS, ...given },
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  try {
+    await child.stdout.getReader().read();
+    return readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+  } finally {
+    child.kill();
+    await child.exited;
+  }
+}
+
+it('starts a server that gives free memory back after two seconds', async () => {
+  expect(await environmentOf({})).toEqual(
+    expect.arrayContaining(['MIMALLOC_PURGE_DELAY=2000', 'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000']),
+  );
+});
+
+it('leaves it to the operator when', async () => {
+  const given = { MIMALLOC_PURGE_DELAY: '100', MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '0' };
+  expect(await environmentOf(given)).toEqual(
+    expect.arrayContaining(Object.entries(given).map((pair) => pair.join('='))),
+  );
+});
