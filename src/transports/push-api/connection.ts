@@ -76,8 +76,10 @@ export class Connection {
     return this.socket.writable;
   }
 
-  /** Ends the connection at once. */
-  destroy(): void {
+  /** Ends the connection at once. Gives `false` where it had an end already. */
+  destroy(): boolean {
+    if (this.socket.destroyed) return false;
     this.socket.destroy();
+    return true;
   }
 }

@@ -67,12 +67,10 @@ export class Exchange implements Receiving {
   }
 
   begin(): void {
-    const { bounds, load, log } = this.context;
+    const { bounds, load } = this.context;
     load.requests++;
     if (this.connection.begin() > bounds.requestsPerConnection) {
-      const { address } = this.call;
-      log.info('Push connection closed: it has too many requests without an answer', { address });
-      this.connection.destroy();
+      this.cutOff('it has too many requests without an answer');
       this.finish();
       return;
     }
@@ -272,14 +270,22 @@ export class Exchange implements Receiving {
       this.finish();
       return;
     }
-    const { connection, context } = this;
     // Seldom needed, so that a timer of each connection would cost too much.
-    const timer = setTimeout(() => connection.destroy(), context.bounds.untakenMs);
+    const { untakenMs } = this.context.bounds;
+    const timer = setTimeout(() => this.cutOff('nobody takes its answers'), untakenMs);
     response.once('close', () => {
       clearTimeout(timer);
       this.finish();
     });
-    if (!this.hold(text.length)) connection.destroy();
+    if (!this.hold(text.length)) this.cutOff('answers that nobody takes fill the memory for them');
+  }
+
+  /** Ends the connection at once, and says so, once. */
+  private cutOff(why: string): void {
+    const { address } = this.call;
+    if (this.connection.destroy()) {
+      this.context.log.info(`Push connection closed: ${why}`, { address });
+    }
   }
 
   /**

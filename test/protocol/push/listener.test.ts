@@ -199,6 +199,43 @@ describe('a request that is no HTTP is refused like any other:', () => {
 });
 
 /** Waits for what the server does by itself, turn by turn of the loop. */
+/** What is logged of a connection that the server ends. */
+function closed(why: string) {
+  return { level: 'info', message: `Push connection closed: ${why}`, address: '127.0.0.1' };
+}
+
+/** A connection of which nothing is read until its end is waited for. */
+class DeafConnection implements AsyncDisposable {
+  private readonly ended = Promise.withResolvers<void>();
+  private socket!: Bun.Socket;
+
+  static async open({ port }: { readonly port: number }): Promise<DeafConnection> {
+    const connection = new DeafConnection();
+    connection.socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port,
+      socket: { data: () => undefined, close: () => connection.ended.resolve() },
+    });
+    connection.socket.pause();
+    return connection;
+  }
+
+  writes(bytes: string): void {
+    expect(this.socket.write(bytes)).toBe(bytes.length);
+  }
+
+  /** The end is seen once what came before it is read. */
+  ends(): Promise<void> {
+    this.socket.resume();
+    return this.ended.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.socket.end();
+    await this.ended.promise;
+  }
+}
+
 async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -662,35 +699,41 @@ describe('connections', () => {
     await using connection = await RawHttp.open(server);
     for (let at = 0; at < 33; at++) connection.requests({ method: 'GET', target: DEVICE });
     expect(await connection.readsToEnd()).toBe('');
-    expect(server.lines).toEqual([
-      {
-        level: 'info',
-        message: 'Push connection closed: it has too many requests without an answer',
-        address: '127.0.0.1',
-      },
-    ]);
+    expect(server.lines).toEqual([closed('it has too many requests without an answer')]);
   });
 
-  it('end when nobody takes their answers', async () => {
+  it.each([
+    ['their answers', 100, 'keep-alive'],
+    ['the last answer', 1, 'close'],
+  ])('end when nobody takes %s', async (_, requests, connects) => {
+    const bytes = 40_000_000;
     await using server = await openListener({
       bounds: { untakenMs: 200, requestsPerConnection: 100_000 },
+      endpoints: {
+        readDevice: { answer: () => ({ json: JSON.stringify('x'.repeat(bytes / requests)) }) },
+      },
+    });
+    await using connection = await DeafConnection.open(server);
+    // In one piece: Bun reads no more of a connection whose answers wait.
+    const request = `GET ${DEVICE} HTTP/1.1\r\nHost: x\r\nConnection: ${connects}\r\n\r\n`;
+    connection.writes(request.repeat(requests));
+    await until(() => server.lines.length > 0);
+    await connection.ends();
+    expect(server.lines).toEqual([closed('nobody takes its answers')]);
+  });
+
+  it('end when answers that nobody takes fill the memory for them', async () => {
+    await using server = await openListener({
+      bounds: { requestsPerConnection: 100_000, heldBytes: 1_000_000 },
       endpoints: {
         readDevice: { answer: () => ({ json: JSON.stringify('x'.repeat(100_000)) }) },
       },
     });
-    const ended = Promise.withResolvers<void>();
-    const socket = await Bun.connect({
-      hostname: '127.0.0.1',
-      port: server.port,
-      socket: { data: () => undefined, close: () => ended.resolve() },
-    });
-    socket.pause();
-    for (let at = 0; at < 100; at++) socket.write(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await until(() => (server.counted.get('device 200') ?? 0) > 50);
-    // The end is seen once what came before it is read.
-    const reading = setInterval(() => socket.resume(), 400);
-    await ended.promise;
-    clearInterval(reading);
+    await using connection = await DeafConnection.open(server);
+    connection.writes(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100));
+    await until(() => server.lines.length > 0);
+    await connection.ends();
+    expect(server.lines).toEqual([closed('answers that nobody takes fill the memory for them')]);
   });
 
   it('are refused when there are too many, and taken again afterwards', async () => {
