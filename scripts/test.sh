@@ -6,4 +6,4 @@ cd "$root"
 
 sh scripts/install-packages.sh develop
 sh scripts/install-tools.sh
-exec sh scripts/bun.sh test --timeout 30000 "$@"
+exec sh scripts/bun.sh test --timeout 60000 "$@"

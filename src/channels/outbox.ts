@@ -70,9 +70,12 @@ export interface Attempt {
   readonly answer: string;
 }
 
-/** What follows from an attempt, or from the finding that a request cannot be sent. */
+/**
+ * What follows from an attempt, or from the finding that a request cannot be sent. Without an attempt, and waiting:
+ * the request is given back, unless its claim has ended and somebody else has claimed it since.
+ */
 export interface Settlement {
-  readonly request: OutboxRequest;
+  readonly request: ClaimedRequest;
   readonly attempt: Attempt | undefined;
   readonly next:
     | { readonly state: 'waiting'; readonly atMs: number }
@@ -101,7 +104,8 @@ export interface EndpointClaim {
  *
  * `write` must do all or nothing, in one commit, and what it has answered must survive the process and the
  * machine. `claim` must never give two callers the same request while a claim lasts, gives those due first,
- * and takes no more than `limit` for each endpoint. Whoever relies on it: the sender in `webhooks`.
+ * and takes no more than `limit` for each endpoint. What was written once may be written again, where nobody heard
+ * that it was. Whoever relies on it: the sender in `webhooks`.
  */
 export interface Outbox {
   write(requests: readonly NewOutboxRequest[], settled: readonly Settlement[]): Promise<void>;
@@ -110,6 +114,8 @@ export interface Outbox {
     nowMs: number,
     untilMs: number,
   ): Promise<readonly EndpointClaim[]>;
+  /** Ends the claims of these endpoints that last until then: for whoever never heard what it had claimed. */
+  releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void>;
   /** Ends every claim, whoever holds it: for the start of a process that has the store to itself. */
   releaseClaims(): Promise<void>;
   body(id: string): Promise<string | undefined>;

@@ -99,6 +99,14 @@ export class StoredOutbox implements Outbox {
     );
   }
 
+  async releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void> {
+    // Another process may have claimed at the same millisecond: then a request may be sent twice, which is allowed.
+    await this.database.write(
+      (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
+        WHERE finished_at IS NULL AND claimed_until = ${untilMs} AND endpoint IN ${sql(endpoints)}`,
+    );
+  }
+
   async body(id: string): Promise<string | undefined> {
     const rows: { body: string }[] = await this.database.read`
       SELECT body FROM outbox_requests WHERE id = ${id}`;
@@ -141,17 +149,21 @@ function newRow(request: NewOutboxRequest) {
 
 async function settle(sql: TransactionSQL, { request, attempt, next }: Settlement): Promise<void> {
   const waits = next.state === 'waiting';
-  const tries = attempt === undefined ? 0 : 1;
+  const made = attempt === undefined ? 0 : 1;
+  const attempts = sql`CAST(${request.attempts + made} AS INTEGER)`;
+  const tries = sql`CAST(${request.tries + made} AS INTEGER)`;
+  const mine = sql`claimed_until = ${request.claimedUntilMs}`;
   await sql`UPDATE outbox_requests SET
       state = ${next.state},
       reason = ${waits ? '' : next.reason},
-      attempts = attempts + ${tries},
-      tries = tries + ${tries},
+      attempts = CASE WHEN attempts < ${attempts} THEN ${attempts} ELSE attempts END,
+      tries = CASE WHEN tries < ${tries} THEN ${tries} ELSE tries END,
       first_try_at = COALESCE(first_try_at, ${attempt?.atMs ?? null}),
       next_attempt_at = ${next.atMs},
-      claimed_until = 0,
+      claimed_until = ${waits ? sql`CASE WHEN ${mine} THEN 0 ELSE claimed_until END` : sql`0`},
       finished_at = ${waits ? null : next.atMs}
-    WHERE id = ${request.id} AND finished_at IS NULL`;
+    WHERE id = ${request.id} AND finished_at IS NULL
+      ${waits && made === 0 ? sql`AND ${mine}` : sql``}`;
   if (attempt === undefined) return;
   // The request may have been deleted meanwhile, and an attempt of a lost claim may be here already.
   await sql`INSERT INTO outbox_attempts

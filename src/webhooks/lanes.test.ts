@@ -37,7 +37,13 @@ describe('the bounds of what waits', () => {
     expect(lanes.rows).toBe(WAITING_ROWS_MAX);
     expect(lanes.admit(request('another'))).toBe('outbox');
     lanes.settled({
-      request: request('0'),
+      request: {
+        ...request('0'),
+        attempts: 0,
+        tries: 0,
+        firstTryAtMs: undefined,
+        claimedUntilMs: 0,
+      },
       attempt: undefined,
       next: { state: 'failed', atMs: 1, reason: '' },
     });

@@ -40,6 +40,8 @@ export class Sender {
   private pumping = false;
   private pumped: Promise<void> = Promise.resolve();
   private again = false;
+  /** What was being claimed: if it is still here after an error, nobody knows whether the store did it. */
+  private claiming: { readonly endpoints: readonly string[]; readonly untilMs: number } | undefined;
   private cancel: (() => void) | undefined;
 
   constructor(options: SenderOptions) {
@@ -77,6 +79,8 @@ export class Sender {
     const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
     // What is being claimed now is given back as well.
     await this.pumped;
+    // Where the store is still away, others wait for the end of the claim.
+    await this.releaseLostClaim().catch(() => undefined);
     this.giveBackClaimed();
     await Promise.all(this.underWay);
     cancel();
@@ -88,17 +92,28 @@ export class Sender {
     while (this.again && !this.ended) {
       this.again = false;
       this.startAll();
+      if (!journal.failing) await this.releaseLostClaim();
       // Nothing is taken out of a store that cannot be told what became of it.
       const hungry = journal.failing ? [] : lanes.hungry(timers.now());
       if (hungry.length === 0) continue;
       for (const [kind, wanted] of Map.groupBy(hungry, ({ endpoint }) => kindOf(endpoint))) {
         const nowMs = timers.now();
         const untilMs = nowMs + timeoutMs[kind] + CLAIM_MS;
-        for (const claim of await outbox.claim(wanted, nowMs, untilMs)) lanes.feed(claim);
+        this.claiming = { endpoints: wanted.map(({ endpoint }) => endpoint), untilMs };
+        const claims = await outbox.claim(wanted, nowMs, untilMs);
+        this.claiming = undefined;
+        for (const claim of claims) lanes.feed(claim);
       }
       this.again = true;
     }
     return journal.failing ? STORE_PAUSE_MS : lanes.nextDueAtMs() - timers.now();
+  }
+
+  /** The store may have claimed something although it could not say so any more. */
+  private async releaseLostClaim(): Promise<void> {
+    if (this.claiming === undefined) return;
+    await this.options.outbox.releaseLostClaim(this.claiming.endpoints, this.claiming.untilMs);
+    this.claiming = undefined;
   }
 
   private wake(pauseMs: number): void {
@@ -120,7 +135,7 @@ export class Sender {
   }
 
   private async send(request: ClaimedRequest): Promise<void> {
-    const { lanes, journal, log } = this.options;
+    const { lanes, journal, log, seldom, timers } = this.options;
     let settlement: Settlement | undefined;
     try {
       settlement = await this.attempt(request);
@@ -128,11 +143,14 @@ export class Sender {
         this.count(settlement);
         journal.settle(settlement);
       } else if (this.ended) {
-        this.giveBack(request);
+        this.giveBack(request, timers.now());
       }
     } catch (error) {
-      // It stays claimed, and is tried again when the claim ends.
-      log.error('A webhook could not be sent', { request: request.id, why: String(error) });
+      const fields = { request: request.id, why: String(error) };
+      seldom.tell('send', (quiet) =>
+        log.error('A webhook could not be sent', { ...fields, ...quiet }),
+      );
+      this.giveBack(request, timers.now() + STORE_PAUSE_MS);
     }
     const outcome = settlement?.attempt?.outcome;
     lanes.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
@@ -153,16 +171,12 @@ export class Sender {
   }
 
   private giveBackClaimed(): void {
-    for (const request of this.options.lanes.takeClaimed()) this.giveBack(request);
+    const { lanes, timers } = this.options;
+    for (const request of lanes.takeClaimed()) this.giveBack(request, timers.now());
   }
 
-  private giveBack(request: ClaimedRequest): void {
-    const { journal, timers } = this.options;
-    journal.settle({
-      request,
-      attempt: undefined,
-      next: { state: 'waiting', atMs: timers.now() },
-    });
+  private giveBack(request: ClaimedRequest, atMs: number): void {
+    this.options.journal.settle({ request, attempt: undefined, next: { state: 'waiting', atMs } });
   }
 
   private count({ request, attempt, next }: Settlement): void {

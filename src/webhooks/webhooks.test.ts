@@ -314,6 +314,71 @@ describe('what waits', () => {
     expect(sent.map(channelOf)).toEqual(['one']);
   });
 
+  it.each<[at: string, message: string, outbox: () => StoredOutbox]>([
+    [
+      'its body was to be read',
+      'A webhook could not be sent',
+      () =>
+        new (class extends StoredOutbox {
+          private failures = 3;
+          override async body(id: string) {
+            if (this.failures-- > 0) throw new Error('connection closed');
+            return super.body(id);
+          }
+        })(database),
+    ],
+    [
+      'it had been claimed, but could not say so',
+      'Webhooks cannot be read',
+      () =>
+        new (class extends StoredOutbox {
+          private failures = 3;
+          override async claim(...wanted: Parameters<StoredOutbox['claim']>) {
+            if (this.failures === 0) return super.claim(...wanted);
+            if (this.failures-- === 3) await super.claim(...wanted);
+            throw new Error('connection closed');
+          }
+          override async releaseLostClaim(...claim: Parameters<StoredOutbox['releaseLostClaim']>) {
+            if (this.failures === 0) return super.releaseLostClaim(...claim);
+            this.failures--;
+            throw new Error('connection closed');
+          }
+        })(database),
+    ],
+  ])('is sent soon where the store was gone when %s', async (_, message, outbox) => {
+    await webhooks[Symbol.asyncDispose]();
+    webhooks = await open(7, outbox(), true);
+    for (const channel of ['one', 'two']) {
+      accept(channel);
+      await timers.advance(150);
+    }
+    await timers.advance(4_000);
+    expect(sent.map(channelOf).toSorted()).toEqual(['one', 'two']);
+    expect(await webhooks.list({ limit: 9 })).toMatchObject([
+      { state: 'delivered', attempts: 1 },
+      { state: 'delivered', attempts: 1 },
+    ]);
+    expect(log.lines).toEqual([expect.stringContaining(`error ${message}`)]);
+  });
+
+  it('is given back at the end also where it was claimed and nobody heard of it', async () => {
+    class DeafOutbox extends StoredOutbox {
+      override async claim(...wanted: Parameters<StoredOutbox['claim']>): Promise<never> {
+        await super.claim(...wanted);
+        throw new Error('connection closed');
+      }
+    }
+    await webhooks[Symbol.asyncDispose]();
+    webhooks = await open(7, new DeafOutbox(database), true);
+    accept('one');
+    await timers.advance(300);
+    await webhooks[Symbol.asyncDispose]();
+
+    webhooks = await open(7, undefined, true);
+    await timers.advance(500);
+    expect(sent.map(channelOf)).toEqual(['one']);
+  });
+
   it('is left to the server that sends it, where several use the store', async () => {
     answer = hang;
     accept('theirs');

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type {
   Attempt,
+  ClaimedRequest,
   NewOutboxRequest,
   Outbox,
   OutboxLog,
@@ -38,13 +39,21 @@ const attempt: Attempt = {
   answer: 'broken',
 };
 
+/** As whoever claimed it first has it. */
+const claimedFirst = (request: NewOutboxRequest, claimedUntilMs = 9_000): ClaimedRequest => ({
+  ...request,
+  attempts: 0,
+  tries: 0,
+  firstTryAtMs: undefined,
+  claimedUntilMs,
+});
 const retried = (request: NewOutboxRequest, atMs: number): Settlement => ({
-  request,
+  request: claimedFirst(request),
   attempt,
   next: { state: 'waiting', atMs },
 });
 const failed = (request: NewOutboxRequest, atMs: number): Settlement => ({
-  request,
+  request: claimedFirst(request),
   attempt,
   next: { state: 'failed', atMs, reason: 'HTTP 500' },
 });
@@ -160,6 +169,62 @@ export function outboxContract(
           { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined },
         ].toReversed(),
       );
+    });
+
+    it('gives nothing back that somebody else has claimed since', async () => {
+      await claim('one', 5, 2_000, 9_000);
+      await claim('one', 5, 9_000, 20_000);
+      const late = { request: claimedFirst(second), attempt: undefined };
+      await ports.outbox.write(
+        [],
+        [
+          retried(first, 9_500),
+          { ...late, next: { state: 'waiting', atMs: 9_500 } },
+          // Who has it now finds it finished.
+          { ...failed(other, 9_500), attempt: undefined },
+        ],
+      );
+      expect((await claim('one', 5, 19_999, 30_000))[0]?.requests).toEqual([]);
+      expect((await claim('one', 5, 20_000, 30_000))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1 },
+        { id: second.id, attempts: 0, tries: 0 },
+      ]);
+      await ports.outbox.write([], [retried(second, 60_000)]);
+      await ports.outbox.write([], [{ ...late, next: { state: 'waiting', atMs: 9_500 } }]);
+      expect(await ports.log.show(second.id)).toMatchObject({ nextAttemptAtMs: 60_000 });
+      expect(await ports.log.show(other.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('counts an attempt once that is written twice, as where nobody heard of the first time', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      expect((await claim('one', 5, 5_000, 9_500))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1 },
+        { id: second.id, attempts: 0, tries: 0 },
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({ attempts: 1, attemptLog: [attempt] });
+    });
+
+    it('ends a claim of which nobody heard, and no other', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await claim('one', 1, 2_000, 9_001);
+      await claim('two', 1, 2_000, 9_000);
+      await ports.outbox.write([], [failed(outboxRequest(1), 3_000)]);
+      await ports.outbox.write([outboxRequest(4)], []);
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.releaseLostClaim(['one', 'none'], 9_000);
+      const claims = await ports.outbox.claim(
+        ['one', 'two', 'none'].map((endpoint) => ({ endpoint, limit: 5 })),
+        2_000,
+        9_500,
+      );
+      expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
+        ['id-000004'],
+        [],
+        [],
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
     });
 
     it('knows no request by what is no id', async () => {

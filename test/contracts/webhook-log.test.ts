@@ -24,7 +24,13 @@ async function fill(url: string): Promise<void> {
     [delivered, waiting],
     [
       {
-        request: delivered,
+        request: {
+          ...delivered,
+          attempts: 0,
+          tries: 0,
+          firstTryAtMs: undefined,
+          claimedUntilMs: 0,
+        },
         attempt: {
           number: 1,
           atMs: Date.UTC(2026, 0, 2),
