@@ -33,7 +33,7 @@ it('starts a server that gives free memory back after two seconds, and asks for 
   );
 });
 
-it('leaves it to the operator when', async () => {
+it('leaves what the operator has set as it is', async () => {
   const given = {
     MIMALLOC_PURGE_DELAY: '100',
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '0',

@@ -40,12 +40,12 @@ const attempt: Attempt = {
 };
 
 /** As whoever claimed it first has it. */
-const claimedFirst = (request: NewOutboxRequest, claimedUntilMs = 9_000): ClaimedRequest => ({
+const claimedFirst = (request: NewOutboxRequest): ClaimedRequest => ({
   ...request,
   attempts: 0,
   tries: 0,
   firstTryAtMs: undefined,
-  claimedUntilMs,
+  claimedUntilMs: 9_000,
 });
 const retried = (request: NewOutboxRequest, atMs: number): Settlement => ({
   request: claimedFirst(request),

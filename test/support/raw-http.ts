@@ -159,6 +159,16 @@ export class RawHttp implements AsyncDisposable {
     this.socket?.shutdown();
   }
 
+  /** Reads nothing from now on. */
+  listensNoMore(): void {
+    this.socket?.pause();
+  }
+
+  /** Reads again after `listensNoMore`. */
+  listensAgain(): void {
+    this.socket?.resume();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.socket?.terminate();
     this.end();
