@@ -76,10 +76,8 @@ export class Connection {
     return this.socket.writable;
   }
 
-  /** Ends the connection at once. Gives `false` where it had an end already. */
-  destroy(): boolean {
-    if (this.socket.destroyed) return false;
+  /** Ends the connection at once. */
+  destroy(): void {
     this.socket.destroy();
-    return true;
   }
 }

@@ -280,12 +280,11 @@ export class Exchange implements Receiving {
     if (!this.hold(text.length)) this.cutOff('answers that nobody takes fill the memory for them');
   }
 
-  /** Ends the connection at once, and says so, once. */
+  /** Ends the connection at once, and says so. Its other requests are over with it, so that none says it again. */
   private cutOff(why: string): void {
     const { address } = this.call;
-    if (this.connection.destroy()) {
-      this.context.log.info(`Push connection closed: ${why}`, { address });
-    }
+    this.context.log.info(`Push connection closed: ${why}`, { address });
+    this.connection.destroy();
   }
 
   /**
