@@ -9,22 +9,24 @@ import { Glob, Transpiler } from 'bun';
 const ROOT = join(import.meta.dir, '..');
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  channels: [],
-  push: [],
-  config: [],
-  observability: [],
-  outgoing: [],
-  engines: ['channels'],
-  stores: ['channels', 'push'],
-  apps: ['channels', 'push'],
-  gateways: ['push'],
-  'fake-gateways': ['push', 'gateways'],
-  webhooks: ['channels', 'outgoing', 'push'],
-  admin: ['channels', 'config', 'stores', 'apps'],
-  transports: ['channels', 'push'],
-  cli: ['config', '.'],
+  runtime: [],
+  config: ['runtime'],
+  channels: ['runtime'],
+  push: ['runtime'],
+  observability: ['runtime'],
+  outgoing: ['runtime'],
+  engines: ['channels', 'runtime'],
+  stores: ['channels', 'push', 'runtime'],
+  apps: ['channels', 'push', 'runtime'],
+  gateways: ['push', 'outgoing', 'runtime'],
+  'fake-gateways': ['push', 'gateways', 'runtime'],
+  webhooks: ['channels', 'outgoing', 'push', 'runtime'],
+  admin: ['channels', 'config', 'stores', 'apps', 'runtime'],
+  transports: ['channels', 'push', 'runtime'],
+  cli: ['config', 'runtime', '.'],
   // The files of src itself put the parts together.
   '.': [
+    'runtime',
     'channels',
     'push',
     'engines',
@@ -56,7 +58,7 @@ const CLI_USES = [
 const CLI_USERS = ['main.ts'];
 
 /** What the runtime offers to the pure folders: only what computes. */
-const PURE = ['channels', 'push'];
+const PURE = ['channels', 'push', 'runtime'];
 const PURE_IMPORTS = ['node:crypto', 'bun'];
 const IMPURE_NAMES = [
   /\bDate\.now\b/,

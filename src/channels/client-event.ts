@@ -1,10 +1,11 @@
+import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import { needsAuthorisation } from './channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import type { InBandProblem } from './problems.ts';
 import type { Session } from './session.ts';
 import { tell } from './tell.ts';
-import { TokenBucket } from './token-bucket.ts';
+
 import { type ClientMessage, clientEventMessage } from './wire.ts';
 
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
@@ -71,11 +72,12 @@ function refusalOf(
       message: `Invalid client event: data may have at most ${app.limits.eventDataBytes} bytes`,
     };
   }
-  const perSecond = app.limits.clientEventsPerSecond;
-  if (perSecond === 0) return undefined;
-  const now = hub.clock.now();
-  session.clientEvents ??= new TokenBucket(perSecond, now);
-  return session.clientEvents.take(perSecond, now)
+  const { clientEventsPerSecond } = app.limits;
+  if (clientEventsPerSecond === 0) return undefined;
+  const rate = perSecond(clientEventsPerSecond);
+  const nowMs = hub.clock.now();
+  session.clientEvents ??= new TokenBucket(rate, nowMs);
+  return session.clientEvents.take(rate, nowMs)
     ? undefined
     : {
         problem: 'client-event-rate',

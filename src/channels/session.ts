@@ -1,9 +1,9 @@
+import type { TokenBucket } from '../runtime/token-bucket.ts';
 import type { App } from './app.ts';
 import type { ChannelName } from './channel-name.ts';
 import type { Topic } from './event.ts';
 import type { Member, Peer } from './ports.ts';
 import type { SocketId } from './socket-id.ts';
-import type { TokenBucket } from './token-bucket.ts';
 import type { UserData } from './wire.ts';
 
 /** One channel that a connection is in. */

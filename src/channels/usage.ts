@@ -1,6 +1,6 @@
+import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import type { App } from './app.ts';
 import type { Clock, Log, Meter } from './ports.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** Milliseconds. */
 const DAY_MS = 86_400_000;
@@ -78,13 +78,14 @@ export class Usage {
   takeTriggers(app: App, events: number): boolean {
     const { triggersPerSecond } = app.limits;
     if (triggersPerSecond === 0) return true;
-    const now = this.clock.now();
+    const rate = perSecond(triggersPerSecond);
+    const nowMs = this.clock.now();
     let bucket = this.triggers.get(app.id);
     if (bucket === undefined) {
-      bucket = new TokenBucket(triggersPerSecond, now);
+      bucket = new TokenBucket(rate, nowMs);
       this.triggers.set(app.id, bucket);
     }
-    return bucket.take(triggersPerSecond, now, Math.min(events, triggersPerSecond));
+    return bucket.take(rate, nowMs, Math.min(events, triggersPerSecond));
   }
 
   /** Messages of today. */

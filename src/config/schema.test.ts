@@ -36,6 +36,7 @@ describe('a configuration', () => {
         engine: { type: 'memory' },
         store: { url: 'sqlite:data/fanfare.db' },
         log: { level: 'info', format: 'auto' },
+        trustedProxies: [],
         drainSeconds: 10,
       },
     });

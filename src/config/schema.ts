@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { channelsSettings } from './channels-settings.ts';
 import { pushSettings } from './push-settings.ts';
-import { onOff, orNull, port, SECONDS_MAX, text, textThat, wholeNumber } from './setting-kinds.ts';
+import {
+  addressRange,
+  onOff,
+  orNull,
+  port,
+  SECONDS_MAX,
+  text,
+  textThat,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 const admin = z
   .strictObject({
@@ -109,6 +118,12 @@ export const configSchema = z.strictObject({
   engine,
   store,
   log,
+  trustedProxies: z
+    .array(addressRange(''))
+    .default([])
+    .describe(
+      'Addresses and CIDR ranges of proxies in front of this server: their `X-Forwarded-For` and `Forwarded` headers name the client, in limits by address and in the log.',
+    ),
   drainSeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
     10,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseRange } from '../runtime/ip-address.ts';
 
 /** The largest count a limit takes; more than that is a typing error. */
 export const COUNT_MAX = 1_000_000_000;
@@ -91,6 +92,16 @@ export function origin(description: string) {
       .overwrite((url) => url.replace(/\/$/, ''))
       .describe(description)
   );
+}
+
+/** Describes an IP address, or a range of them in CIDR notation. */
+export function addressRange(description: string) {
+  return z
+    .string()
+    .refine((text) => parseRange(text) !== undefined, {
+      error: 'must be an IP address or a range such as 10.0.0.0/8',
+    })
+    .describe(description);
 }
 
 /** Makes a text optional: `null`, which is also the default, says that there is none. */

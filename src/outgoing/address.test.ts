@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { classifyAddress, ipv4InIpv6, parseAddress, specialIpv4, specialIpv6 } from './address.ts';
+import { parseAddress } from '../runtime/ip-address.ts';
+import { classifyAddress, ipv4InIpv6, specialIpv4, specialIpv6 } from './address.ts';
 
 /** The address as a number, so that a test can step over a boundary. */
 const numberOf = (bytes: readonly number[]) =>

@@ -1,3 +1,11 @@
+import {
+  type AddressBytes,
+  type AddressRange,
+  isInRange,
+  parseAddress,
+  parseRange,
+} from '../runtime/ip-address.ts';
+
 /** Whether an address is one of the public internet. */
 export type AddressClass =
   | { readonly public: true }
@@ -61,85 +69,33 @@ export function classifyAddress(text: string): AddressClass {
   return bytes.length === 4 ? classifyIpv4(bytes) : classifyIpv6(bytes);
 }
 
-function classifyIpv4(bytes: readonly number[]): AddressClass {
-  const special = specialIpv4.find(([range]) => isWithin(bytes, range));
+function classifyIpv4(bytes: AddressBytes): AddressClass {
+  const special = specialIpv4.find(([range]) => isInRange(bytes, rangeOf(range)));
   return special === undefined ? { public: true } : { public: false, what: special[1] };
 }
 
-function classifyIpv6(bytes: readonly number[]): AddressClass {
-  const wrapped = ipv4InIpv6.find(([range]) => isWithin(bytes, range));
+function classifyIpv6(bytes: AddressBytes): AddressClass {
+  const wrapped = ipv4InIpv6.find(([range]) => isInRange(bytes, rangeOf(range)));
   if (wrapped !== undefined) {
     const [, form, at] = wrapped;
     const inner = classifyIpv4(bytes.slice(at, at + 4));
     return inner.public ? inner : { public: false, what: `${form}, ${inner.what}` };
   }
-  const special = specialIpv6.find(([range]) => isWithin(bytes, range));
+  const special = specialIpv6.find(([range]) => isInRange(bytes, rangeOf(range)));
   if (special !== undefined) return { public: false, what: special[1] };
-  return isWithin(bytes, globalUnicast)
+  return isInRange(bytes, rangeOf(globalUnicast))
     ? { public: true }
     : { public: false, what: 'not global unicast' };
 }
 
-/** The 4 or 16 bytes of an address in its textual form. */
-export function parseAddress(text: string): readonly number[] | undefined {
-  return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
-}
-
-function parseIpv4(text: string): readonly number[] | undefined {
-  // Only the plain form: a leading zero means octal to some readers and nothing to others.
-  const bytes = text
-    .split('.')
-    .map((part) => (/^(0|[1-9]\d{0,2})$/.test(part) ? Number(part) : -1));
-  return bytes.length === 4 && bytes.every((byte) => byte >= 0 && byte <= 255) ? bytes : undefined;
-}
-
-function parseIpv6(text: string): readonly number[] | undefined {
-  const halves = text.split('::');
-  if (halves.length > 2) return undefined;
-  const [head, tail] = halves.map((half, index) => parseGroups(half, index === halves.length - 1));
-  if (head === undefined) return undefined;
-  if (halves.length === 1) return head.length === 16 ? head : undefined;
-  // "::" stands for at least one group of zeros.
-  if (tail === undefined || head.length + tail.length > 14) return undefined;
-  return [...head, ...new Array<number>(16 - head.length - tail.length).fill(0), ...tail];
-}
-
-/** The bytes of groups between colons; the last of an address may be an IPv4 address. */
-function parseGroups(text: string, last: boolean): readonly number[] | undefined {
-  if (text === '') return [];
-  const bytes: number[] = [];
-  const groups = text.split(':');
-  for (const [index, group] of groups.entries()) {
-    if (/^[\da-f]{1,4}$/i.test(group)) {
-      const value = Number.parseInt(group, 16);
-      bytes.push(value >> 8, value & 0xff);
-    } else {
-      const ipv4 = last && index === groups.length - 1 ? parseIpv4(group) : undefined;
-      if (ipv4 === undefined) return undefined;
-      bytes.push(...ipv4);
-    }
-  }
-  return bytes;
-}
-
-function isWithin(bytes: readonly number[], range: string): boolean {
-  const { first, bits } = rangeOf(range);
-  if (first.length !== bytes.length) return false;
-  for (let index = 0, left = bits; left > 0; index++, left -= 8) {
-    const mask = left >= 8 ? 0xff : (0xff00 >> left) & 0xff;
-    if (((bytes[index] ?? 0) & mask) !== ((first[index] ?? 0) & mask)) return false;
-  }
-  return true;
-}
-
-const ranges = new Map<string, { readonly first: readonly number[]; readonly bits: number }>();
+const ranges = new Map<string, AddressRange>();
 
 /** Reads a range of the tables above once. */
-function rangeOf(range: string): { readonly first: readonly number[]; readonly bits: number } {
-  const known = ranges.get(range);
+function rangeOf(text: string): AddressRange {
+  const known = ranges.get(text);
   if (known !== undefined) return known;
-  const [address = '', bits = ''] = range.split('/');
-  const parsed = { first: parseAddress(address) ?? [], bits: Number(bits) };
-  ranges.set(range, parsed);
-  return parsed;
+  const range = parseRange(text);
+  if (range === undefined) throw new Error(`${text} is no range`);
+  ranges.set(text, range);
+  return range;
 }

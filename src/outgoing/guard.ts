@@ -1,4 +1,5 @@
-import { classifyAddress, parseAddress } from './address.ts';
+import { parseAddress } from '../runtime/ip-address.ts';
+import { classifyAddress } from './address.ts';
 import { type Lookup, Resolver } from './resolve.ts';
 
 export interface GuardOptions {

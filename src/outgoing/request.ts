@@ -1,4 +1,4 @@
-import { parseAddress } from './address.ts';
+import { parseAddress } from '../runtime/ip-address.ts';
 import { AddressGuard, codeOf, type GuardOptions } from './guard.ts';
 
 /** A request to an address that someone else gave. */

@@ -1,7 +1,7 @@
 import type { NewOutboxRequest, Outbox, Settlement } from '../channels/outbox.ts';
 import type { Log, Timers } from '../channels/ports.ts';
+import type { LogThrottle } from '../runtime/log-throttle.ts';
 import { FLUSH_ATTEMPTS, FLUSH_MS, STORE_PAUSE_MS } from './limits.ts';
-import type { Seldom } from './seldom.ts';
 
 interface Entries {
   readonly requests: readonly NewOutboxRequest[];
@@ -12,7 +12,7 @@ export interface JournalOptions {
   readonly outbox: Outbox;
   readonly timers: Timers;
   readonly log: Log;
-  readonly seldom: Seldom;
+  readonly throttle: LogThrottle;
   /** Hears whether the outbox could be written: `undefined` where it could, else the error. */
   readonly storeState: (error: unknown) => void;
   /** Gives the new requests; asked only when what it gave before has been written. */
@@ -82,14 +82,16 @@ export class Journal {
   }
 
   private async writeEntries(entries: Entries): Promise<boolean> {
-    const { outbox, log, seldom, storeState, written } = this.options;
+    const { outbox, log, throttle, storeState, written } = this.options;
     try {
       await outbox.write(entries.requests, entries.settled);
     } catch (error) {
       this.unwritten = entries;
       const why = error instanceof Error ? error.message : String(error);
       storeState(error);
-      seldom.tell('write', (quiet) => log.error('Webhooks cannot be stored', { why, ...quiet }));
+      throttle.run('write', (throttled) =>
+        log.error('Webhooks cannot be stored', { why, ...throttled }),
+      );
       this.soon(STORE_PAUSE_MS);
       return false;
     }

@@ -111,6 +111,3 @@ export const STORE_PAUSE_MS = 1_000;
 
 /** How long the end of the server waits for answers; what is then under way is sent again at the next start. */
 export const CLOSE_MS = 2_000;
-
-/** One line of the log per this time about the same thing. */
-export const LOG_PAUSE_MS = 60_000;

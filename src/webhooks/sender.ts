@@ -6,12 +6,12 @@ import type {
   Settlement,
 } from '../channels/outbox.ts';
 import type { Log, Timers } from '../channels/ports.ts';
+import type { LogThrottle } from '../runtime/log-throttle.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { kindOf, shareOf } from './endpoint.ts';
 import type { Journal } from './journal.ts';
 import type { Lanes } from './lanes.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
-import type { Seldom } from './seldom.ts';
 
 export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutMs'> {
   /** How long an endpoint may take to answer. */
@@ -21,7 +21,7 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
   readonly lanes: Lanes;
   readonly timers: Timers;
   readonly log: Log;
-  readonly seldom: Seldom;
+  readonly throttle: LogThrottle;
 }
 
 /** Takes what is due out of the outbox, sends it, and tells the journal what became of it. */
@@ -55,9 +55,11 @@ export class Sender {
     this.pumping = true;
     this.pumped = this.run()
       .catch((error: unknown) => {
-        const { log, seldom } = this.options;
+        const { log, throttle } = this.options;
         const why = error instanceof Error ? error.message : String(error);
-        seldom.tell('claim', (quiet) => log.error('Webhooks cannot be read', { why, ...quiet }));
+        throttle.run('claim', (throttled) =>
+          log.error('Webhooks cannot be read', { why, ...throttled }),
+        );
         this.again = false;
         return STORE_PAUSE_MS;
       })
@@ -135,7 +137,7 @@ export class Sender {
   }
 
   private async send(request: ClaimedRequest): Promise<void> {
-    const { lanes, journal, log, seldom, timers } = this.options;
+    const { lanes, journal, log, throttle, timers } = this.options;
     let settlement: Settlement | undefined;
     try {
       settlement = await this.attempt(request);
@@ -147,8 +149,8 @@ export class Sender {
       }
     } catch (error) {
       const fields = { request: request.id, why: String(error) };
-      seldom.tell('send', (quiet) =>
-        log.error('A webhook could not be sent', { ...fields, ...quiet }),
+      throttle.run('send', (throttled) =>
+        log.error('A webhook could not be sent', { ...fields, ...throttled }),
       );
       this.giveBack(request, timers.now() + STORE_PAUSE_MS);
     }
@@ -180,7 +182,7 @@ export class Sender {
   }
 
   private count({ request, attempt, next }: Settlement): void {
-    const { log, seldom } = this.options;
+    const { log, throttle } = this.options;
     if (attempt !== undefined) this.outcomes[attempt.outcome]++;
     // The host only: the rest of an address may hold a secret.
     const fields = {
@@ -190,8 +192,8 @@ export class Sender {
     };
     if (next.state === 'failed') {
       const { reason } = next;
-      seldom.tell(`failed ${shareOf(request.endpoint)}`, (quiet) =>
-        log.warn('A webhook was given up', { ...fields, reason, ...quiet }),
+      throttle.run(`failed ${shareOf(request.endpoint)}`, (throttled) =>
+        log.warn('A webhook was given up', { ...fields, reason, ...throttled }),
       );
     } else {
       log.debug('A webhook was sent', { ...fields, outcome: attempt?.outcome });

@@ -11,13 +11,13 @@ import type {
 import type { Log, Timers } from '../channels/ports.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
 import type { SendRequest } from '../outgoing/request.ts';
+import { LogThrottle } from '../runtime/log-throttle.ts';
 import { cleanLog } from './cleaning.ts';
 import { Collector } from './collector.ts';
 import { Journal } from './journal.ts';
 import { Lanes } from './lanes.ts';
 import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
 import { type ReadyRequest, ReadyRequests } from './ready-requests.ts';
-import { Seldom } from './seldom.ts';
 import { Sender } from './sender.ts';
 import { sign, type WebhookOwners } from './sign.ts';
 
@@ -91,7 +91,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Webhooks> 
 class StoredWebhooks implements Webhooks {
   private readonly options: WebhooksOptions;
   private readonly timers: Timers;
-  private readonly seldom: Seldom;
+  private readonly throttle: LogThrottle;
   private readonly collector: Collector;
   private readonly ready = new ReadyRequests();
   private readonly lanes = new Lanes();
@@ -109,13 +109,13 @@ class StoredWebhooks implements Webhooks {
     const { outbox, app, settings, send, log, timers } = options;
     const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
-    this.seldom = new Seldom(timers);
+    this.throttle = new LogThrottle(timers);
     this.collector = new Collector(app);
     this.journal = new Journal({
       outbox,
       timers,
       log,
-      seldom: this.seldom,
+      throttle: this.throttle,
       storeState: options.storeState ?? (() => undefined),
       take: () => this.take(),
       written: ({ requests, settled }) => {
@@ -132,7 +132,7 @@ class StoredWebhooks implements Webhooks {
       lanes: this.lanes,
       timers,
       log,
-      seldom: this.seldom,
+      throttle: this.throttle,
       random: options.random ?? Math.random,
       send,
       sign: (request, body) => sign(request, body, options),
@@ -253,12 +253,12 @@ class StoredWebhooks implements Webhooks {
   ): void {
     this.dropped[full] += events;
     const owner = kind === 'channels' ? 'app' : 'instance';
-    this.seldom.tell(`dropped ${full} ${kind}`, (quiet) =>
+    this.throttle.run(`dropped ${full} ${kind}`, (throttled) =>
       this.options.log.error('Webhook events dropped', {
         full,
         events,
         [owner]: ownerId,
-        ...quiet,
+        ...throttled,
       }),
     );
   }

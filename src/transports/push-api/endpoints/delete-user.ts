@@ -1,11 +1,12 @@
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { readUserId, USER_ID_BYTES_MAX } from '../../../push/user-id.ts';
+import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import { decodeLeniently } from '../../request-target.ts';
 import type { Endpoint, PushAnswer, PushHead } from '../call.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 import type { EndpointContext } from './context.ts';
-import { Rate } from './rate.ts';
+import { refuseOverRate } from './request-rate.ts';
 
 /** Of one instance. Source: push protocol, §2.4. */
 const DELETIONS_PER_SECOND = 100;
@@ -16,10 +17,11 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 /** `DELETE …/users/ID`: removes a user with all devices. A user that nobody knows is removed already. */
 export function deleteUser(context: EndpointContext): Endpoint {
   const { devices, guard, now, log } = context;
-  const rate = new Rate();
+  const rates = new KeyedRates<number>();
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
-    const refused = refuseUserId(userId) ?? rate.take(instance.number, DELETIONS_PER_SECOND, now());
+    const refused =
+      refuseUserId(userId) ?? refuseOverRate(rates, instance.number, DELETIONS_PER_SECOND, now());
     if (refused !== undefined) return refused;
     const spaced = withSpaces(call);
     return guard.ask(

@@ -1,3 +1,4 @@
+import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import type { Endpoints } from '../call.ts';
 import type { EndpointContext } from './context.ts';
 import { deleteUser } from './delete-user.ts';
@@ -13,7 +14,6 @@ import { explainDevice } from './explain-device.ts';
 import { addInterest, readInterests, removeInterest, setInterests } from './interests.ts';
 import { publish } from './publish.ts';
 import { cancelPublish, readPauses, readPublish } from './publish-status.ts';
-import { Rate } from './rate.ts';
 import { report } from './report.ts';
 import { readServiceWorker } from './sdk.ts';
 import { setUser } from './set-user.ts';
@@ -40,10 +40,10 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     settings,
   };
   // Publishes to interests and to users count together.
-  const rate = new Rate();
+  const rates = new KeyedRates<number>();
   return {
-    publishToInterests: publish(context, 'interests', rate),
-    publishToUsers: publish(context, 'users', rate),
+    publishToInterests: publish(context, 'interests', rates),
+    publishToUsers: publish(context, 'users', rates),
     readPublish: readPublish(context),
     cancelPublish: cancelPublish(context),
     readPauses: readPauses(context),

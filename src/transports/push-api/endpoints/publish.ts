@@ -7,7 +7,7 @@ import { Refusal } from '../../../push/refusal.ts';
 import type { Endpoint, PushAnswer } from '../call.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 import type { EndpointContext } from './context.ts';
-import type { Rate } from './rate.ts';
+import { type InstanceRates, refuseOverRate } from './request-rate.ts';
 
 /**
  * `POST …/publishes/interests` and `…/users`: accepts a publish, which is durable when it is answered. The order
@@ -16,7 +16,7 @@ import type { Rate } from './rate.ts';
 export function publish(
   context: EndpointContext,
   kind: PublishTarget['kind'],
-  rate: Rate,
+  rates: InstanceRates,
 ): Endpoint {
   const { publishes, guard, now } = context;
   return backendEndpoint(context, 'json', (instance, call) => {
@@ -26,7 +26,7 @@ export function publish(
     const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
     if (request instanceof Refusal) return request;
     const { number, limits } = instance;
-    const refused = rate.take(number, limits.publishesPerSecond, nowMs);
+    const refused = refuseOverRate(rates, number, limits.publishesPerSecond, nowMs);
     if (refused !== undefined) return refused;
     return guard.ask(
       () =>

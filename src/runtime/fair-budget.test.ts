@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { FairBudget } from './fair-budget.ts';
+
+/** What a caller does: takes for the owner, and lets others yield one at a time. Whether the owner got it. */
+function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {
+  for (;;) {
+    const yielding = budget.whoYields(owner, amount);
+    if (yielding === undefined) break;
+    if (yielding === owner) return false;
+    budget.release(yielding);
+  }
+  budget.add(owner, amount);
+  return true;
+}
+
+function takeAll(budget: FairBudget, owner: string): number {
+  for (let tries = 0; tries < 2 * budget.capacity; tries++) takeFairly(budget, owner);
+  return budget.of(owner);
+}
+
+describe('a fair budget', () => {
+  it('lets one owner alone have all of it', () => {
+    const budget = new FairBudget(100);
+    expect(takeAll(budget, 'a')).toBe(100);
+    expect(takeFairly(budget, 'a')).toBe(false);
+  });
+
+  it('gives a newcomer its part at the cost of whoever holds most', () => {
+    const budget = new FairBudget(100);
+    takeAll(budget, 'a');
+    expect(takeAll(budget, 'b')).toBe(50);
+    expect(takeAll(budget, 'c')).toBe(33);
+    expect(budget.total).toBe(100);
+  });
+
+  it('leaves each of many greedy owners the same, whenever they came', () => {
+    const budget = new FairBudget(100);
+    for (let owner = 0; owner < 20; owner++) takeAll(budget, String(owner));
+    for (let owner = 0; owner < 20; owner++) {
+      expect(budget.of(String(owner))).toBeWithin(4, 7);
+    }
+  });
+
+  it('takes nothing from others for an owner that would then hold as much as the largest', () => {
+    const budget = new FairBudget(10);
+    budget.add('a', 5);
+    budget.add('b', 5);
+    expect(budget.whoYields('b')).toBe('b');
+    expect(budget.whoYields('c', 5)).toBe('c');
+    expect(budget.whoYields('c', 4)).toBe('a');
+    expect(budget.whoYields('c', 11)).toBe('c');
+  });
+
+  it('takes nothing back that nobody holds', () => {
+    const budget = new FairBudget(10);
+    budget.add('a', 2);
+    expect(() => budget.release('a', 3)).toThrow();
+    expect(() => budget.release('b')).toThrow();
+    budget.release('a', 2);
+    expect(budget.total).toBe(0);
+  });
+
+  it('always names the largest, never hands out more than it has, and adds up', () => {
+    const step = fc.record({
+      owner: fc.constantFrom('a', 'b', 'c', 'd'),
+      amount: fc.integer({ min: 1, max: 30 }),
+      kind: fc.constantFrom('take', 'release', 'ask'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
+        const budget = new FairBudget(50);
+        const model = new Map<string, number>();
+        const of = (owner: string) => model.get(owner) ?? 0;
+        for (const { owner, amount, kind } of steps) {
+          const sum = [...model.values()].reduce((all, one) => all + one, 0);
+          if (kind === 'release') {
+            const given = Math.min(of(owner), amount);
+            if (given > 0) budget.release(owner, given);
+            model.set(owner, of(owner) - given);
+          } else if (kind === 'take') {
+            const fits = sum + amount <= 50;
+            expect(budget.take(owner, amount)).toBe(fits);
+            if (fits) model.set(owner, of(owner) + amount);
+          } else {
+            const yields = budget.whoYields(owner, amount);
+            const most = Math.max(0, ...model.values());
+            if (sum + amount <= 50) expect(yields).toBeUndefined();
+            else if (of(owner) + amount >= most) expect(yields).toBe(owner);
+            else expect(of(yields ?? '')).toBe(most);
+          }
+          for (const [name, one] of model) expect(budget.of(name)).toBe(one);
+        }
+      }),
+    );
+  });
+});

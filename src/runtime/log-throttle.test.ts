@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'bun:test';
+import { LogThrottle, type Throttled } from './log-throttle.ts';
+
+function stage(rate?: { perSecond: number; burst: number }) {
+  const clock = { nowMs: 0, now: () => clock.nowMs };
+  const throttle = new LogThrottle(clock, rate);
+  const lines: (Throttled & { key: string })[] = [];
+  return {
+    clock,
+    lines,
+    log: (key: string) => throttle.run(key, (throttled) => lines.push({ key, ...throttled })),
+  };
+}
+
+describe('a log throttle', () => {
+  it('logs a line once a minute, with how many were left out', () => {
+    const { clock, lines, log } = stage();
+    for (let count = 0; count < 5; count++) log('a');
+    clock.nowMs = 60_000;
+    log('a');
+    clock.nowMs = 120_000;
+    log('a');
+
+    expect(lines).toEqual([{ key: 'a' }, { key: 'a', notLogged: 4 }, { key: 'a' }]);
+  });
+
+  it('throttles each key alone', () => {
+    const { lines, log } = stage();
+    for (const key of ['a', 'b', 'a', 'b']) log(key);
+    expect(lines).toEqual([{ key: 'a' }, { key: 'b' }]);
+  });
+
+  it('lets a burst through where its rate has one', () => {
+    const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
+    for (let count = 0; count < 10; count++) log('a');
+    expect(lines).toHaveLength(3);
+    clock.nowMs = 1000;
+    log('a');
+    expect(lines.at(-1)).toEqual({ key: 'a', notLogged: 7 });
+  });
+
+  it('remembers a bounded number of keys, and not at the cost of those in use', () => {
+    const { lines, log } = stage();
+    log('a');
+    for (let count = 0; count < 5000; count++) {
+      log(String(count));
+      log('a');
+    }
+    expect(lines.filter(({ key }) => key === 'a')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { printable, printableLines } from './printable.ts';
+
+describe('printable text', () => {
+  it('shows what could control a terminal, or change what a line seems to say', () => {
+    expect(printable('bad\u009b2J')).toBe('bad\\u009b2J');
+    expect(printable('\u001b[31m\r\n\t\u0000\u007f')).toBe(
+      '\\u001b[31m\\u000d\\u000a\\u0009\\u0000\\u007f',
+    );
+    expect(printable('a\u202eb\u2066c\u200fd\u061ce')).toBe('a\\u202eb\\u2066c\\u200fd\\u061ce');
+    expect(printable('a\u2028b\u2029c')).toBe('a\\u2028b\\u2029c');
+  });
+
+  it('leaves the text of people as it is', () => {
+    for (const text of ['plain', 'grüße 日本語 👩‍👩‍👧', '{"a":1}'])
+      expect(printable(text)).toBe(text);
+  });
+
+  it('may have several lines', () => {
+    expect(printableLines('a\n\tb\r\u009b')).toBe('a\n\tb\\u000d\\u009b');
+  });
+
+  it('stays the same JSON', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(JSON.parse(printableLines(JSON.stringify(text)))).toBe(text);
+      }),
+    );
+  });
+});

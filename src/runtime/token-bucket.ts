@@ -1,0 +1,38 @@
+/** How often something may happen. Both numbers are positive. */
+export interface Rate {
+  /** The sustained rate. */
+  readonly perSecond: number;
+  /** How many may happen at once after a pause. */
+  readonly burst: number;
+}
+
+/** A rate whose burst is one second's worth. */
+export function perSecond(count: number): Rate {
+  return { perSecond: count, burst: count };
+}
+
+/**
+ * Lets a burst through at once and the sustained rate after that. A fixed window would let twice as many
+ * through around its edge.
+ */
+export class TokenBucket {
+  private tokens: number;
+  private refilledAtMs: number;
+
+  /** Starts full. */
+  constructor({ burst }: Rate, nowMs: number) {
+    this.tokens = burst;
+    this.refilledAtMs = nowMs;
+  }
+
+  /** Takes `tokens`, if they are there. The rate may differ from call to call: settings change. */
+  take({ perSecond, burst }: Rate, nowMs: number, tokens = 1): boolean {
+    // A clock that was set back adds nothing and takes nothing away.
+    const elapsedMs = Math.max(0, nowMs - this.refilledAtMs);
+    this.tokens = Math.min(burst, this.tokens + (elapsedMs * perSecond) / 1000);
+    this.refilledAtMs = nowMs;
+    if (this.tokens < tokens) return false;
+    this.tokens -= tokens;
+    return true;
+  }
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { TrustedProxies } from './trusted-proxies.ts';
+
+const proxies = new TrustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8']);
+
+const clientOf = (peer: string, xForwardedFor?: string, forwarded?: string) =>
+  proxies.clientOf(peer, { xForwardedFor, forwarded });
+
+describe('the client behind a proxy', () => {
+  it('is the sender itself where that is no trusted proxy, whatever it claims', () => {
+    expect(clientOf('203.0.113.9', '1.2.3.4')).toBe('203.0.113.9');
+    expect(clientOf('203.0.113.9', undefined, 'for=1.2.3.4')).toBe('203.0.113.9');
+    expect(clientOf('11.0.0.1', '1.2.3.4')).toBe('11.0.0.1');
+  });
+
+  it('is the last address that a trusted proxy did not have itself', () => {
+    expect(clientOf('10.0.0.1', '1.2.3.4')).toBe('1.2.3.4');
+    expect(clientOf('10.0.0.1', '6.6.6.6, 1.2.3.4, 192.0.2.7,10.1.1.1')).toBe('1.2.3.4');
+    expect(clientOf('192.0.2.7', '1.2.3.4:5678')).toBe('1.2.3.4');
+    expect(clientOf('fd00::1', '2001:DB8::0:1')).toBe('2001:db8::1');
+    expect(clientOf('::ffff:10.0.0.1', '[2001:db8::1]:443')).toBe('2001:db8::1');
+    expect(clientOf('10.0.0.1', '::ffff:1.2.3.4')).toBe('1.2.3.4');
+  });
+
+  it('is read from Forwarded as well', () => {
+    expect(clientOf('10.0.0.1', undefined, 'for=1.2.3.4;proto=https;by=10.0.0.1')).toBe('1.2.3.4');
+    expect(clientOf('10.0.0.1', undefined, 'for=6.6.6.6, For="[2001:db8::1]:47011"')).toBe(
+      '2001:db8::1',
+    );
+    expect(clientOf('10.0.0.1', undefined, 'proto=https; for=1.2.3.4')).toBe('1.2.3.4');
+  });
+
+  it('is the proxy where the two headers disagree: the client wrote one of them', () => {
+    expect(clientOf('10.0.0.1', '1.2.3.4', 'for=6.6.6.6')).toBe('10.0.0.1');
+    expect(clientOf('10.0.0.1', '1.2.3.4', 'for=1.2.3.4')).toBe('1.2.3.4');
+  });
+
+  it('is the proxy where that names no address', () => {
+    for (const header of ['', 'unknown', '_hidden', '999.1.1.1', '1.2.3.4, ', '1.2.3.4, unknown']) {
+      expect(clientOf('10.0.0.1', header)).toBe('10.0.0.1');
+    }
+    expect(clientOf('10.0.0.1', undefined, 'for=unknown')).toBe('10.0.0.1');
+    expect(clientOf('10.0.0.1', undefined, 'by=10.0.0.1')).toBe('10.0.0.1');
+    expect(clientOf('10.0.0.1', '10.2.2.2, 10.3.3.3')).toBe('10.0.0.1');
+  });
+
+  it('is nobody else where no proxy is trusted', () => {
+    const none = new TrustedProxies([]);
+    expect(none.isEmpty).toBe(true);
+    expect(none.clientOf('10.0.0.1', { xForwardedFor: '1.2.3.4', forwarded: undefined })).toBe(
+      '10.0.0.1',
+    );
+  });
+
+  it('is found without an error in whatever a header holds, and in linear time', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        expect(typeof clientOf('10.0.0.1', a, b)).toBe('string');
+      }),
+    );
+    clientOf('10.0.0.1', '10.0.0.1,'.repeat(100_000));
+    clientOf('10.0.0.1', undefined, ' '.repeat(100_000));
+    clientOf('10.0.0.1', undefined, 'for="'.repeat(20_000));
+  });
+});
+
+describe('the list of trusted proxies', () => {
+  it('refuses what is no range', () => {
+    for (const text of ['proxy.local', '10.0.0.0/33', '::/129', '10.0.0.0/8/8', '/8', '', '10/8']) {
+      expect(() => new TrustedProxies([text])).toThrow();
+    }
+  });
+});

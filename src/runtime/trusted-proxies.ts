@@ -1,0 +1,91 @@
+import {
+  type AddressRange,
+  addressText,
+  isInRange,
+  parseAddress,
+  parseRange,
+  unmapped,
+} from './ip-address.ts';
+
+/** The two headers in which a proxy may name the client. `undefined`: the request has none. */
+export interface ForwardingHeaders {
+  readonly xForwardedFor: string | undefined;
+  /** RFC 7239. */
+  readonly forwarded: string | undefined;
+}
+
+/** Entries of one header that are read, from the last one back; chains of proxies are shorter. */
+const HOPS_MAX = 32;
+
+/**
+ * Finds the client behind the proxies that the operator named. What any other sender writes into these headers
+ * counts for nothing.
+ */
+export class TrustedProxies {
+  private readonly ranges: readonly AddressRange[];
+
+  /** `ranges`: addresses and CIDR ranges, as in the setting `trustedProxies`. Throws on anything else. */
+  constructor(ranges: readonly string[]) {
+    this.ranges = ranges.map((text) => {
+      const range = parseRange(text);
+      if (range === undefined) throw new Error(`${text} is neither an IP address nor a CIDR range`);
+      return range;
+    });
+  }
+
+  /** Whether none is named: no header then counts, and none needs to be read. */
+  get isEmpty(): boolean {
+    return this.ranges.length === 0;
+  }
+
+  trusts(address: string): boolean {
+    const bytes = parseAddress(address);
+    return bytes !== undefined && this.ranges.some((range) => isInRange(unmapped(bytes), range));
+  }
+
+  /**
+   * The address of the client that a request came from. `peer` is the far end of the connection.
+   *
+   * Each proxy appends the address that it saw, so the client is the last entry that is no trusted proxy. Most
+   * proxies write one of the two headers and pass the other one on as the client sent it. So where both are
+   * there and name different clients, neither counts, and the request is taken for the proxy's own.
+   */
+  clientOf(peer: string, { xForwardedFor, forwarded }: ForwardingHeaders): string {
+    if (this.isEmpty || !this.trusts(peer)) return peer;
+    const named =
+      xForwardedFor === undefined ? undefined : this.lastUntrusted(hopsOf(xForwardedFor));
+    const alsoNamed =
+      forwarded === undefined ? undefined : this.lastUntrusted(forwardedHopsOf(forwarded));
+    if (named !== undefined && alsoNamed !== undefined && named !== alsoNamed) return peer;
+    return named ?? alsoNamed ?? peer;
+  }
+
+  /** `undefined` where all are trusted, or the last proxy wrote no address (`unknown`, a made-up name). */
+  private lastUntrusted(hops: readonly string[]): string | undefined {
+    for (const hop of hops.slice(-HOPS_MAX).toReversed()) {
+      const address = addressOfHop(hop);
+      if (address === undefined) return undefined;
+      if (!this.trusts(address)) return address;
+    }
+    return undefined;
+  }
+}
+
+function hopsOf(header: string): readonly string[] {
+  return header.split(',');
+}
+
+/** The values of `for` in a Forwarded header. */
+function forwardedHopsOf(header: string): readonly string[] {
+  return header
+    .split(',')
+    .map((hop) => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? '');
+}
+
+/** The address of one entry, in its shortest form, without quotes, brackets and a port. */
+function addressOfHop(hop: string): string | undefined {
+  const text = hop.trim().replace(/^"(.*)"$/, '$1');
+  const [, bracketed, ipv4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+)(?::\d+)?$/.exec(text) ?? [];
+  const bytes = parseAddress(bracketed ?? ipv4 ?? text);
+  return bytes && addressText(unmapped(bytes));
+}

@@ -1,0 +1,23 @@
+import { Refusal } from '../../../push/refusal.ts';
+import type { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { perSecond } from '../../../runtime/token-bucket.ts';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** How often each instance, by its number, does one kind of thing. */
+export type InstanceRates = KeyedRates<number>;
+
+/** Counts one request of an instance, or refuses it. `limit` is per second; 0: no limit. */
+export function refuseOverRate(
+  rates: InstanceRates,
+  instance: number,
+  limit: number,
+  nowMs: number,
+): Refusal | undefined {
+  if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
+  return new Refusal(
+    'rate-limited',
+    `Too many requests in quick succession: at most ${limit} per second`,
+    RETRY_AFTER_SECONDS,
+  );
+}
