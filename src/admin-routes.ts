@@ -84,7 +84,7 @@ function adminOf(parts: AdminParts): Admin {
         await served.look();
         try {
           // Its answer comes after it has taken over the apps: messages keep their order.
-          await realtime.ask({ what: 'live-apps' });
+          await realtime.ask({ what: 'ping' });
         } catch (error) {
           // The change is kept, and taken over as soon as that loop has time again.
           log.warn('A changed app waits to be served', { why: String(error) });
@@ -103,7 +103,7 @@ function adminOf(parts: AdminParts): Admin {
     }),
     live: {
       apps: () => ask({ what: 'live-apps' }),
-      channels: (appId, prefix, most) => ask({ what: 'live-channels', appId, prefix, most }),
+      channels: (query) => ask({ what: 'live-channels', ...query }),
     },
     usage,
     webhooks,

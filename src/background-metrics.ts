@@ -23,11 +23,6 @@ export class BackgroundMetrics implements Disposable {
     this.push = push;
   }
 
-  /** Connections that were closed before their handshake was finished. */
-  handshakesClosed(count: number): void {
-    this.meter.count('connectionsRefused', count, 'unfinished');
-  }
-
   /** Prints what both loops measured. */
   print(realtime: MetricValues): string {
     const { meter } = this;

@@ -8,7 +8,7 @@ import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
 import { listenFault } from './listen-fault.ts';
-import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
+import type { Certificate, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
@@ -26,7 +26,6 @@ import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
 import { Readiness } from './transports/admin/readiness.ts';
-import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
 import { UsageKeeper } from './usage-keeper.ts';
 import { openWebhooks } from './webhooks/webhooks.ts';
 
@@ -42,7 +41,6 @@ const tell = (message: ToRealtime) => self.postMessage(message);
 /** What the other messages need once the loop has started. */
 interface Background {
   readonly readiness: Readiness;
-  guardHandshakes(listener: ListenerAddress): void;
   answered(number: number, answer: unknown): void;
   keepUsage(usage: readonly DayUsage[]): void;
   acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
@@ -65,7 +63,6 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       return;
     case 'realtime':
       background?.readiness.setRealtime(data.state);
-      if (data.listener !== undefined) background?.guardHandshakes(data.listener);
       return;
     case 'answer':
       background?.answered(data.number, data.answer);
@@ -102,7 +99,6 @@ function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
 async function start({
   config,
   logFormat,
-  connectionGauge,
   tls,
 }: Extract<ToBackground, { type: 'start' }>): Promise<Background> {
   const lines = new LineWriter(process.stderr.fd);
@@ -200,10 +196,6 @@ async function start({
   health.watch();
   return {
     readiness,
-    guardHandshakes(listener) {
-      const gauge = new Int32Array(connectionGauge);
-      guardHandshakes(running, config, listener, gauge, realtime, metrics, log);
-    },
     answered: (number, answer) => realtime.answered(number, answer),
     keepUsage: (used) => usage.keep(used),
     acceptWebhookEvents(events) {
@@ -247,38 +239,4 @@ async function createFirstApp(store: AppStore, config: Config): Promise<string |
   const id = newAppId();
   const app = { id, name: 'default', enabled: true, keys: [newAppKey()], settings: {} };
   return (await store.createFirst(app, Date.now())) ? id : undefined;
-}
-
-function guardHandshakes(
-  parts: AsyncDisposableStack,
-  config: Config,
-  listener: ListenerAddress,
-  connectionGauge: Int32Array,
-  realtime: RealtimeInquiry,
-  metrics: BackgroundMetrics,
-  log: Log,
-): void {
-  const limitPerAddress = config.channels.unfinishedHandshakesPerAddress;
-  if (limitPerAddress === 0) return;
-  const guard = startHandshakeGuard({
-    listeners: [{ port: listener.port, tls: listener.tls }],
-    limitPerAddress,
-    finishedCount: () => connectionGauge[0] ?? 0,
-    finishedPorts: (address) => realtime.ask({ what: 'finished-ports', address }),
-    refused(address, count) {
-      metrics.handshakesClosed(count);
-      log.warn('Connections refused: too many unfinished handshakes', {
-        address,
-        count,
-        limit: limitPerAddress,
-      });
-    },
-    failed: (error) =>
-      log.error('Unfinished handshakes are no longer limited', { why: String(error) }),
-  });
-  if (guard === undefined) {
-    log.warn('channels.unfinishedHandshakesPerAddress is enforced on Linux only');
-  } else {
-    parts.use(guard);
-  }
 }

@@ -3,58 +3,90 @@ import type { Certificate } from './messages.ts';
 import type { WebSocketAudience } from './transports/websocket/audience.ts';
 import type { ConnectionData } from './transports/websocket/connection.ts';
 
-type Open = (tls: Certificate | undefined, port: number) => Server<ConnectionData>;
+type ConnectionServer = Server<ConnectionData>;
+type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;
+
+/** Servers that may have connections left: each event is published once to each of them. */
+const SERVERS_MAX = 8;
+
+export interface ListenersOptions {
+  readonly audience: WebSocketAudience;
+  readonly open: Open;
+  /** Ends every connection of a server: its clients come back to the one that listens. */
+  readonly endConnections: (server: ConnectionServer) => void;
+}
 
 /**
- * The server that takes new connections, and those before it that still have some: Bun cannot change the
- * certificate of one that listens, so another takes its place on the same port.
+ * The server that takes new connections, and those before it that still have some: Bun can neither change the
+ * certificate of one that listens, nor let it pause, so another takes its place on the same port.
  */
 export class Listeners {
-  private readonly audience: WebSocketAudience;
-  private readonly openServer: Open;
-  private servers: readonly Server<ConnectionData>[] = [];
+  private readonly options: ListenersOptions;
+  /** The newest first. */
+  private servers: readonly ConnectionServer[] = [];
+  private isListening = false;
   private tls: Certificate | undefined;
+  private port = 0;
 
-  constructor(audience: WebSocketAudience, openServer: Open) {
-    this.audience = audience;
-    this.openServer = openServer;
+  constructor(options: ListenersOptions) {
+    this.options = options;
   }
 
   /** Throws what Bun throws when the port is taken or the certificate cannot be used. */
   open(tls: Certificate | undefined, port: number): { readonly port: number } {
-    const server = this.openServer(tls, port);
+    const server = this.options.open(tls, port);
     this.tls = tls;
+    this.port = server.port ?? port;
+    this.isListening = true;
     this.serve([server, ...this.servers]);
-    return { port: server.port ?? port };
+    return { port: this.port };
   }
 
   /** Takes new connections with another certificate; those that are open stay. */
   replace(tls: Certificate): void {
-    const [current] = this.servers;
-    // Asked now: a server that has stopped does not know its port any more.
-    const port = current?.port;
-    if (current === undefined || port === undefined) return;
     // Tried first on a port of its own: the old one must stop listening before the new one can begin.
-    void this.openServer(tls, 0).stop(true);
+    void this.options.open(tls, 0).stop(true);
+    if (!this.isListening) {
+      this.tls = tls;
+      return;
+    }
     const before = this.tls;
-    void current.stop();
+    this.pause();
     try {
-      this.open(tls, port);
+      this.open(tls, this.port);
     } catch (error) {
-      this.open(before, port);
+      this.open(before, this.port);
       throw error;
     }
   }
 
+  /** Takes no new connections until `resume`; those that are open stay. */
+  pause(): void {
+    this.isListening = false;
+    void this.servers[0]?.stop();
+  }
+
+  /** Takes new connections again. Throws what Bun throws where the port cannot be opened now. */
+  resume(): void {
+    this.forgetEmpty();
+    this.open(this.tls, this.port);
+    if (this.servers.length <= SERVERS_MAX) return;
+    const [, ...older] = this.servers;
+    const smallest = older.reduce((a, b) => (b.pendingWebSockets < a.pendingWebSockets ? b : a));
+    this.options.endConnections(smallest);
+  }
+
   /** Forgets servers that take no connections and have none left. */
   forgetEmpty(): void {
-    const [current, ...older] = this.servers;
-    if (current === undefined || older.length === 0) return;
-    this.serve([current, ...older.filter(({ pendingWebSockets }) => pendingWebSockets > 0)]);
+    const left = this.servers.filter(
+      (server, index) => (index === 0 && this.isListening) || server.pendingWebSockets > 0,
+    );
+    if (left.length < this.servers.length) this.serve(left);
   }
 
   /** Takes no more connections; settles when none is left. */
   async close(): Promise<void> {
+    this.isListening = false;
     await Promise.all(this.servers.map((server) => server.stop()));
   }
 
@@ -63,8 +95,8 @@ export class Listeners {
     await Promise.all(this.servers.map((server) => server.stop(true)));
   }
 
-  private serve(servers: readonly Server<ConnectionData>[]): void {
+  private serve(servers: readonly ConnectionServer[]): void {
     this.servers = servers;
-    this.audience.serve(servers);
+    this.options.audience.serve(servers);
   }
 }

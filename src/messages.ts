@@ -5,7 +5,7 @@ import type { Config } from './config/schema.ts';
 import type { MetricValues } from './observability/meter.ts';
 import type { PushInstance } from './push/instance.ts';
 
-/** What the two loops say to each other. Everything is copied; nothing is shared but `connectionGauge`. */
+/** What the two loops say to each other. Everything is copied; nothing is shared. */
 
 /** Where one listener is. */
 export interface ListenerAddress {
@@ -27,8 +27,9 @@ export interface LiveApp {
   readonly appId: string;
   readonly connections: number;
   readonly channels: number;
-  /** Today, UTC. */
+  /** Today, UTC: all, and those of them that clients caused. */
   readonly messages: number;
+  readonly clientMessages: number;
 }
 
 /** One occupied channel. */
@@ -40,14 +41,19 @@ export interface LiveChannel {
 
 /** What the background loop can ask the realtime loop, each with its answer. */
 export interface Questions {
-  /** The remote ports of an address whose connections have completed a handshake or a request. */
-  'finished-ports': { ask: { readonly address: string }; answer: readonly number[] };
   metrics: { ask: Record<never, never>; answer: MetricValues };
   'live-apps': { ask: Record<never, never>; answer: readonly LiveApp[] };
   'live-channels': {
-    ask: { readonly appId: string; readonly prefix: string; readonly most: number };
-    answer: readonly LiveChannel[];
+    ask: {
+      readonly appId: string;
+      readonly prefix: string;
+      readonly after: string | undefined;
+      readonly limit: number;
+    };
+    answer: { readonly channels: readonly LiveChannel[]; readonly next: string | undefined };
   };
+  /** Answered once everything that was said before has been done. */
+  ping: { ask: Record<never, never>; answer: 'pong' };
 }
 
 export type Question = {
@@ -62,14 +68,8 @@ export type ToBackground =
       readonly logFormat: 'json' | 'text';
       /** Of the push listener; `undefined`: it speaks plain HTTP. */
       readonly tls: Certificate | undefined;
-      /** One 32-bit number: how many connections are open now. */
-      readonly connectionGauge: SharedArrayBuffer;
     }
-  | {
-      readonly type: 'realtime';
-      readonly state: RealtimeState;
-      readonly listener?: ListenerAddress;
-    }
+  | { readonly type: 'realtime'; readonly state: RealtimeState }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
   /** The configuration was read again. */

@@ -3,6 +3,7 @@ import type { App } from './channels/app.ts';
 import { ChannelNews } from './channels/channel-news.ts';
 import type { Hub } from './channels/hub.ts';
 import { LocalChannels } from './channels/local-channels.ts';
+import { MemberChanges } from './channels/member-changes.ts';
 import type { Log, Timers } from './channels/ports.ts';
 import { type DayUsage, Usage } from './channels/usage.ts';
 import { UserNews } from './channels/user-news.ts';
@@ -12,28 +13,24 @@ import type { Config } from './config/schema.ts';
 import { MemoryEventCache } from './engines/memory/event-cache.ts';
 import { MemoryRoster } from './engines/memory/roster.ts';
 import { MemoryUserRoster } from './engines/memory/user-roster.ts';
+import { FileGuard } from './file-guard.ts';
 import { Listeners } from './listeners.ts';
-import type {
-  Certificate,
-  ListenerAddress,
-  LiveApp,
-  LiveChannel,
-  Question,
-  Questions,
-} from './messages.ts';
+import type { Certificate, ListenerAddress, LiveApp, Question, Questions } from './messages.ts';
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from './observability/meter.ts';
+import { type OpenFiles, readOpenFiles } from './open-files.ts';
+import { StrangerLog } from './runtime/stranger-log.ts';
+import { TrustedProxies } from './runtime/trusted-proxies.ts';
+import { monotonicClock } from './system-timers.ts';
 import { ChannelsApi } from './transports/channels-api/api.ts';
+import { BodyIntake } from './transports/channels-api/body-intake.ts';
 import { listenForChannels } from './transports/channels-listener.ts';
-import { FinishedHandshakes } from './transports/handshakes/finished-handshakes.ts';
-import { plainAddress } from './transports/handshakes/remote-address.ts';
 import { WebSocketAudience } from './transports/websocket/audience.ts';
 import { Backlog } from './transports/websocket/backlog.ts';
 import { Connections } from './transports/websocket/connections.ts';
 import { drain } from './transports/websocket/drain.ts';
 import { HoldBack } from './transports/websocket/hold-back.ts';
 import { LoopShare } from './transports/websocket/loop-share.ts';
-import { addressOf, portOf } from './transports/websocket/remote.ts';
 import { WebSocketTransport } from './transports/websocket/transport.ts';
 import { WebhookOutlet } from './webhook-outlet.ts';
 import { within } from './within.ts';
@@ -54,7 +51,6 @@ export interface RealtimeOptions {
   /** What was used today before this start. */
   readonly usage: readonly DayUsage[];
   readonly tls: Certificate | undefined;
-  readonly connectionGauge: Int32Array;
   readonly timers: Timers;
   readonly log: Log;
   /** Lines of the log that were dropped so far. */
@@ -84,11 +80,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
+  const strangerLog = new StrangerLog(log, monotonicClock);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
-  const webhooks = new WebhookOutlet(options.sendWebhookEvents, meter);
+  const webhooks = new WebhookOutlet({ send: options.sendWebhookEvents, meter, log: strangerLog });
 
-  const connections = new Connections(options.connectionGauge);
+  const openFiles = readOpenFiles();
+  const connections = new Connections(connectionLimit(channels.maxConnections, openFiles, log));
   const backlog = new Backlog(connections, channels.sendBufferBytes);
   const holdBack = holdBackOfThisLoop();
   const audience = new WebSocketAudience(connections, backlog, holdBack, meter);
@@ -101,42 +99,57 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     cache: new MemoryEventCache(timers),
     clock: timers,
     log,
+    strangerLog,
     meter,
     news: new ChannelNews(timers, audience, usage, webhooks),
+    memberChanges: new MemberChanges(timers, audience, usage),
     userNews: new UserNews(timers, audience),
     usage,
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
-  const transport = new WebSocketTransport(
+  const proxies = new TrustedProxies(config.trustedProxies);
+  const transport = new WebSocketTransport({
     hub,
     apps,
     connections,
     backlog,
     holdBack,
-    channels,
+    settings: channels,
+    proxies,
+    monotonic: monotonicClock,
     meter,
-  );
-  const api = new ChannelsApi(hub, apps, channels, meter, (app, userId) =>
-    transport.terminate(app, userId),
-  );
-  const finished = new FinishedHandshakes((address) => webSocketPorts(connections, address));
-
-  const listeners = new Listeners(audience, (certificate, port) =>
-    listenForChannels(
-      { ...channels, port, tls: certificate },
-      hub,
-      transport,
-      api,
-      finished,
-      meter,
-    ),
-  );
+  });
+  const bodies = new BodyIntake(channels, monotonicClock);
+  const api = new ChannelsApi({
+    hub,
+    apps,
+    pathPrefix: channels.pathPrefix,
+    bodies,
+    meter,
+    terminate: (app, userId) => transport.terminate(app, userId),
+  });
+  const listeners = new Listeners({
+    audience,
+    open: (certificate, port) =>
+      listenForChannels({
+        settings: { ...channels, port, tls: certificate },
+        hub,
+        sockets: transport,
+        api,
+        proxies,
+        meter,
+      }),
+    endConnections: (server) => transport.endAllOf(server),
+  });
   const { port } = listeners.open(tls, channels.port);
+  const fileGuard = openFiles && new FileGuard({ openFiles, listeners, log });
   const checks = setInterval(() => {
     backlog.lookAgain();
     listeners.forgetEmpty();
+    fileGuard?.check();
     transport.checkPart(CHECK_PARTS);
+    bodies.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
@@ -147,11 +160,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const live = (): LiveApp[] => {
     const figures: LiveApp[] = [];
     for (const app of apps.all()) {
+      const { backend, clients } = usage.todayOf(app);
       figures.push({
         appId: app.id,
-        connections: transport.connectionsOf(app),
-        channels: roster.channels(app, '').size,
-        messages: usage.todayOf(app),
+        connections: connections.openOf(app),
+        channels: roster.channelCountOf(app),
+        messages: backend + clients,
+        clientMessages: clients,
       });
     }
     return figures;
@@ -163,18 +178,25 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     meter.set('logLinesDropped', options.logLinesDropped(), 'realtime');
     return meter.snapshot();
   };
-  const liveChannels = (appId: string, prefix: string, most: number): LiveChannel[] => {
+  const liveChannels = ({
+    appId,
+    ...query
+  }: Questions['live-channels']['ask']): Questions['live-channels']['answer'] => {
     const app = apps.byId(appId);
-    if (app === undefined) return [];
-    return [...roster.channels(app, prefix)]
-      .slice(0, most)
-      .map(([name, { subscriptions, users }]) => ({ name, subscriptions, users }));
+    if (app === undefined) return { channels: [], next: undefined };
+    const page = roster.channels(app, query);
+    const channels = page.channels.map(([name, { subscriptions, users }]) => ({
+      name,
+      subscriptions,
+      users,
+    }));
+    return { channels, next: page.next };
   };
 
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list) {
-      for (const app of apps.replace(list).gone) transport.endAll(app, 'app-disabled');
+      transport.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Said here, where it holds: whoever reads it may rely on it.
       log.info('Apps changed', { apps: list.length });
     },
@@ -182,14 +204,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     webhookEventsTaken: (events) => webhooks.taken(events),
     answer(question) {
       switch (question.what) {
-        case 'finished-ports':
-          return finished.suspect(question.address);
         case 'metrics':
           return metrics();
         case 'live-apps':
           return live();
         case 'live-channels':
-          return liveChannels(question.appId, question.prefix, question.most);
+          return liveChannels(question);
+        case 'ping':
+          return 'pong';
         default:
           return question satisfies never;
       }
@@ -216,6 +238,18 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 /** What requests under way and closing handshakes may take at the end. Milliseconds. */
 const STOP_WAIT_MS = 1000;
 
+/** How many connections there may be: as many as are set, and no more than open files allow. */
+function connectionLimit(set: number, openFiles: OpenFiles | undefined, log: Log): number {
+  const wanted = set === 0 ? Number.POSITIVE_INFINITY : set;
+  if (openFiles === undefined) return wanted;
+  const { limit, connections } = openFiles;
+  if (wanted <= connections) return wanted;
+  const line = { connections, openFilesLimit: limit };
+  if (set === 0) log.info('Connections are limited by open files', line);
+  else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
+  return connections;
+}
+
 function holdBackOfThisLoop(): HoldBack {
   const share = new LoopShare(performance.now());
   return new HoldBack({
@@ -225,10 +259,4 @@ function holdBackOfThisLoop(): HoldBack {
     // Bun sends what was published at the end of a turn, and then runs these.
     afterTurn: (run) => void setImmediate(run),
   });
-}
-
-function* webSocketPorts(connections: Connections, address: string): Iterable<number> {
-  for (const { data } of connections.all()) {
-    if (plainAddress(addressOf(data.remote)) === address) yield portOf(data.remote);
-  }
 }

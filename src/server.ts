@@ -53,21 +53,19 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     write: (line) => lines.write(line),
     now: Date.now,
   });
-  const connectionGauge = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const tls = readTls(config);
 
   await using parts = new AsyncDisposableStack();
   parts.defer(() => lines.flushed());
   const worker = new BackgroundWorker();
   parts.defer(() => worker.stop());
-  const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge, tls });
+  const ready = await worker.start({ type: 'start', config, logFormat, tls });
 
   const realtime = openRealtime({
     config,
     apps: ready.apps,
     usage: ready.usage,
     tls,
-    connectionGauge: new Int32Array(connectionGauge),
     timers: systemTimers,
     log,
     logLinesDropped: () => lines.droppedLines,
@@ -76,7 +74,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   });
   parts.defer(() => realtime.stop());
   worker.answerWith(realtime);
-  worker.tell({ type: 'realtime', state: 'listening', listener: realtime.listener });
+  worker.tell({ type: 'realtime', state: 'listening' });
   // Runs first when stopping: a server that is about to go must not be sent more work.
   parts.defer(() => worker.tell({ type: 'realtime', state: 'stopping' }));
 

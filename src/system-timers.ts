@@ -1,4 +1,4 @@
-import type { Timers } from './channels/ports.ts';
+import type { Clock, Timers } from './channels/ports.ts';
 
 /** The machine's clock. */
 export const systemTimers: Timers = {
@@ -8,3 +8,6 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/** A clock that is never set: for how long something took, and for rates. Milliseconds since the process began. */
+export const monotonicClock: Clock = { now: () => performance.now() };

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'bun:test';
 import type { DayUsage } from './channels/usage.ts';
 import { UsageKeeper } from './usage-keeper.ts';
 
-const used = (messages: number): DayUsage => ({ appId: 'a', day: '2026-01-01', messages });
+const used = (messages: number, clientMessages = 0): DayUsage => ({
+  appId: 'a',
+  day: '2026-01-01',
+  messages,
+  clientMessages,
+});
 const nothing = () => undefined;
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 

@@ -47,8 +47,12 @@ export class UsageKeeper implements AsyncDisposable {
 
   private add(usage: DayUsage): void {
     const key = `${usage.day} ${usage.appId}`;
-    const messages = (this.waiting.get(key)?.messages ?? 0) + usage.messages;
-    this.waiting.set(key, { ...usage, messages });
+    const before = this.waiting.get(key);
+    this.waiting.set(key, {
+      ...usage,
+      messages: usage.messages + (before?.messages ?? 0),
+      clientMessages: usage.clientMessages + (before?.clientMessages ?? 0),
+    });
   }
 
   private async write(): Promise<void> {

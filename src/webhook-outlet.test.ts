@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
+import { StrangerLog } from './runtime/stranger-log.ts';
 import { WebhookOutlet } from './webhook-outlet.ts';
 
 afterEach(() => {
@@ -9,17 +10,23 @@ afterEach(() => {
 function stage() {
   const sent: (readonly AppWebhookEvent[])[] = [];
   let dropped = 0;
-  const outlet = new WebhookOutlet((events) => void sent.push(events), {
-    count(counter) {
-      expect(counter).toBe('webhookEventsDropped');
-      dropped++;
+  const logged: unknown[] = [];
+  const log = (_: string, fields?: object) => void logged.push(fields);
+  const outlet = new WebhookOutlet({
+    send: (events) => void sent.push(events),
+    meter: {
+      count(counter) {
+        expect(counter).toBe('webhookEventsDropped');
+        dropped++;
+      },
     },
+    log: new StrangerLog({ info: log, warn: log, error: log }, { now: () => 0 }),
   });
-  return { sent, outlet, dropped: () => dropped };
+  return { sent, outlet, logged, dropped: () => dropped };
 }
 
-const event = (n: number): AppWebhookEvent => ({
-  appId: 'app',
+const event = (n: number, appId = 'app'): AppWebhookEvent => ({
+  appId,
   event: { name: 'channel_occupied', channel: `c${n}` },
   atMs: n,
 });
@@ -47,18 +54,34 @@ describe('webhook events on their way to the background loop', () => {
     expect(sent).toEqual([[event(1)]]);
   });
 
-  it('are 100,000 at most that nobody has taken: beyond them new ones are dropped and counted', () => {
+  it('are handed over no faster than they are taken, and wait in the meantime', () => {
     jest.useFakeTimers();
     const { sent, outlet, dropped } = stage();
-    for (let n = 0; n < 100_000; n++) outlet.emit(event(n));
+    for (let n = 0; n < 50_000; n++) outlet.emit(event(n));
     jest.advanceTimersByTime(10);
+    expect(sent.map((events) => events.length)).toEqual([20_000]);
+    jest.advanceTimersByTime(1000);
+    expect(sent).toHaveLength(1);
+    outlet.taken(5_000);
+    jest.advanceTimersByTime(10);
+    expect(sent.map((events) => events.length)).toEqual([20_000, 5_000]);
+    expect(sent[1]?.[0]).toEqual(event(20_000));
+    expect(dropped()).toBe(0);
+  });
+
+  it('are dropped where too many wait, first those of the app that has most', () => {
+    jest.useFakeTimers();
+    const { sent, outlet, dropped, logged } = stage();
+    for (let n = 0; n < 80_000; n++) outlet.emit(event(n));
     expect(dropped()).toBe(0);
     for (let n = 0; n < 7; n++) outlet.emit(event(n));
-    expect(dropped()).toBe(7);
-    outlet.taken(2);
-    for (let n = 0; n < 3; n++) outlet.emit(event(n));
-    expect(dropped()).toBe(8);
-    outlet.flush();
-    expect(sent.map((events) => events.length)).toEqual([100_000, 2]);
+    for (let n = 0; n < 3; n++) outlet.emit(event(n, 'quiet'));
+    expect(dropped()).toBe(10);
+    expect(logged).toContainEqual({ app: 'app', address: undefined });
+    expect(logged).not.toContainEqual({ app: 'quiet', address: undefined });
+    jest.advanceTimersByTime(10);
+    // Apps take turns, so those of the quiet one are among the first.
+    const first = sent[0]?.slice(0, 6).map(({ appId }) => appId);
+    expect(first).toEqual(['app', 'quiet', 'app', 'quiet', 'app', 'quiet']);
   });
 });

@@ -8,14 +8,28 @@ interface LiveApp {
   readonly appId: string;
   readonly connections: number;
   readonly channels: number;
-  /** Today, UTC. */
+  /** Today, UTC: all, and those of them that clients caused. */
   readonly messages: number;
+  readonly clientMessages: number;
 }
 
 interface LiveChannel {
   readonly name: string;
   readonly subscriptions: number;
   readonly users: number;
+}
+
+/** Some occupied channels; `next`: where to go on, `undefined` at the end. */
+interface LiveChannelPage {
+  readonly channels: readonly LiveChannel[];
+  readonly next: string | undefined;
+}
+
+interface LiveChannelQuery {
+  readonly appId: string;
+  readonly prefix: string;
+  readonly after: string | undefined;
+  readonly limit: number;
 }
 
 /** What the operations work on. */
@@ -25,7 +39,8 @@ export interface Admin {
   /** Throws `Refusal` where the loop that knows does not answer. */
   readonly live: {
     apps(): Promise<readonly LiveApp[]>;
-    channels(appId: string, prefix: string, most: number): Promise<readonly LiveChannel[]>;
+    /** May give fewer than asked for although there are more. */
+    channels(query: LiveChannelQuery): Promise<LiveChannelPage>;
   };
   readonly usage: {
     /** The newest day first. */

@@ -21,17 +21,21 @@ export const liveOperations: readonly Operation[] = [
           connections: count,
           channels: count.describe('Channels that are occupied.'),
           messagesToday: count.describe('Messages of today, UTC.'),
+          clientMessagesToday: count.describe('Those of them that clients caused.'),
         }),
       ),
     }),
     refusals: [],
     act: async ({ live }) => ({
-      apps: (await live.apps()).map(({ appId, connections, channels, messages }) => ({
-        id: appId,
-        connections,
-        channels,
-        messagesToday: messages,
-      })),
+      apps: (await live.apps()).map(
+        ({ appId, connections, channels, messages, clientMessages }) => ({
+          id: appId,
+          connections,
+          channels,
+          messagesToday: messages,
+          clientMessagesToday: clientMessages,
+        }),
+      ),
     }),
   }),
   operation({
@@ -42,6 +46,11 @@ export const liveOperations: readonly Operation[] = [
     query: z.strictObject({
       prefix: z.string().default('').describe('What their names begin with.'),
       limit: numberIn(1, 1000, 100, 'The most to list.'),
+      after: z
+        .string()
+        .regex(/^\d{1,16}$/, { error: 'must be the `next` of an earlier answer' })
+        .optional()
+        .describe('The `next` of an earlier answer: where to go on.'),
     }),
     body: NO_BODY,
     status: 200,
@@ -54,12 +63,21 @@ export const liveOperations: readonly Operation[] = [
         }),
       ),
       more: z.boolean().describe('Whether there are more than were listed.'),
+      next: z.string().nullable().describe('Where to go on; null at the end.'),
     }),
     refusals: ['not-found', 'conflict'],
-    act: async ({ apps, live }, { path, query: { prefix, limit } }) => {
+    act: async ({ apps, live }, { path, query: { prefix, limit, after } }) => {
       const { app } = await apps.get(path('id'));
-      const found = await live.channels(app.id, prefix, limit + 1);
-      return { channels: found.slice(0, limit), more: found.length > limit };
+      const channels: Awaited<ReturnType<typeof live.channels>>['channels'][number][] = [];
+      let next = after;
+      do {
+        const query = { appId: app.id, prefix, after: next, limit: limit - channels.length };
+        const page = await live.channels(query);
+        channels.push(...page.channels);
+        next = page.next;
+        // A page may be short, or empty, where much had to be searched for it.
+      } while (next !== undefined && channels.length < limit);
+      return { channels, more: next !== undefined, next: next ?? null };
     },
   }),
   operation({
@@ -72,14 +90,22 @@ export const liveOperations: readonly Operation[] = [
     status: 200,
     answer: z.strictObject({
       usage: z.array(
-        z.strictObject({ day: z.iso.date().describe('Begins at midnight UTC.'), messages: count }),
+        z.strictObject({
+          day: z.iso.date().describe('Begins at midnight UTC.'),
+          messages: count,
+          clientMessages: count.describe(
+            'Those of them that clients caused; they do not use up the quota.',
+          ),
+        }),
       ),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, usage }, { path, query }) => {
       const { app } = await apps.get(path('id'));
       const days = await usage.ofApp(app.id, query.days);
-      return { usage: days.map(({ day, messages }) => ({ day, messages })) };
+      return {
+        usage: days.map(({ day, messages, clientMessages }) => ({ day, messages, clientMessages })),
+      };
     },
   }),
 ];

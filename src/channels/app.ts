@@ -14,7 +14,10 @@ export interface AppLimits {
   readonly presenceMembers: number;
   readonly clientEventsPerSecond: number;
   readonly channelsPerConnection: number;
+  readonly subscriptionsPerSecond: number;
+  readonly memberChangesPerSecond: number;
   readonly triggersPerSecond: number;
+  readonly queriesPerSecond: number;
 }
 
 /** Where an app wants to hear of what happens in its channels. */

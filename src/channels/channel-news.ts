@@ -122,7 +122,7 @@ export class ChannelNews {
 
   private emit(app: App, event: WebhookEvent): void {
     if (!wants(app, event.name)) return;
-    this.usage.charge(app, 1);
+    this.usage.charge(app, 1, 'clients');
     this.sink.emit({ appId: app.id, event, atMs: this.timers.now() });
   }
 }

@@ -22,7 +22,7 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): void {
     clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
     session.peer,
   );
-  hub.usage.charge(session.app, receivers);
+  hub.usage.charge(session.app, receivers, 'clients');
   if (!hub.news.wantsClientEvents(session.app)) return;
   hub.news.clientEvent(session.app, {
     name: 'client_event',

@@ -15,7 +15,7 @@ export const CACHE_TTL_MS = 30 * 60 * 1000;
  */
 function deliver(hub: Hub, { app, channel, name, data, except }: ChannelEvent): void {
   const makeFrame = () => eventMessage(name, channel.text, data);
-  hub.usage.charge(app, hub.audience.sendSoon(topicOf(app, channel), makeFrame, except));
+  hub.usage.charge(app, hub.audience.sendSoon(topicOf(app, channel), makeFrame, except), 'backend');
 }
 
 /**

@@ -1,9 +1,11 @@
+import { StrangerLog } from '../runtime/stranger-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { ChannelNews } from './channel-news.ts';
 import { type Topic, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
 import { LocalChannels } from './local-channels.ts';
+import { MemberChanges } from './member-changes.ts';
 import type {
   Audience,
   CachedEvent,
@@ -62,7 +64,10 @@ export function appWith(settings: Partial<App> = {}): App {
       presenceMembers: 100,
       clientEventsPerSecond: 10,
       channelsPerConnection: 0,
+      subscriptionsPerSecond: 0,
+      memberChangesPerSecond: 0,
       triggersPerSecond: 0,
+      queriesPerSecond: 0,
     },
     webhooks: [],
     ...settings,
@@ -268,8 +273,10 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     cache: engine,
     clock,
     log,
+    strangerLog: new StrangerLog(log, clock),
     meter,
     news: new ChannelNews(clock, audience, usage, { emit: (event) => void told.push(event) }),
+    memberChanges: new MemberChanges(clock, audience, usage),
     userNews: new UserNews(clock, audience),
     usage,
     subscriptionErrors: true,

@@ -1,5 +1,7 @@
+import type { StrangerLog } from '../runtime/stranger-log.ts';
 import type { ChannelNews } from './channel-news.ts';
 import type { LocalChannels } from './local-channels.ts';
+import type { MemberChanges } from './member-changes.ts';
 import type { Audience, Clock, EventCache, Log, Meter, Roster, UserRoster } from './ports.ts';
 import type { Usage } from './usage.ts';
 import type { UserNews } from './user-news.ts';
@@ -14,8 +16,11 @@ export interface Hub {
   readonly cache: EventCache;
   readonly clock: Clock;
   readonly log: Log;
+  /** For what clients cause. */
+  readonly strangerLog: StrangerLog;
   readonly meter: Meter;
   readonly news: ChannelNews;
+  readonly memberChanges: MemberChanges;
   readonly userNews: UserNews;
   readonly usage: Usage;
   /** Whether refused subscriptions are also told to the channel's own handlers. */

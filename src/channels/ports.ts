@@ -77,8 +77,28 @@ export interface Roster {
   /** In the order in which they joined. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
-  /** The app's occupied channels whose names start with `prefix`. */
-  channels(app: App, prefix: string): MaybePromise<ReadonlyMap<ChannelText, ChannelCounts>>;
+  /** A page of the app's occupied channels. */
+  channels(app: App, query: ChannelQuery): MaybePromise<ChannelPage>;
+}
+
+/** Which channels to list. */
+export interface ChannelQuery {
+  /** What their names start with. */
+  readonly prefix: string;
+  /** `next` of the page before; `undefined` for the first page. */
+  readonly after: string | undefined;
+  /** How many to give. */
+  readonly limit: number;
+}
+
+/**
+ * Some occupied channels: no more than asked for, and fewer where much had to be searched for them. A channel that
+ * is occupied all the time is on exactly one page; one that comes or goes meanwhile may be on none or on two.
+ */
+export interface ChannelPage {
+  readonly channels: readonly (readonly [name: ChannelText, counts: ChannelCounts])[];
+  /** Where the next page begins; `undefined`: this is the last one. */
+  readonly next: string | undefined;
 }
 
 /** The last event of a cache channel. */

@@ -6,6 +6,8 @@ export type InBandProblem =
   | 'no-subscription'
   | 'subscription-unauthorised'
   | 'subscription-limit'
+  | 'subscription-rate'
+  | 'frame-rate'
   | 'client-events-off'
   | 'client-event-not-subscribed'
   | 'client-event-wrong-channel'
@@ -57,6 +59,17 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     subscription: { type: 'LimitReached', status: 4100 },
     when: 'A presence channel is full, a member is described at too great a length, or the connection is in too many channels.',
     advice: "Raise the app's limit that the text names, or use fewer members or channels.",
+  },
+  'subscription-rate': {
+    code: 4301,
+    subscription: { type: 'LimitReached', status: 4301 },
+    when: 'A connection subscribes or signs in more often than `limits.subscriptionsPerSecond` of the app allows.',
+    advice: 'Subscribe less often, or raise the limit.',
+  },
+  'frame-rate': {
+    code: 4301,
+    when: 'A connection sends more frames than `channels.framesPerSecond` allows. It is told once; frames are dropped until it slows down, and it is closed with 1008 if it does not.',
+    advice: 'Send less, or raise the setting.',
   },
   'client-events-off': {
     code: null,

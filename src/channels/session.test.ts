@@ -1,4 +1,5 @@
-import { expect, it } from 'bun:test';
+import { describe, expect, it } from 'bun:test';
+import type { AppLimits } from './app.ts';
 import { appWith, sessionOf, subscriptionTo } from './hub.fixture.ts';
 import type { Subscription } from './session.ts';
 
@@ -42,4 +43,32 @@ it('may lose subscriptions while they are walked', () => {
     }
     expect([walked, session.subscriptionCount]).toEqual([count, 0]);
   }
+});
+
+describe('attempts to subscribe', () => {
+  const sessionWith = (limits: Partial<AppLimits>) => {
+    const app = appWith();
+    return sessionOf({ ...app, limits: { ...app.limits, ...limits } });
+  };
+  const tries = (session: ReturnType<typeof sessionWith>, count: number) =>
+    Array.from({ length: count }, () => session.mayAttempt()).filter(Boolean).length;
+
+  it('are as many at once as a connection may have channels, and then a rate', () => {
+    const session = sessionWith({ subscriptionsPerSecond: 5, channelsPerConnection: 300 });
+    expect(tries(session, 1000)).toBe(300);
+    session.allowAttempts(1);
+    expect(tries(session, 1000)).toBe(5);
+    session.allowAttempts(1000);
+    expect(tries(session, 1000)).toBe(300);
+  });
+
+  it('are ten seconds of the rate at once where that is more', () => {
+    expect(tries(sessionWith({ subscriptionsPerSecond: 5, channelsPerConnection: 1 }), 99)).toBe(
+      50,
+    );
+  });
+
+  it('are not limited where there is no rate', () => {
+    expect(tries(sessionWith({ subscriptionsPerSecond: 0 }), 10_000)).toBe(10_000);
+  });
 });

@@ -18,6 +18,9 @@ export interface Subscription {
 /** Most connections have few subscriptions: a list of them is looked through as fast as a map, and is a third of it. */
 const LISTED_MAX = 16;
 
+/** How many seconds' worth of attempts a connection may make at once. */
+const ATTEMPTS_BURST_SECONDS = 10;
+
 const NONE: readonly Subscription[] = [];
 const NOBODY: readonly string[] = [];
 
@@ -30,6 +33,8 @@ export abstract class Session {
   private subscribed: Subscription[] | Map<string, Subscription> | undefined;
   /** Only made with the first client event. */
   clientEvents: TokenBucket | undefined;
+  /** Attempts to subscribe or sign in, less those that `limits.subscriptionsPerSecond` has allowed since. */
+  private attempts = 0;
   closed = false;
   /** Whether the app's backend has let it in anywhere: by a sign-in, or into a channel that needs it. */
   authorised = false;
@@ -42,6 +47,24 @@ export abstract class Session {
 
   constructor(app: App) {
     this.app = app;
+  }
+
+  /** Counts one attempt to subscribe or sign in; `false` where there were too many. */
+  mayAttempt(): boolean {
+    const { subscriptionsPerSecond, channelsPerConnection } = this.app.limits;
+    if (subscriptionsPerSecond === 0) return true;
+    // A client that reconnects subscribes to all of its channels at once.
+    const burst = Math.max(ATTEMPTS_BURST_SECONDS * subscriptionsPerSecond, channelsPerConnection);
+    if (this.attempts >= burst) return false;
+    this.attempts++;
+    return true;
+  }
+
+  /** Allows the attempts of some seconds. To be called about once a second. */
+  allowAttempts(seconds: number): void {
+    if (this.attempts === 0) return;
+    const allowed = seconds * this.app.limits.subscriptionsPerSecond;
+    this.attempts = Math.max(0, Math.floor(this.attempts - allowed));
   }
 
   get subscriptionCount(): number {

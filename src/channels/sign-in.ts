@@ -28,6 +28,12 @@ export function signIn(
   session: Session,
   message: Extract<ClientMessage, { type: 'signin' }>,
 ): MaybePromise<void> {
+  // Before anything that costs more than reading the message did.
+  if (!session.mayAttempt()) {
+    const { subscriptionsPerSecond } = session.app.limits;
+    const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
+    return tell(hub, session, 'subscription-rate', why);
+  }
   const refused = refuseSignIn(session.app, session.socketId, message.auth, message.userData);
   if (refused !== undefined) return refuse(hub, session, refused);
   const parsed = readUserData(message.userData);
@@ -102,7 +108,11 @@ export function signOut(hub: Hub, session: Session): void {
 }
 
 function refuse(hub: Hub, session: Session, why: string): void {
-  hub.log.info('Sign-in refused', { app: session.app.id, connection: session.socketId, why });
+  hub.strangerLog.info(
+    'Sign-in refused',
+    { app: session.app.id },
+    { connection: session.socketId, why },
+  );
   tell(hub, session, 'signin-invalid', why);
 }
 

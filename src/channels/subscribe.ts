@@ -16,8 +16,6 @@ import {
   type ClientMessage,
   cacheMiss,
   eventMessage,
-  memberAdded,
-  memberRemoved,
   type ParsedChannelData,
   presenceSucceeded,
   readChannelData,
@@ -31,7 +29,7 @@ type SubscribeMessage = Extract<ClientMessage, { type: 'subscribe' }>;
 
 /** Why a connection may not enter a channel. */
 interface Refusal {
-  readonly problem: 'subscription-unauthorised' | 'subscription-limit';
+  readonly problem: 'subscription-unauthorised' | 'subscription-limit' | 'subscription-rate';
   readonly message: string;
 }
 
@@ -41,12 +39,23 @@ const unauthorised = (message: string): Refusal => ({
 });
 const limitReached = (message: string): Refusal => ({ problem: 'subscription-limit', message });
 
+/** Why a connection that subscribes too often is refused. */
+function tooOften({ app }: Session): Refusal {
+  const { subscriptionsPerSecond } = app.limits;
+  return {
+    problem: 'subscription-rate',
+    message: `Subscription rejected due to rate limit: at most ${subscriptionsPerSecond} per second`,
+  };
+}
+
 /** Lets a connection into a channel, or tells it why not. The connection stays open either way. */
 export function subscribe(
   hub: Hub,
   session: Session,
   message: SubscribeMessage,
 ): MaybePromise<void> {
+  // Before anything that costs more than reading the message did.
+  if (!session.mayAttempt()) return refuse(hub, session, message.channel, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
     // The first subscription stands, so its handlers must not be told of an error.
     return tell(
@@ -148,7 +157,7 @@ function confirm(
   const { channel, topic, member } = subscription;
   // Before the newcomer listens: a member does not hear of itself.
   if (transition.memberAdded && member !== undefined) {
-    hub.usage.charge(session.app, hub.audience.send(topic, memberAdded(channel.text, member)));
+    hub.memberChanges.added(session.app, channel, member, session.peer);
   }
   hub.audience.join(session.peer, topic);
   hub.news.joined(session.app, channel, member, transition);
@@ -175,7 +184,7 @@ function replay(hub: Hub, session: Session, subscription: Subscription): MaybePr
       hub.news.cacheMissed(session.app, channel);
       session.peer.send(cacheMiss(channel.text));
     } else {
-      hub.usage.charge(session.app, 1);
+      hub.usage.charge(session.app, 1, 'clients');
       session.peer.send(eventMessage(event.name, channel.text, event.data));
     }
   });
@@ -217,8 +226,7 @@ function depart(hub: Hub, session: Session, subscription: Subscription): MaybePr
   hub.audience.leave(session.peer, topic);
   return after(hub.roster.leave(session.app, channel, member), (transition) => {
     if (transition.memberRemoved && member !== undefined) {
-      const frame = memberRemoved(channel.text, member.userId);
-      hub.usage.charge(session.app, hub.audience.send(topic, frame));
+      hub.memberChanges.removed(session.app, channel, member);
     }
     hub.news.left(session.app, channel, member, transition);
   });
@@ -229,12 +237,11 @@ function depart(hub: Hub, session: Session, subscription: Subscription): MaybePr
  * that names the channel, which pusher-js hands to the channel's own handlers.
  */
 function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
-  hub.log.info('Subscription refused', {
-    app: session.app.id,
-    connection: session.socketId,
-    channel,
-    why: refusal.message,
-  });
+  hub.strangerLog.info(
+    'Subscription refused',
+    { app: session.app.id },
+    { connection: session.socketId, channel, why: refusal.message },
+  );
   tell(hub, session, refusal.problem, refusal.message);
   const { subscription } = inBandProblems[refusal.problem];
   if (subscription === undefined || !hub.subscriptionErrors) return;

@@ -23,11 +23,25 @@ function stage() {
 
 describe('the number of subscriptions', () => {
   it('is told with each change while it is at most 100', () => {
-    const { counts, changed } = stage();
+    const { clock, counts, changed } = stage();
     const up = Array.from({ length: 100 }, (_, n) => n + 1);
-    for (const count of up) changed(count);
-    for (const count of up.toReversed()) changed(count - 1);
-    expect(counts()).toEqual([...up, ...up.toReversed().map((count) => count - 1)]);
+    for (const count of [...up, ...up.toReversed()]) {
+      changed(count);
+      clock.advance(200);
+    }
+    expect(counts()).toEqual([...up, ...up.toReversed()]);
+  });
+
+  it('is told 5 times a second while it changes faster, and then the last one', () => {
+    const { clock, told, counts, changed } = stage();
+    for (let count = 1; count <= 20; count++) changed(count);
+    expect(told.map(({ count }) => count)).toEqual([1, 2, 3, 4, 5]);
+    clock.advance(999);
+    expect(told).toHaveLength(5);
+    clock.advance(1);
+    expect(counts()).toEqual([1, 2, 3, 4, 5, 20]);
+    clock.advance(60_000);
+    expect(counts()).toEqual([]);
   });
 
   it('is told every 5 seconds above 100, the last of those that came in the meantime', () => {
@@ -96,7 +110,7 @@ describe('the number of subscriptions', () => {
   });
 
   it('is right in the end, and never told too often, whatever happens', () => {
-    const step = fc.record({ up: fc.boolean(), pauseMs: fc.nat(3000) });
+    const step = fc.record({ up: fc.boolean(), pauseMs: fc.oneof(fc.nat(100), fc.nat(3000)) });
     fc.assert(
       fc.property(fc.integer({ min: 98, max: 104 }), fc.array(step), (start, steps) => {
         const { clock, told, changed } = stage();
@@ -106,12 +120,15 @@ describe('the number of subscriptions', () => {
           count += up ? 1 : -1;
           changes++;
           changed(count);
-          if (count <= 100) expect(told.at(-1)?.count).toBe(count);
           clock.advance(pauseMs);
         }
         clock.advance(5000);
         if (changes > 0) expect(told.at(-1)?.count).toBe(count);
         expect(told.length).toBeLessThanOrEqual(changes);
+        for (const { atMs } of told) {
+          const inSecond = told.filter((one) => one.atMs > atMs - 1000 && one.atMs <= atMs);
+          expect(inSecond.filter((one) => one.count <= 100).length).toBeLessThanOrEqual(5);
+        }
         const above = told.filter((one) => one.count > 100);
         for (const [n, { atMs }] of above.slice(1).entries()) {
           expect(atMs - (above[n]?.atMs ?? 0)).toBeGreaterThanOrEqual(5000);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { App } from './app.ts';
 import { appWith, FakeClock } from './hub.fixture.ts';
 import type { LogFields } from './ports.ts';
-import { Usage } from './usage.ts';
+import { type Cause, Usage } from './usage.ts';
 
 /** Source: the precedence table of the Channels protocol ("the daily quota"), and §14.4. */
 
@@ -36,7 +36,7 @@ describe('the daily quota', () => {
     const { usage } = stage();
     const app = appOf(3);
     expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
-    expect(usage.todayOf(app)).toBe(3);
+    expect(usage.todayOf(app).backend).toBe(3);
   });
 
   it('has room for all of a request or for none of it, and counts nothing that is refused', () => {
@@ -46,22 +46,38 @@ describe('the daily quota', () => {
     expect(usage.take(app, 2)).toBe(false);
     expect(usage.take(app, 1)).toBe(true);
     expect(usage.take(app, 1)).toBe(false);
-    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 3 }]);
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 3, clientMessages: 0 }]);
   });
 
   it('is used up by what happens anyway, which is counted beyond it too', () => {
     const { usage } = stage();
     const app = appOf(3);
-    usage.charge(app, 5);
-    expect(usage.todayOf(app)).toBe(5);
+    usage.charge(app, 5, 'backend');
+    expect(usage.todayOf(app).backend).toBe(5);
     expect(usage.take(app, 1)).toBe(false);
+  });
+
+  it('is not used up by what clients cause, which is counted apart', () => {
+    const { usage, warned } = stage();
+    const app = appOf(3);
+    usage.charge(app, 1_000_000, 'clients');
+    expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
+    expect(usage.todayOf(app)).toEqual({ backend: 3, clients: 1_000_000 });
+    expect(warned.map((one) => one?.['left'])).toEqual(['5%', '1%', '0%']);
+    const used = { appId: 'app', day: DAY, messages: 1_000_003, clientMessages: 1_000_000 };
+    expect(usage.unsaved()).toEqual([used]);
+
+    const { usage: later } = stage();
+    later.restore([used]);
+    expect(later.todayOf(app)).toEqual({ backend: 3, clients: 1_000_000 });
+    expect(later.take(app, 1)).toBe(false);
   });
 
   it('of 0 is none, and what is used is counted all the same', () => {
     const { usage, warned } = stage();
     const app = appOf(0);
     expect(usage.take(app, 1_000_000)).toBe(true);
-    expect(usage.todayOf(app)).toBe(1_000_000);
+    expect(usage.todayOf(app).backend).toBe(1_000_000);
     expect(warned).toEqual([]);
   });
 
@@ -78,11 +94,11 @@ describe('the daily quota', () => {
     expect(usage.take(app, 3)).toBe(true);
     expect(usage.take(app, 1)).toBe(false);
     clock.advance(1);
-    expect(usage.todayOf(app)).toBe(0);
+    expect(usage.todayOf(app).backend).toBe(0);
     expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
     expect(usage.unsaved()).toEqual([
-      { appId: 'app', day: DAY, messages: 3 },
-      { appId: 'app', day: NEXT_DAY, messages: 3 },
+      { appId: 'app', day: DAY, messages: 3, clientMessages: 0 },
+      { appId: 'app', day: NEXT_DAY, messages: 3, clientMessages: 0 },
     ]);
   });
 
@@ -90,16 +106,16 @@ describe('the daily quota', () => {
     const { usage } = stage();
     const app = appOf(10);
     usage.restore([
-      { appId: 'app', day: '2023-11-13', messages: 100 },
-      { appId: 'app', day: DAY, messages: 8 },
-      { appId: 'app', day: NEXT_DAY, messages: 100 },
-      { appId: 'other', day: DAY, messages: 10 },
+      { appId: 'app', day: '2023-11-13', messages: 100, clientMessages: 0 },
+      { appId: 'app', day: DAY, messages: 8, clientMessages: 0 },
+      { appId: 'app', day: NEXT_DAY, messages: 100, clientMessages: 0 },
+      { appId: 'other', day: DAY, messages: 10, clientMessages: 0 },
     ]);
-    expect(usage.todayOf(app)).toBe(8);
+    expect(usage.todayOf(app).backend).toBe(8);
     expect(usage.take(app, 2)).toBe(true);
     expect(usage.take(app, 1)).toBe(false);
     // What was kept already is not kept twice.
-    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 2 }]);
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 2, clientMessages: 0 }]);
   });
 
   it('follows the app when it is raised', () => {
@@ -130,7 +146,7 @@ describe('warnings of the quota', () => {
     expect(left(warned)).toEqual(['5%', '1%']);
     usage.take(app, 1);
     expect(left(warned)).toEqual(['5%', '1%', '0%']);
-    usage.charge(app, 100);
+    usage.charge(app, 100, 'backend');
     expect(usage.take(app, 1)).toBe(false);
     expect(left(warned)).toEqual(['5%', '1%', '0%']);
     expect(counted).toEqual(['5%', '1%', '0%'].map((label) => ['quotaWarnings', 1, label]));
@@ -138,7 +154,7 @@ describe('warnings of the quota', () => {
 
   it('are given all that one leap passes', () => {
     const { usage, warned } = stage();
-    usage.charge(appOf(100), 1000);
+    usage.charge(appOf(100), 1000, 'backend');
     expect(left(warned)).toEqual(['5%', '1%', '0%']);
   });
 
@@ -159,22 +175,29 @@ describe('what is to be kept', () => {
     const { usage } = stage();
     const app = appOf(0);
     const other = appOf(0, { id: 'other' });
-    usage.charge(app, 2);
-    usage.charge(other, 3);
+    usage.charge(app, 2, 'backend');
+    usage.charge(other, 3, 'backend');
     expect(usage.unsaved()).toEqual([
-      { appId: 'app', day: DAY, messages: 2 },
-      { appId: 'other', day: DAY, messages: 3 },
+      { appId: 'app', day: DAY, messages: 2, clientMessages: 0 },
+      { appId: 'other', day: DAY, messages: 3, clientMessages: 0 },
     ]);
     expect(usage.unsaved()).toEqual([]);
-    usage.charge(app, 0);
+    usage.charge(app, 0, 'backend');
     expect(usage.unsaved()).toEqual([]);
-    usage.charge(app, 4);
-    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 4 }]);
+    usage.charge(app, 4, 'backend');
+    expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 4, clientMessages: 0 }]);
   });
 
   it('adds up exactly, day by day and app by app, also over midnight and when the clock is set back', () => {
     const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ app: fc.constantFrom('a', 'b'), use: fc.nat(9) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          app: fc.constantFrom('a', 'b'),
+          use: fc.nat(9),
+          cause: fc.constantFrom<Cause[]>('backend', 'clients'),
+        }),
+      },
       { weight: 2, arbitrary: fc.record({ passMs: fc.nat(20 * HOUR_MS) }) },
       { weight: 1, arbitrary: fc.record({ setBackMs: fc.nat(30 * HOUR_MS) }) },
       { weight: 2, arbitrary: fc.constant('keep' as const) },
@@ -189,8 +212,9 @@ describe('what is to be kept', () => {
           if (by > 0) to.set(key, (to.get(key) ?? 0) + by);
         };
         const keep = () => {
-          for (const { appId, day, messages } of usage.unsaved()) {
-            add(kept, `${appId} ${day}`, messages);
+          for (const { appId, day, messages, clientMessages } of usage.unsaved()) {
+            add(kept, `${appId} ${day} backend`, messages - clientMessages);
+            add(kept, `${appId} ${day} clients`, clientMessages);
           }
         };
         for (const one of steps) {
@@ -199,8 +223,9 @@ describe('what is to be kept', () => {
           else if ('setBackMs' in one) clock.setBack(one.setBackMs);
           else {
             const app = apps.get(one.app);
-            if (app !== undefined) usage.charge(app, one.use);
-            add(used, `${one.app} ${new Date(clock.now()).toISOString().slice(0, 10)}`, one.use);
+            if (app !== undefined) usage.charge(app, one.use, one.cause);
+            const day = new Date(clock.now()).toISOString().slice(0, 10);
+            add(used, `${one.app} ${day} ${one.cause}`, one.use);
           }
         }
         keep();

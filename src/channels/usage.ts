@@ -12,12 +12,18 @@ const WARNINGS = [
   { share: 0, label: '0%' },
 ] as const;
 
+/**
+ * Who caused a message. What clients cause is counted, but does not use up the quota: anybody can be a client, and
+ * strangers must not keep an app's own backend from sending.
+ */
+export type Cause = 'backend' | 'clients';
+
 interface Day {
   /** Days since 1970, UTC. */
-  day: number;
-  messages: number;
+  readonly day: number;
+  readonly messages: Record<Cause, number>;
   /** What of it has not been handed on to be kept. */
-  unsaved: number;
+  readonly unsaved: Record<Cause, number>;
   warned: number;
 }
 
@@ -26,13 +32,18 @@ export interface DayUsage {
   readonly appId: string;
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
+  /** All messages. */
   readonly messages: number;
+  /** Those of them that clients caused. */
+  readonly clientMessages: number;
 }
 
 /**
  * Counts the messages of each app per day, and says when a quota is used up.
  * A request counts one message (two for an event with `info`), each delivery to a connection one, and
- * each webhook event one. Source: the precedence table of the Channels protocol, and §14.4.
+ * each webhook event one. Requests and the deliveries of what they trigger are the backend's; client events, the
+ * coming and going of members, replays of cached events and webhook events are caused by clients.
+ * Source: the precedence table of the Channels protocol, and §14.4.
  */
 export class Usage {
   private readonly clock: Clock;
@@ -42,6 +53,7 @@ export class Usage {
   /** Of days that are over, and not handed on yet. */
   private past: DayUsage[] = [];
   private readonly triggers = new Map<string, TokenBucket>();
+  private readonly queries = new Map<string, TokenBucket>();
 
   constructor(clock: Clock, log: Log, meter: Meter) {
     this.clock = clock;
@@ -51,45 +63,56 @@ export class Usage {
 
   /** Takes over what was used before a restart. */
   restore(usage: readonly DayUsage[]): void {
-    for (const { appId, day, messages } of usage) {
+    for (const { appId, day, messages, clientMessages } of usage) {
       if (day !== dayText(this.today())) continue;
-      this.dayOf(appId).messages += messages;
+      const of = this.dayOf(appId).messages;
+      of.backend += messages - clientMessages;
+      of.clients += clientMessages;
     }
   }
 
   /** Counts what happened anyway: deliveries, webhook events. */
-  charge(app: App, messages: number): void {
+  charge(app: App, messages: number, cause: Cause): void {
     if (messages === 0) return;
     const day = this.dayOf(app.id);
-    day.messages += messages;
-    day.unsaved += messages;
-    if (app.limits.messagesPerDay > 0) this.warn(app, day);
+    day.messages[cause] += messages;
+    day.unsaved[cause] += messages;
+    if (cause === 'backend' && app.limits.messagesPerDay > 0) this.warn(app, day);
   }
 
   /** Counts a request, unless the quota has no room for it: then nothing is counted. */
   take(app: App, messages: number): boolean {
     const { messagesPerDay } = app.limits;
-    if (messagesPerDay > 0 && this.dayOf(app.id).messages + messages > messagesPerDay) return false;
-    this.charge(app, messages);
+    const used = this.dayOf(app.id).messages.backend;
+    if (messagesPerDay > 0 && used + messages > messagesPerDay) return false;
+    this.charge(app, messages, 'backend');
     return true;
   }
 
   /** Whether the app may trigger so many events now, by its rate. */
   takeTriggers(app: App, events: number): boolean {
     const { triggersPerSecond } = app.limits;
-    if (triggersPerSecond === 0) return true;
-    const rate = perSecond(triggersPerSecond);
-    const nowMs = this.clock.now();
-    let bucket = this.triggers.get(app.id);
-    if (bucket === undefined) {
-      bucket = new TokenBucket(rate, nowMs);
-      this.triggers.set(app.id, bucket);
-    }
-    return bucket.take(rate, nowMs, Math.min(events, triggersPerSecond));
+    // More than one second's worth could never be had.
+    return this.takeFrom(
+      this.triggers,
+      app,
+      triggersPerSecond,
+      Math.min(events, triggersPerSecond),
+    );
+  }
+
+  /** Whether the app may ask one more question now, by its rate. */
+  takeQuery(app: App): boolean {
+    return this.takeFrom(this.queries, app, app.limits.queriesPerSecond, 1);
+  }
+
+  /** Counts what a question cost beyond that. */
+  chargeQueries(app: App, queries: number): void {
+    this.queries.get(app.id)?.charge(queries);
   }
 
   /** Messages of today. */
-  todayOf(app: App): number {
+  todayOf(app: App): Readonly<Record<Cause, number>> {
     return this.dayOf(app.id).messages;
   }
 
@@ -98,14 +121,33 @@ export class Usage {
     const unsaved = this.past;
     this.past = [];
     for (const [appId, day] of this.days) {
-      if (day.unsaved > 0) {
+      if (hasUnsaved(day)) {
         unsaved.push(unsavedOf(appId, day));
-        day.unsaved = 0;
+        day.unsaved.backend = 0;
+        day.unsaved.clients = 0;
       } else if (day.day !== this.today()) {
         this.days.delete(appId);
       }
     }
     return unsaved;
+  }
+
+  /** `limit` is per second; 0: no limit. */
+  private takeFrom(
+    buckets: Map<string, TokenBucket>,
+    app: App,
+    limit: number,
+    tokens: number,
+  ): boolean {
+    if (limit === 0) return true;
+    const rate = perSecond(limit);
+    const nowMs = this.clock.now();
+    let bucket = buckets.get(app.id);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(rate, nowMs);
+      buckets.set(app.id, bucket);
+    }
+    return bucket.take(rate, nowMs, tokens);
   }
 
   private today(): number {
@@ -116,11 +158,11 @@ export class Usage {
     const today = this.today();
     let day = this.days.get(appId);
     if (day === undefined) {
-      day = { day: today, messages: 0, unsaved: 0, warned: 0 };
+      day = dayBegun(today);
       this.days.set(appId, day);
     } else if (day.day !== today) {
-      if (day.unsaved > 0) this.past.push(unsavedOf(appId, day));
-      day = { day: today, messages: 0, unsaved: 0, warned: 0 };
+      if (hasUnsaved(day)) this.past.push(unsavedOf(appId, day));
+      day = dayBegun(today);
       this.days.set(appId, day);
     }
     return day;
@@ -129,21 +171,35 @@ export class Usage {
   private warn(app: App, day: Day): void {
     const { messagesPerDay } = app.limits;
     for (let next = WARNINGS[day.warned]; next !== undefined; next = WARNINGS[day.warned]) {
-      if (day.messages < messagesPerDay * (1 - next.share)) return;
+      if (day.messages.backend < messagesPerDay * (1 - next.share)) return;
       day.warned++;
       this.meter.count('quotaWarnings', 1, next.label);
       this.log.warn('Daily quota of messages', {
         app: app.id,
         left: next.label,
-        used: day.messages,
+        used: day.messages.backend,
         quota: messagesPerDay,
       });
     }
   }
 }
 
+function dayBegun(day: number): Day {
+  return {
+    day,
+    messages: { backend: 0, clients: 0 },
+    unsaved: { backend: 0, clients: 0 },
+    warned: 0,
+  };
+}
+
+function hasUnsaved({ unsaved }: Day): boolean {
+  return unsaved.backend > 0 || unsaved.clients > 0;
+}
+
 function unsavedOf(appId: string, { day, unsaved }: Day): DayUsage {
-  return { appId, day: dayText(day), messages: unsaved };
+  const { backend, clients } = unsaved;
+  return { appId, day: dayText(day), messages: backend + clients, clientMessages: clients };
 }
 
 function dayText(day: number): string {

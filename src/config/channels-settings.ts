@@ -47,10 +47,25 @@ const limits = z.strictObject({
     10,
     'Client events per second of one connection; more are answered with 4301',
   ),
-  channelsPerConnection: limit(0, 'Channels one connection may subscribe to; one more is refused'),
+  channelsPerConnection: limit(
+    1000,
+    'Channels one connection may subscribe to; one more is refused',
+  ),
+  subscriptionsPerSecond: limit(
+    100,
+    'Attempts of one connection to subscribe or sign in, per second; at once ten times as many, and `channelsPerConnection` at least; more are refused with 4301',
+  ),
+  memberChangesPerSecond: limit(
+    10,
+    'How often per second the members of a presence channel are told that one user came or went; of more changes only the last is told',
+  ),
   triggersPerSecond: limit(
     0,
     'Triggers per second that the HTTP API takes for this app; more are refused',
+  ),
+  queriesPerSecond: limit(
+    10_000,
+    'GET requests per second that the HTTP API takes for this app, a listing counted once more for each 10 channels; more are refused with 429',
   ),
 });
 
@@ -141,6 +156,10 @@ export const channelsSettings = z
       1_048_576,
       'Bytes queued for one connection that reads too slowly; over it the connection is closed and counted.',
     ),
+    framesPerSecond: limit(
+      300,
+      'Frames of one connection per second, beside the client events of `limits.clientEventsPerSecond`, each 4 KiB counted once; at once ten times as many; more are dropped and answered with 4301 once, and a client that goes on is closed with 1008',
+    ),
     subscriptionErrors: onOff(
       true,
       'Whether a refused subscription is also told in an event that names the channel, so that its own handlers hear of it.',
@@ -150,9 +169,14 @@ export const channelsSettings = z
       1_048_576,
       'Bytes in the body of one HTTP request; a longer one is refused with 413.',
     ),
-    unfinishedHandshakesPerAddress: limit(
-      1000,
-      'Connections of one client address that have not finished their handshake; one more is refused',
+    unfinishedBytes: wholeNumber(
+      { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
+      134_217_728,
+      'Bytes of all request bodies that have not arrived in full; beyond it, the app that has most of them gets 503.',
+    ),
+    bodyBytesPerSecond: limit(
+      4096,
+      'Bytes per second that the body of a request must arrive with after 5 seconds; slower ones are refused with 408',
     ),
     apps: z
       .array(appSettings)

@@ -24,27 +24,21 @@ export const metricRows = {
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
-    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid; unfinished: too many of one address did not finish it.',
+    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid.',
     label: {
       name: 'code',
-      values: [
-        '4001',
-        '4003',
-        '4004',
-        '4005',
-        '4006',
-        '4007',
-        '4008',
-        '4100',
-        'handshake',
-        'unfinished',
-      ],
+      values: ['4001', '4003', '4004', '4005', '4006', '4007', '4008', '4100', 'handshake'],
     },
   },
   slowConnectionsClosed: {
     name: 'fanfare_slow_connections_closed_total',
     kind: 'counter',
     help: 'Connections that were closed because they read too slowly.',
+  },
+  floodingConnectionsClosed: {
+    name: 'fanfare_flooding_connections_closed_total',
+    kind: 'counter',
+    help: 'Connections that were closed because they went on sending more frames than they may.',
   },
   channels: {
     name: 'fanfare_channels',

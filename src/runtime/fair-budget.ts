@@ -29,15 +29,16 @@ export class FairBudget<Owner = string> {
   }
 
   /**
-   * Who must give something up before the owner may take `amount` more: the owner itself where it would then hold
-   * as much as the largest or more, `undefined` where there is room. Callers drop something of the one that this
-   * names, release it, and ask again.
+   * Who must give something up before the owner may take `amount` more: `undefined` where there is room, and the owner
+   * itself where the largest would then hold less than it. Callers drop something of the one that this names,
+   * release it, and ask again.
    */
   whoYields(owner: Owner, amount = 1): Owner | undefined {
-    if (this.sum + amount <= this.capacity) return undefined;
+    const missing = this.sum + amount - this.capacity;
+    if (missing <= 0) return undefined;
     const largest = this.findLargest();
-    if (largest === undefined) return owner;
-    return this.of(owner) + amount >= this.of(largest) ? owner : largest;
+    if (largest === undefined || largest === owner) return owner;
+    return this.of(largest) - missing < this.of(owner) + amount ? owner : largest;
   }
 
   /** Takes `amount` for the owner where there is room; otherwise changes nothing and gives `false`. */
@@ -58,6 +59,7 @@ export class FairBudget<Owner = string> {
 
   /** Gives back part of what the owner holds. */
   release(owner: Owner, amount = 1): void {
+    if (amount === 0) return;
     const left = this.of(owner) - amount;
     if (left < 0) throw new Error('An owner cannot give back more than it holds');
     if (left === 0) this.held.delete(owner);

@@ -35,4 +35,9 @@ export class TokenBucket {
     this.tokens -= tokens;
     return true;
   }
+
+  /** Takes tokens for something whose cost is known only afterwards: the bucket may owe some then. */
+  charge(tokens: number): void {
+    this.tokens -= tokens;
+  }
 }

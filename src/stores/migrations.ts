@@ -270,6 +270,10 @@ const migrations: readonly (readonly string[])[] = [
       ready_at BIGINT NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // Of the messages of a day, those that clients caused: they do not use up the app's quota.
+    'ALTER TABLE usage_days ADD COLUMN client_messages BIGINT NOT NULL DEFAULT 0',
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

@@ -1,8 +1,9 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
+import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
-import type { FinishedHandshakes } from './handshakes/finished-handshakes.ts';
+import { clientAddress } from './client-address.ts';
 import { requestTarget } from './request-target.ts';
 import type { ConnectionData } from './websocket/connection.ts';
 import type { WebSocketTransport } from './websocket/transport.ts';
@@ -24,15 +25,24 @@ export interface ListenerMeter {
  */
 const HTTP_IDLE_SECONDS = 30;
 
+export interface ChannelsListenerOptions {
+  readonly settings: ListenerSettings;
+  readonly hub: Hub;
+  readonly sockets: WebSocketTransport;
+  readonly api: ChannelsApi;
+  readonly proxies: TrustedProxies;
+  readonly meter: ListenerMeter;
+}
+
 /** Opens the port that clients and backends talk to. Throws what Bun throws when it is taken. */
-export function listenForChannels(
-  settings: ListenerSettings,
-  hub: Hub,
-  sockets: WebSocketTransport,
-  api: ChannelsApi,
-  handshakes: FinishedHandshakes,
-  meter: ListenerMeter,
-): Server<ConnectionData> {
+export function listenForChannels({
+  settings,
+  hub,
+  sockets,
+  api,
+  proxies,
+  meter,
+}: ChannelsListenerOptions): Server<ConnectionData> {
   return Bun.serve<ConnectionData>({
     hostname: settings.host,
     port: settings.port,
@@ -43,23 +53,29 @@ export function listenForChannels(
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
     fetch(request, server) {
       const target = requestTarget(request.url);
+      // Asked for only where a line of the log or a limit needs it.
+      const sender = () =>
+        clientAddress(proxies, server.requestIP(request)?.address ?? '', request.headers);
       // Most requests are triggers: their headers are not looked at for what only a GET can ask.
       if (request.method === 'GET' && asksForWebSocket(request)) {
         if (sockets.upgrade(server, request, target)) return undefined;
         const why = 'This is not a valid WebSocket handshake';
-        const address = server.requestIP(request)?.address;
         meter.count('connectionsRefused', 1, 'handshake');
-        hub.log.info('Connection refused', { address, path: target.path, why });
+        hub.strangerLog.info(
+          'Connection refused',
+          { address: sender() },
+          { path: target.path, why },
+        );
         return refuseRequest('bad-handshake', why);
       }
-      if (handshakes.watching) {
-        const sender = server.requestIP(request);
-        if (sender !== null) handshakes.noteRequest(sender.address, sender.port);
-      }
-      return api.answer(request, target, () => server.requestIP(request));
+      return api.answer(request, target, sender);
     },
     error(error) {
-      hub.log.error('A request failed inside the server', { error: error.stack ?? error.message });
+      hub.strangerLog.error(
+        'A request failed inside the server',
+        {},
+        { error: error.stack ?? error.message },
+      );
       meter.count('requests', 1, '500');
       return refuseRequest('internal', 'Internal server error');
     },

@@ -85,14 +85,21 @@ describe('events on their way out', () => {
     expect(taken[0]?.request.endpoint).not.toBe(taken[1]?.request.endpoint);
   });
 
-  it('are refused when there is no room', () => {
-    const one = collector({ url: 'http://a/', events: names, batching: true });
+  it('are dropped when there is no room, first those of the app that has most', () => {
+    const webhooks = [{ url: 'http://a/', events: names, batching: true }];
+    const one = new Collector((id) => (id === 'none' ? undefined : { ...appWith(webhooks), id }));
     for (let index = 0; index < ACCEPTED_EVENTS_MAX; index++) {
-      expect(one.add(occupied('x'))).toBe(true);
+      expect(one.add(occupied('x'))).toEqual([]);
     }
-    expect(one.add(occupied('x'))).toBe(false);
+    expect(one.add(occupied('x'))).toEqual([{ ownerId: 'app', events: 1 }]);
     // What nobody wants takes no room.
-    expect(one.add({ ...occupied('x'), appId: 'other' })).toBe(true);
+    expect(one.add({ ...occupied('x'), appId: 'none' })).toEqual([]);
+    // Another app's event is kept at the cost of the one that fills the memory, and is among the first to leave.
+    expect(one.add({ ...occupied('y'), appId: 'quiet' })).toEqual([{ ownerId: 'app', events: 1 }]);
+    expect(one.events).toBe(ACCEPTED_EVENTS_MAX);
+    const owners = one.take(9, 100).map(({ request }) => request.ownerId);
+    expect(owners).toContain('quiet');
+    expect(one.events).toBe(ACCEPTED_EVENTS_MAX - 100);
   });
 });
 

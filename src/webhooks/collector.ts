@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'bun';
-import type { App } from '../channels/app.ts';
+import type { App, AppWebhook } from '../channels/app.ts';
 import type { NewOutboxRequest } from '../channels/outbox.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import { FairQueue } from '../runtime/fair-queue.ts';
 import { endpointOf } from './endpoint.ts';
 import {
   ACCEPTED_CHARACTERS_MAX,
@@ -10,59 +11,74 @@ import {
   BATCH_EVENTS_MAX,
 } from './limits.ts';
 
+/** One event, and the endpoints that want it. */
+interface Accepted {
+  readonly json: string;
+  readonly atMs: number;
+  readonly wanted: readonly AppWebhook[];
+}
+
 /** Events on their way to one address, in the order in which they happened. */
 interface Bundle {
   readonly appId: string;
   readonly url: string;
   readonly batching: boolean;
-  readonly events: { readonly json: string; readonly atMs: number }[];
+  readonly events: Pick<Accepted, 'json' | 'atMs'>[];
 }
 
-/** Gathers events in memory, for the endpoints that want them, until they are taken as requests. */
+/** Events of one app that were dropped: one for each endpoint that wanted one. */
+export interface DroppedEvents {
+  readonly ownerId: string;
+  readonly events: number;
+}
+
+/** Gathers events in memory, for the endpoints that want them, until they are taken as requests. Apps share the room. */
 export class Collector {
   private readonly app: (id: string) => App | undefined;
-  private bundles = new Map<string, Bundle>();
-  private characters = 0;
-  /** One for each endpoint that an event goes to. */
-  events = 0;
+  private readonly accepted = new FairQueue<Accepted>({
+    items: ACCEPTED_EVENTS_MAX,
+    bytes: ACCEPTED_CHARACTERS_MAX,
+  });
 
   constructor(app: (id: string) => App | undefined) {
     this.app = app;
   }
 
-  /** `false` where there is no room for it. An event that nobody wants needs none. */
-  add({ appId, event, atMs }: AppWebhookEvent): boolean {
-    const wanted = this.app(appId)?.webhooks.filter(({ events }) => events.includes(event.name));
-    if (wanted === undefined || wanted.length === 0) return true;
-    const json = JSON.stringify(event);
-    if (
-      this.events + wanted.length > ACCEPTED_EVENTS_MAX ||
-      this.characters + json.length > ACCEPTED_CHARACTERS_MAX
-    ) {
-      return false;
-    }
-    this.events += wanted.length;
-    // Once: all endpoints share the text.
-    this.characters += json.length;
-    for (const { url, batching } of wanted) {
-      const key = `${appId} ${batching} ${url}`;
-      const bundle = this.bundles.get(key);
-      if (bundle === undefined) {
-        this.bundles.set(key, { appId, url, batching, events: [{ json, atMs }] });
-      } else {
-        bundle.events.push({ json, atMs });
-      }
-    }
-    return true;
+  /** One for each endpoint that an event goes to. */
+  get events(): number {
+    return this.accepted.total.items;
   }
 
-  /** Everything gathered, as the requests it is sent with; then there is nothing. */
-  take(nowMs: number): readonly { readonly request: NewOutboxRequest; readonly events: number }[] {
-    const taken = [...this.bundles.values()].flatMap((bundle) => requestsOf(bundle, nowMs));
-    this.bundles = new Map();
-    this.characters = 0;
-    this.events = 0;
-    return taken;
+  /** Gives what had to be dropped for it, which may be the event itself. An event that nobody wants needs no room. */
+  add({ appId, event, atMs }: AppWebhookEvent): readonly DroppedEvents[] {
+    const wanted = this.app(appId)?.webhooks.filter(({ events }) => events.includes(event.name));
+    if (wanted === undefined || wanted.length === 0) return [];
+    const json = JSON.stringify(event);
+    // All endpoints share the text.
+    const weight = { items: wanted.length, bytes: json.length };
+    return this.accepted
+      .push(appId, { json, atMs, wanted }, weight)
+      .map(({ owner, weight: { items } }) => ({ ownerId: owner, events: items }));
+  }
+
+  /** Takes events of all apps in turn, about as many as asked for, as the requests that they are sent with. */
+  take(
+    nowMs: number,
+    eventsMax = Number.POSITIVE_INFINITY,
+  ): readonly { readonly request: NewOutboxRequest; readonly events: number }[] {
+    const bundles = new Map<string, Bundle>();
+    for (const { owner, item } of this.accepted.take(eventsMax)) {
+      for (const { url, batching } of item.wanted) {
+        const key = `${owner} ${batching} ${url}`;
+        const bundle = bundles.get(key);
+        if (bundle === undefined) {
+          bundles.set(key, { appId: owner, url, batching, events: [item] });
+        } else {
+          bundle.events.push(item);
+        }
+      }
+    }
+    return [...bundles.values()].flatMap((bundle) => requestsOf(bundle, nowMs));
   }
 }
 

@@ -19,15 +19,15 @@ export const BATCH_EVENTS_MAX = 20;
 export const BATCH_CHARACTERS_MAX = 262_144;
 
 /**
- * Events that wait to be written, one for each endpoint they go to; beyond it new ones are dropped. Those of
- * Channels and those of push have this room each.
+ * Events that wait to be written, one for each endpoint they go to; beyond it, the app or instance that has most
+ * loses its newest. Those of Channels and those of push have this room each.
  */
 export const ACCEPTED_EVENTS_MAX = 20_000;
 
-/** Their characters; beyond it new events are dropped. */
+/** Their characters; the same holds beyond it. */
 export const ACCEPTED_CHARACTERS_MAX = 33_554_432;
 
-/** Events after which the store is written at once, so that no commit takes long. */
+/** Events after which the store is written at once, and events of one commit, so that none takes long. */
 export const FLUSH_EVENTS = 2_000;
 
 /** Attempts after which the store is written at once. */

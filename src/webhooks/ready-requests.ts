@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'bun';
 import type { NewOutboxRequest } from '../channels/outbox.ts';
+import { FairQueue } from '../runtime/fair-queue.ts';
 import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX } from './limits.ts';
 
 /** A request that only has to be kept and sent. */
@@ -20,26 +21,21 @@ export interface HeldRequest {
   readonly settle: () => void;
 }
 
-/** Holds requests in memory until they are taken to be written. */
+/** Holds requests in memory until they are taken to be written. Instances share the room. */
 export class ReadyRequests {
-  private requests: HeldRequest[] = [];
-  private characters = 0;
+  private readonly held = new FairQueue<HeldRequest>({
+    items: ACCEPTED_EVENTS_MAX,
+    bytes: ACCEPTED_CHARACTERS_MAX,
+  });
 
   get count(): number {
-    return this.requests.length;
+    return this.held.total.items;
   }
 
-  /** `false` where there is no room for it. `settle` is called by whoever takes it. */
-  add(request: ReadyRequest, nowMs: number, settle: () => void): boolean {
-    const { body } = request;
-    if (
-      this.requests.length >= ACCEPTED_EVENTS_MAX ||
-      this.characters + body.length > ACCEPTED_CHARACTERS_MAX
-    ) {
-      return false;
-    }
-    this.characters += body.length;
-    this.requests.push({
+  /** Gives what had to be dropped for it, which may be the request itself. `settle` is called by whoever gets it. */
+  add(request: ReadyRequest, nowMs: number, settle: () => void): readonly HeldRequest[] {
+    const { body, ownerId } = request;
+    const held: HeldRequest = {
       request: {
         ...request,
         id: request.id ?? randomUUIDv7('hex', nowMs),
@@ -47,15 +43,12 @@ export class ReadyRequests {
         createdAtMs: nowMs,
       },
       settle,
-    });
-    return true;
+    };
+    return this.held.push(ownerId, held, { items: 1, bytes: body.length }).map(({ item }) => item);
   }
 
-  /** Everything held, in the order in which it came; then there is nothing. */
-  take(): readonly HeldRequest[] {
-    const taken = this.requests;
-    this.requests = [];
-    this.characters = 0;
-    return taken;
+  /** Takes requests of all instances in turn. */
+  take(requestsMax = Number.POSITIVE_INFINITY): readonly HeldRequest[] {
+    return this.held.take(requestsMax).map(({ item }) => item);
   }
 }

@@ -22,7 +22,10 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
       presenceMembers: 100,
       clientEventsPerSecond: 10,
       channelsPerConnection: 0,
+      subscriptionsPerSecond: 0,
+      memberChangesPerSecond: 0,
       triggersPerSecond: 0,
+      queriesPerSecond: 0,
     },
     webhooks,
   };

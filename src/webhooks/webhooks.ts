@@ -123,6 +123,8 @@ class StoredWebhooks implements Webhooks {
         for (const { endpoint } of requests) this.lanes.dueFrom(endpoint, nowMs);
         for (const settlement of settled) this.lanes.settled(settlement);
         for (const settle of this.settles.splice(0)) settle();
+        // Events that did not fit into this commit.
+        this.writeSoon();
         this.sender.pump();
       },
     });
@@ -152,8 +154,11 @@ class StoredWebhooks implements Webhooks {
 
   accept(events: readonly AppWebhookEvent[]): void {
     for (const event of events) {
-      if (this.ended || !this.collector.add(event)) {
-        this.drop('memory', 1, { kind: 'channels', ownerId: event.appId });
+      const dropped = this.ended
+        ? [{ ownerId: event.appId, events: 1 }]
+        : this.collector.add(event);
+      for (const { ownerId, events: count } of dropped) {
+        this.drop('memory', count, { kind: 'channels', ownerId });
       }
     }
     this.writeSoon();
@@ -165,9 +170,9 @@ class StoredWebhooks implements Webhooks {
       this.drop('memory', 1, request);
       return promise;
     }
-    if (!this.ready.add(request, this.timers.now(), resolve)) {
-      this.drop('memory', 1, request);
-      resolve();
+    for (const dropped of this.ready.add(request, this.timers.now(), resolve)) {
+      this.drop('memory', 1, dropped.request);
+      dropped.settle();
     }
     this.writeSoon();
     return promise;
@@ -211,7 +216,8 @@ class StoredWebhooks implements Webhooks {
     this.cancelRound?.();
     // What was accepted is safe first; the answers of what is under way come after it.
     const answered = this.sender.end();
-    await this.journal.flush();
+    do await this.journal.flush();
+    while (this.unwritten > 0 && !this.journal.failing);
     await answered;
     await this.journal.flush();
     this.journal.stop();
@@ -228,7 +234,7 @@ class StoredWebhooks implements Webhooks {
     else this.journal.soon();
   }
 
-  /** The new requests that there is room for. */
+  /** The next new requests that there is room for, not more than one commit should hold. */
   private take(): readonly NewOutboxRequest[] {
     const admitted: NewOutboxRequest[] = [];
     const offer = (request: NewOutboxRequest, events: number) => {
@@ -237,9 +243,9 @@ class StoredWebhooks implements Webhooks {
       else this.drop(answer, events, request);
       return answer === 'admitted';
     };
-    for (const { request, events } of this.collector.take(this.timers.now()))
+    for (const { request, events } of this.collector.take(this.timers.now(), FLUSH_EVENTS))
       offer(request, events);
-    for (const { request, settle } of this.ready.take()) {
+    for (const { request, settle } of this.ready.take(FLUSH_EVENTS)) {
       if (offer(request, 1)) this.settles.push(settle);
       else settle();
     }
@@ -253,7 +259,7 @@ class StoredWebhooks implements Webhooks {
   ): void {
     this.dropped[full] += events;
     const owner = kind === 'channels' ? 'app' : 'instance';
-    this.throttle.run(`dropped ${full} ${kind}`, (throttled) =>
+    this.throttle.run(`dropped ${full} ${kind} ${ownerId}`, (throttled) =>
       this.options.log.error('Webhook events dropped', {
         full,
         events,

@@ -20,8 +20,8 @@ describe('the admin API shows', () => {
     expect(json).toEqual({
       apps: [
         // The trigger, and each of its two deliveries.
-        { id: APP.id, connections: 2, channels: 2, messagesToday: 3 },
-        { id: other.id, connections: 0, channels: 0, messagesToday: 0 },
+        { id: APP.id, connections: 2, channels: 2, messagesToday: 3, clientMessagesToday: 0 },
+        { id: other.id, connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 },
       ],
     });
   });
@@ -38,13 +38,26 @@ describe('the admin API shows', () => {
     expect(await ask('?prefix=presence-')).toEqual({
       channels: [{ name: 'presence-x', subscriptions: 1, users: 1 }],
       more: false,
+      next: null,
     });
     expect(await ask('?prefix=a-&limit=2')).toMatchObject({
       channels: [{ subscriptions: 1, users: 0 }, {}],
       more: true,
     });
     expect(await ask('?prefix=a-&limit=3')).toMatchObject({ channels: [{}, {}, {}], more: false });
-    expect(await ask('?prefix=none')).toEqual({ channels: [], more: false });
+    expect(await ask('?prefix=none')).toEqual({ channels: [], more: false, next: null });
+    const listed: string[] = [];
+    for (let after = ''; ; ) {
+      const page = (await ask(`?prefix=a-&limit=1${after}`)) as {
+        channels: { name: string }[];
+        next: string | null;
+      };
+      listed.push(...page.channels.map(({ name }) => name));
+      if (page.next === null) break;
+      after = `&after=${page.next}`;
+    }
+    expect(listed).toEqual(['a-1', 'a-2', 'a-3']);
+    expect((await admin(server, 'GET', `/apps/${APP.id}/channels?after=x`)).status).toBe(400);
   });
 
   it('what an app used on each day, also after a restart', async () => {
@@ -53,7 +66,7 @@ describe('the admin API shows', () => {
     await using second = await restart(first);
     const { json } = await admin(second, 'GET', `/apps/${APP.id}/usage?days=1`);
     expect(json).toEqual({
-      usage: [{ day: expect.stringMatching(/^20\d\d-\d\d-\d\d$/), messages: 2 }],
+      usage: [{ day: expect.stringMatching(/^20\d\d-\d\d-\d\d$/), messages: 2, clientMessages: 0 }],
     });
   });
 });

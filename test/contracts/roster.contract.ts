@@ -1,9 +1,23 @@
 import { describe, expect, it } from 'bun:test';
-import type { Member, Roster } from '../../src/channels/ports.ts';
+import type { App } from '../../src/channels/app.ts';
+import type { ChannelText } from '../../src/channels/channel-name.ts';
+import type { ChannelCounts, Member, Roster } from '../../src/channels/ports.ts';
 import { appWith, channel } from './values.ts';
 
 const ann: Member = { userId: 'ann', userInfo: '{"name":"Ann"}' };
 const bob: Member = { userId: 'bob', userInfo: undefined };
+
+/** Every channel of an app whose name starts with `prefix`, from one page on. */
+async function allChannels(roster: Roster, app: App, prefix = '', from?: string) {
+  const all: (readonly [ChannelText, ChannelCounts])[] = [];
+  let after = from;
+  do {
+    const page = await roster.channels(app, { prefix, after, limit: 10 });
+    all.push(...page.channels);
+    after = page.next;
+  } while (after !== undefined);
+  return all;
+}
 
 /** What the core expects of any roster. `open` gives an empty one. */
 export function rosterContract(name: string, open: () => Promise<Roster>): void {
@@ -39,7 +53,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
         memberRemoved: false,
         counts: { subscriptions: 0, users: 0 },
       });
-      expect(await roster.channels(app, '')).toEqual(new Map());
+      expect(await allChannels(roster, app)).toEqual([]);
     });
 
     it('adds a user with the first of their connections and removes them with the last', async () => {
@@ -100,7 +114,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       await roster.join(one, room, ann);
       expect(await roster.join(one, room, bob)).toBe('full');
       await roster.leave(one, room, ann);
-      expect(await roster.channels(one, '')).toEqual(new Map());
+      expect(await allChannels(roster, one)).toEqual([]);
     });
 
     it('lists the occupied channels of one app whose names start with a prefix', async () => {
@@ -109,10 +123,28 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       await roster.join(app, room, ann);
       await roster.join(app, news, undefined);
       await roster.join(other, channel('presence-other'), bob);
-      expect(await roster.channels(app, 'presence-')).toEqual(
-        new Map([[room.text, { subscriptions: 1, users: 1 }]]),
-      );
-      expect([...(await roster.channels(app, '')).keys()].sort()).toEqual([news.text, room.text]);
+      expect(await allChannels(roster, app, 'presence-')).toEqual([
+        [room.text, { subscriptions: 1, users: 1 }],
+      ]);
+      const names = (await allChannels(roster, app)).map(([name]) => name);
+      expect(names.sort()).toEqual([news.text, room.text]);
+    });
+
+    it('lists many channels page by page, each that stays exactly once', async () => {
+      const roster = await open();
+      const names = Array.from({ length: 25 }, (_, n) => `many-${n}`);
+      for (const name of names) await roster.join(app, channel(name), undefined);
+      const first = await roster.channels(app, { prefix: '', after: undefined, limit: 10 });
+      expect(first.channels).toHaveLength(10);
+      // Some come and go between two pages, also the one at which the first page ended.
+      const gone = first.channels.at(-1)?.[0] ?? '';
+      await roster.leave(app, channel(gone), undefined);
+      await roster.join(app, channel('late'), undefined);
+      const rest = await allChannels(roster, app, '', first.next);
+      const listed = [...first.channels, ...rest].map(([name]) => String(name));
+      expect(listed.filter((name) => name !== 'late').sort()).toEqual(names.sort());
+      // The same page can be asked for again.
+      expect((await allChannels(roster, app, '', first.next)).length).toBe(rest.length);
     });
 
     it('counts nobody in a channel that nobody is in', async () => {

@@ -3,7 +3,12 @@ import { type Database, openDatabase } from '../../src/stores/database.ts';
 import { UsageStore } from '../../src/stores/usage-store.ts';
 import { databases, type EmptyStore } from '../support/databases.ts';
 
-const used = (appId: string, day: string, messages: number) => ({ appId, day, messages });
+const used = (appId: string, day: string, messages: number, clientMessages = 0) => ({
+  appId,
+  day,
+  messages,
+  clientMessages,
+});
 
 for (const { name, make } of databases) {
   describe(`UsageStore on ${name}`, () => {
@@ -21,11 +26,11 @@ for (const { name, make } of databases) {
     });
 
     it('adds up what each app used on each day', async () => {
-      await store.add([used('a', '2026-01-01', 1), used('b', '2026-01-01', 10)]);
-      await store.add([used('a', '2026-01-01', 2), used('a', '2026-01-02', 100)]);
+      await store.add([used('a', '2026-01-01', 1, 1), used('b', '2026-01-01', 10)]);
+      await store.add([used('a', '2026-01-01', 20, 5), used('a', '2026-01-02', 100)]);
       await store.add([]);
       expect((await store.ofDay('2026-01-01')).toSorted((x, y) => x.messages - y.messages)).toEqual(
-        [used('a', '2026-01-01', 3), used('b', '2026-01-01', 10)],
+        [used('b', '2026-01-01', 10), used('a', '2026-01-01', 21, 6)],
       );
       expect(await store.ofDay('2026-01-03')).toEqual([]);
     });

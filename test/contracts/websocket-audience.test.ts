@@ -36,7 +36,7 @@ function holdBackOfBusyLoop(): HoldBack {
 /** A real listener with nothing of the protocol on it: frames go as they are. */
 async function open(isHolding = false): Promise<OpenAudience> {
   const holdBack = isHolding ? holdBackOfBusyLoop() : holdingNothing();
-  const connections = new Connections(new Int32Array(1));
+  const connections = new Connections();
   const audience = new WebSocketAudience(
     connections,
     new Backlog(connections, 1024 * 1024),
@@ -106,7 +106,7 @@ audienceContract('WebSocketAudience, on a busy loop,', () => open(true));
 
 /** One that sends by servers that have three listeners each. */
 function audienceOn(servers: number, holdBack: HoldBack): WebSocketAudience {
-  const connections = new Connections(new Int32Array(1));
+  const connections = new Connections();
   const backlog = new Backlog(connections, 1024 * 1024);
   const audience = new WebSocketAudience(connections, backlog, holdBack, new TableMeter());
   // Bun's class cannot be constructed; nothing else of it is asked.

@@ -97,7 +97,6 @@ async function allAgree(server: Fanfare, members: readonly Member[], expected: r
 
 it('has its presence lists right after 5,000 connections were dropped at once and came back', async () => {
   await using server = await startFanfare({
-    channels: { unfinishedHandshakesPerAddress: AT_ONCE * 2 },
     app: { limits: { presenceMembers: MEMBERS + 1 } },
   });
   const observers: Member[] = [];

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { untrusted } from '../../src/transports/handshakes/certificate.fixture.ts';
+import { untrusted } from '../support/certificates.ts';
 import { APP, startFanfare } from '../support/fanfare.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { signedTarget } from '../support/sign.ts';

@@ -108,3 +108,51 @@ describe('the event cache in memory', () => {
     );
   });
 });
+
+describe('the event cache of several apps', () => {
+  const topicOf = (app: string, name: string): Topic => `${app}/${channelName(name).text}`;
+
+  function shared(eventsMax: number, charactersMax = 1000) {
+    const clock = new FakeClock();
+    const cache = new MemoryEventCache(clock, eventsMax, charactersMax);
+    return {
+      clock,
+      put: (app: string, name: string, data = '', ttlMs = 30 * MINUTE) =>
+        cache.put(topicOf(app, name), { name: 'e', data, expiresAt: clock.now() + ttlMs }),
+      has: (app: string, name: string) => cache.get(topicOf(app, name)) !== undefined,
+    };
+  }
+
+  it('forgets the oldest of the app that has most', () => {
+    const { put, has } = shared(10);
+    put('quiet', 'price');
+    for (let n = 0; n < 1000; n++) put('loud', `n-${n}`);
+    expect(has('quiet', 'price')).toBe(true);
+    expect(has('loud', 'n-999')).toBe(true);
+    expect(has('loud', 'n-990')).toBe(false);
+  });
+
+  it('does so by the size of events too', () => {
+    const { put, has } = shared(1000, 100);
+    put('quiet', 'price', 'x'.repeat(20));
+    for (let n = 0; n < 100; n++) put('loud', `n-${n}`, 'x'.repeat(15));
+    expect(has('quiet', 'price')).toBe(true);
+  });
+
+  it('lets a newcomer have its part', () => {
+    const { put, has } = shared(10);
+    for (let n = 0; n < 10; n++) put('loud', `n-${n}`);
+    for (let n = 0; n < 5; n++) put('new', `n-${n}`);
+    expect([0, 1, 2, 3, 4].every((n) => has('new', `n-${n}`))).toBe(true);
+    expect(has('loud', 'n-4')).toBe(false);
+    expect(has('loud', 'n-5')).toBe(true);
+  });
+
+  it('forgets what has expired of an app that does nothing any more', () => {
+    const { clock, put, has } = shared(10);
+    for (let n = 0; n < 5; n++) put('idle', `n-${n}`);
+    clock.advance(31 * MINUTE);
+    for (let n = 0; n < 10; n++) put('busy', `n-${n}`);
+    expect(has('busy', 'n-0')).toBe(true);
+  });
+});

@@ -1,47 +1,95 @@
 import type { Topic } from '../../channels/event.ts';
 import type { CachedEvent, Clock, EventCache } from '../../channels/ports.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
 
-/** Events, and characters of their data, that are remembered at most; beyond them the oldest go first. */
+/** Events, and characters of their data, that are remembered of all apps. */
 const EVENTS_MAX = 100_000;
 const CHARACTERS_MAX = 128 * 1024 * 1024;
 
-/** The last event of each cache channel, in this process. Answers at once. */
+/** In the order in which they were put, which is also the order in which they expire. */
+type AppEvents = Map<Topic, CachedEvent>;
+
+/**
+ * The last event of each cache channel, in this process. Answers at once. Where there are too many, the app that has
+ * most loses its oldest.
+ */
 export class MemoryEventCache implements EventCache {
-  // In the order in which they were put, which is also the order in which they expire.
-  private readonly events = new Map<Topic, CachedEvent>();
-  private characters = 0;
+  private readonly apps = new Map<string, AppEvents>();
+  private readonly events: FairBudget;
+  private readonly characters: FairBudget;
   private readonly clock: Clock;
-  private readonly eventsMax: number;
-  private readonly charactersMax: number;
+  /** Where the search for expired events of other apps is. */
+  private walk: Iterator<[string, AppEvents]> = this.apps.entries();
 
   constructor(clock: Clock, eventsMax = EVENTS_MAX, charactersMax = CHARACTERS_MAX) {
     this.clock = clock;
-    this.eventsMax = eventsMax;
-    this.charactersMax = charactersMax;
+    this.events = new FairBudget(eventsMax);
+    this.characters = new FairBudget(charactersMax);
   }
 
   put(topic: Topic, event: CachedEvent): void {
-    this.forget(topic);
-    this.events.set(topic, event);
-    this.characters += event.data.length;
-    for (const [oldest, { expiresAt }] of this.events) {
-      const full = this.events.size > this.eventsMax || this.characters > this.charactersMax;
-      if (!full && expiresAt > this.clock.now()) break;
-      this.forget(oldest);
+    const app = appOf(topic);
+    this.forget(app, topic);
+    this.forgetExpired(app);
+    this.forgetExpired(this.nextApp());
+    for (;;) {
+      const yielding =
+        this.events.whoYields(app) ?? this.characters.whoYields(app, event.data.length);
+      if (yielding === undefined) break;
+      // Alone larger than all that may be remembered, or than what its app may have.
+      if (!this.forgetOldest(yielding)) return;
     }
+    const events = this.apps.get(app) ?? new Map();
+    this.apps.set(app, events.set(topic, event));
+    this.events.add(app);
+    this.characters.add(app, event.data.length);
   }
 
   get(topic: Topic): CachedEvent | undefined {
-    const event = this.events.get(topic);
+    const app = appOf(topic);
+    const event = this.apps.get(app)?.get(topic);
     if (event === undefined || event.expiresAt > this.clock.now()) return event;
-    this.forget(topic);
+    this.forget(app, topic);
     return undefined;
   }
 
-  private forget(topic: Topic): void {
-    const event = this.events.get(topic);
-    if (event === undefined) return;
-    this.events.delete(topic);
-    this.characters -= event.data.length;
+  /** `false` where the app has none. */
+  private forgetOldest(app: string): boolean {
+    for (const topic of this.apps.get(app)?.keys() ?? []) {
+      this.forget(app, topic);
+      return true;
+    }
+    return false;
   }
+
+  private forgetExpired(app: string | undefined): void {
+    if (app === undefined) return;
+    for (const [topic, { expiresAt }] of this.apps.get(app) ?? []) {
+      if (expiresAt > this.clock.now()) return;
+      this.forget(app, topic);
+    }
+  }
+
+  /** One app after the other, so that what expired of an idle app is forgotten too. */
+  private nextApp(): string | undefined {
+    const { done, value } = this.walk.next();
+    if (done !== true) return value[0];
+    this.walk = this.apps.entries();
+    return undefined;
+  }
+
+  private forget(app: string, topic: Topic): void {
+    const events = this.apps.get(app);
+    const event = events?.get(topic);
+    if (events === undefined || event === undefined) return;
+    events.delete(topic);
+    if (events.size === 0) this.apps.delete(app);
+    this.events.release(app);
+    this.characters.release(app, event.data.length);
+  }
+}
+
+/** App ids hold no slash. */
+function appOf(topic: Topic): string {
+  return topic.slice(0, topic.indexOf('/'));
 }

@@ -1,23 +1,26 @@
-import type { SocketAddress } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { authenticate } from './authenticate.ts';
+import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
+import type { BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
-import { overQuota } from './over-quota.ts';
 import { Refusal, refuseRequest } from './problems.ts';
-import { readBody } from './read-body.ts';
+import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
 
-export interface ApiSettings {
+export interface ApiOptions {
+  readonly hub: Hub;
+  readonly apps: AppDirectory;
   readonly pathPrefix: string;
-  readonly requestBytes: number;
+  readonly bodies: BodyIntake;
+  readonly meter: ApiMeter;
+  readonly terminate: Terminate;
 }
 
-/** Who sent a request; asked for only where a line of the log needs it. */
-type Sender = () => SocketAddress | null;
+/** The address of a client; asked for only where a line of the log needs it. */
+type Sender = () => string;
 
 /** Counts requests by the status of their answers. */
 interface ApiMeter {
@@ -27,6 +30,14 @@ interface ApiMeter {
 /** Ends every connection of an app that is signed in as the user. */
 type Terminate = (app: App, userId: string) => void;
 
+/** One request on its way through this API. */
+interface Exchange {
+  readonly request: Request;
+  /** Without the prefix. */
+  readonly path: string;
+  readonly sender: Sender;
+}
+
 /** Made once: an object literal would be read into new headers with each answer. */
 const JSON_ANSWER = { headers: new Headers({ 'content-type': 'application/json' }) };
 const NOTHING = new Uint8Array(0);
@@ -35,64 +46,71 @@ const NOTHING = new Uint8Array(0);
 export class ChannelsApi {
   private readonly hub: Hub;
   private readonly apps: AppDirectory;
-  private readonly settings: ApiSettings;
+  private readonly pathPrefix: string;
+  private readonly bodies: BodyIntake;
   private readonly meter: ApiMeter;
   private readonly terminate: Terminate;
 
-  constructor(
-    hub: Hub,
-    apps: AppDirectory,
-    settings: ApiSettings,
-    meter: ApiMeter,
-    terminate: Terminate,
-  ) {
+  constructor({ hub, apps, pathPrefix, bodies, meter, terminate }: ApiOptions) {
     this.hub = hub;
     this.apps = apps;
-    this.settings = settings;
+    this.pathPrefix = pathPrefix;
+    this.bodies = bodies;
     this.meter = meter;
     this.terminate = terminate;
   }
 
-  /** Answers one request; waits for nothing but its body. */
+  /** Answers one request; waits for nothing but its body. Nothing of a body is read before its sender is known. */
   answer(request: Request, target: RequestTarget, sender: Sender): MaybePromise<Response> {
-    const path = withoutPrefix(target.path, this.settings.pathPrefix);
+    const { pathPrefix } = this;
+    const path = withoutPrefix(target.path, pathPrefix);
+    const exchange: Exchange = { request, path, sender };
     const route = findRoute(path);
-    if (route === undefined) return this.noSuchPath(request, path, sender);
+    if (route === undefined) return this.noSuchPath(exchange);
     const { method } = request;
     const endpoint = method === 'GET' || method === 'POST' ? route.endpoints[method] : undefined;
     if (endpoint === undefined) {
       const allow = Object.keys(route.endpoints).join(', ');
-      const refusal = new Refusal('wrong-method', `405 METHOD NOT ALLOWED: use ${allow}\n`);
-      return this.refuse(request, path, sender, refusal, { allow });
+      const text = `405 METHOD NOT ALLOWED: use ${allow}\n`;
+      return this.refuse(exchange, new Refusal('wrong-method', text, { allow }));
     }
-    const body = method === 'GET' ? NOTHING : readBody(request, this.settings.requestBytes);
-    return after(body, (read) => {
-      if (read instanceof Refusal) {
-        return this.refuse(request, path, sender, read, { connection: 'close' });
-      }
-      return this.respond(request, path, sender, this.call(request, target, route, endpoint, read));
-    });
-  }
-
-  private call(
-    request: Request,
-    target: RequestTarget,
-    route: Route,
-    endpoint: Endpoint,
-    body: Uint8Array,
-  ): MaybePromise<Answer> {
-    const { pathPrefix } = this.settings;
+    const tooLarge = method === 'POST' ? this.bodies.refuseLength(request) : undefined;
+    if (tooLarge !== undefined) return this.refuse(exchange, tooLarge, { closes: true });
     const known = authenticate(
       this.apps,
       route.appId === undefined ? undefined : decodeLeniently(route.appId),
-      { method: request.method, target, pathPrefix, body },
+      { method, target, pathPrefix },
       this.hub.clock.now(),
     );
-    if (known instanceof Refusal) return known;
+    // Bun skips the body of a request that was answered before it came, and keeps nothing of it.
+    if (known instanceof Refusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
+    if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
+    return after(this.bodies.read(request, app.id), (body) => {
+      if (body instanceof Refusal) return this.refuse(exchange, body, { app, closes: true });
+      const refused = refuseBody(parameters, body);
+      return refused === undefined
+        ? this.respond(exchange, this.run(endpoint, route, known, body), app)
+        : this.refuse(exchange, refused, { app });
+    });
+  }
+
+  private ask(endpoint: Endpoint, route: Route, known: Authenticated): MaybePromise<Answer> {
+    const { app, parameters } = known;
+    const refused =
+      refuseBody(parameters, NOTHING) ??
+      // What a disabled app asks does not count.
+      (app.enabled ? refuseQuery(this.hub.usage, app) : undefined);
+    return refused ?? this.run(endpoint, route, known, NOTHING);
+  }
+
+  private run(
+    endpoint: Endpoint,
+    route: Route,
+    { app, parameters }: Authenticated,
+    body: Uint8Array,
+  ): MaybePromise<Answer> {
     if (!app.enabled) return new Refusal('app-disabled', 'The app is disabled');
-    // Triggers count by their events; see there.
-    if (request.method === 'GET' && !this.hub.usage.take(app, 1)) return overQuota(app);
     return endpoint({
       hub: this.hub,
       app,
@@ -105,13 +123,12 @@ export class ChannelsApi {
   }
 
   private respond(
-    request: Request,
-    path: string,
-    sender: Sender,
+    exchange: Exchange,
     answer: MaybePromise<Answer>,
+    app: App,
   ): MaybePromise<Response> {
     return after(answer, (given) => {
-      if (given instanceof Refusal) return this.refuse(request, path, sender, given);
+      if (given instanceof Refusal) return this.refuse(exchange, given, { app });
       if ('json' in given) {
         this.meter.count('requests', 1, '200');
         return new Response(given.json, JSON_ANSWER);
@@ -121,30 +138,30 @@ export class ChannelsApi {
     });
   }
 
-  private noSuchPath(request: Request, path: string, sender: Sender): Response {
-    const refusal = path.startsWith('/app/')
-      ? new Refusal('upgrade-required', 'This address is for WebSocket clients')
+  private noSuchPath(exchange: Exchange): Response {
+    const refusal = exchange.path.startsWith('/app/')
+      ? new Refusal('upgrade-required', 'This address is for WebSocket clients', {
+          upgrade: 'websocket',
+        })
       : new Refusal('not-found', '404 NOT FOUND\n');
-    const headers = refusal.problem === 'upgrade-required' ? { upgrade: 'websocket' } : undefined;
-    return this.refuse(request, path, sender, refusal, headers);
+    return this.refuse(exchange, refusal);
   }
 
   private refuse(
-    request: Request,
-    path: string,
-    sender: Sender,
-    { problem, text, headers: own }: Refusal,
-    headers = own,
+    { request, path, sender }: Exchange,
+    { problem, text, headers }: Refusal,
+    { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
-    const response = refuseRequest(problem, text, headers);
-    this.meter.count('requests', 1, String(response.status));
-    this.hub.log.info('Request refused', {
-      address: sender()?.address,
-      method: request.method,
-      path,
-      status: response.status,
-      why: text,
+    const response = refuseRequest(problem, text, {
+      ...headers,
+      ...(closes ? { connection: 'close' } : {}),
     });
+    this.meter.count('requests', 1, String(response.status));
+    this.hub.strangerLog.info(
+      'Request refused',
+      { app: app?.id, address: sender() },
+      { method: request.method, path, status: response.status, why: text },
+    );
     return response;
   }
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { MemoryAppDirectory } from '../../apps/directory.ts';
 import { appSettings } from '../../config/channels-settings.ts';
 import { requestTarget } from '../request-target.ts';
-import { type Authenticated, authenticate } from './authenticate.ts';
+import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import {
   authParameters,
   type Given,
@@ -46,9 +46,10 @@ interface Sent {
 
 function ask(sent: Sent): Authenticated | Refusal {
   const { method = 'POST', appId = '3', target, pathPrefix = '', nowMs = WORKED_AT_MS } = sent;
-  const body = Buffer.from(sent.body ?? '');
-  const request = { method, target: requestTarget(target), pathPrefix, body };
-  return authenticate(apps, appId, request, nowMs);
+  const request = { method, target: requestTarget(target), pathPrefix };
+  const known = authenticate(apps, appId, request, nowMs);
+  if (known instanceof Refusal) return known;
+  return refuseBody(known.parameters, Buffer.from(sent.body ?? '')) ?? known;
 }
 
 /** The words of a refusal, or `accepted`. */
@@ -411,5 +412,29 @@ describe('any request', () => {
         expect(verdict({ target: `/apps/3/events?auth_key=${KEY}&${text}`, body })).toBeString();
       }),
     );
+  });
+});
+
+describe('a query with many parameters', () => {
+  const withMore = (count: number) => {
+    const more = Array.from({ length: count }, (_, n) => `x${String(n).padStart(4, '0')}=1`);
+    return signedGet([authQuery(), ...more].join('&'));
+  };
+
+  it('is read up to 100 of them', () => {
+    expect(verdict(withMore(96))).toBe('accepted');
+    const refused = ask(withMore(97));
+    expect(refused instanceof Refusal && [refused.problem, refused.text]).toEqual([
+      'invalid',
+      'Too many query parameters: at most 100 are allowed',
+    ]);
+  });
+
+  it('is refused before it is read, whatever its parameters are', () => {
+    for (const parameter of ['a[]', '&', 'a[0]=+', '%5B%5D']) {
+      const target = `/apps/3/channels?auth_key=${KEY}&+&${`${parameter}&`.repeat(3900)}`;
+      const refused = ask({ method: 'GET', target });
+      expect(refused instanceof Refusal && refused.problem).toBe('invalid');
+    }
   });
 });

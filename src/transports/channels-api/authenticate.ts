@@ -2,18 +2,25 @@ import { type App, secretOf } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { md5, sameSignature, sign } from '../../channels/signature.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { Refusal } from './problems.ts';
-import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
+import { invalid, Refusal } from './problems.ts';
+import {
+  arrayForms,
+  hasTooManyParameters,
+  literalForm,
+  PARAMETERS_MAX,
+  type Parameter,
+  parameterOf,
+  readQuery,
+} from './query.ts';
 
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
 
-export interface SignedRequest {
+export interface SignedHead {
   readonly method: string;
   readonly target: RequestTarget;
   /** Where the server is mounted; some libraries sign the path with it and some without. */
   readonly pathPrefix: string;
-  readonly body: Uint8Array;
 }
 
 /** Who sent a request, and the parameters in the reading that their signature confirmed. */
@@ -24,14 +31,21 @@ export interface Authenticated {
 
 const unauthenticated = (text: string) => new Refusal('unauthenticated', text);
 
-/** Checks who sent a request; the texts are those that people search for. Source: §14.1. */
+/**
+ * Checks who sent a request, by its head alone: the signature covers the digest of the body, so nothing of a body
+ * needs to be read before it. The texts are those that people search for. Source: §14.1.
+ */
 export function authenticate(
   apps: AppDirectory,
   appId: string | undefined,
-  request: SignedRequest,
+  request: SignedHead,
   nowMs: number,
 ): Authenticated | Refusal {
-  const parameters = readQuery(request.target.query);
+  const { query } = request.target;
+  if (hasTooManyParameters(query)) {
+    return invalid(`Too many query parameters: at most ${PARAMETERS_MAX} are allowed`);
+  }
+  const parameters = readQuery(query);
   const key = parameterOf(parameters, 'auth_key');
   if (key === undefined) return unauthenticated('Missing parameter: auth_key');
   const app = apps.byKey(key);
@@ -42,9 +56,25 @@ export function authenticate(
   return (
     refuseVersion(parameterOf(parameters, 'auth_version')) ??
     refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs) ??
-    refuseBody(parameterOf(parameters, 'body_md5'), request.body) ??
     checkSignature(app, secret, request, parameters)
   );
+}
+
+/** Why a body is not the one that was signed; `undefined` where it is. */
+export function refuseBody(
+  parameters: readonly Parameter[],
+  body: Uint8Array,
+): Refusal | undefined {
+  const given = parameterOf(parameters, 'body_md5');
+  if (given === undefined) {
+    return body.length === 0
+      ? undefined
+      : unauthenticated('Missing parameter: body_md5 is required when the body is not empty');
+  }
+  const expected = md5(body);
+  return sameSignature(expected, given) || sameSignature(expected, given.toLowerCase())
+    ? undefined
+    : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
 }
 
 function refuseVersion(version: string | undefined): Refusal | undefined {
@@ -70,22 +100,10 @@ function isoSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function refuseBody(given: string | undefined, body: Uint8Array): Refusal | undefined {
-  if (given === undefined) {
-    return body.length === 0
-      ? undefined
-      : unauthenticated('Missing parameter: body_md5 is required when the body is not empty');
-  }
-  const expected = md5(body);
-  return sameSignature(expected, given) || sameSignature(expected, given.toLowerCase())
-    ? undefined
-    : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
-}
-
 function checkSignature(
   app: App,
   secret: string,
-  request: SignedRequest,
+  request: SignedHead,
   parameters: readonly Parameter[],
 ): Authenticated | Refusal {
   const sent = parameterOf(parameters, 'auth_signature');
@@ -102,22 +120,30 @@ function checkSignature(
   );
 }
 
-/** Not all libraries sign the characters that they send. */
+/** No library needs as many. */
+const SPELLINGS_MAX = 12;
+
+/** Not all libraries sign the characters that they send. Each different text is tried once. */
 function inAnotherSpelling(
   app: App,
   secret: string,
-  request: SignedRequest,
+  request: SignedHead,
   parameters: readonly Parameter[],
   sent: string,
 ): Authenticated | undefined {
   const readings = request.target.query.includes('+')
     ? [parameters, readQuery(request.target.query, 'plus')]
     : [parameters];
+  const paths = signedPaths(request);
+  const tried = new Set<string>();
   for (const reading of readings) {
     for (const form of [literalForm(reading), ...arrayForms(reading)]) {
-      for (const path of signedPaths(request)) {
-        const signature = sign(secret, `${request.method}\n${path}\n${form}`);
-        if (sameSignature(signature, sent)) return { app, parameters: reading };
+      for (const path of paths) {
+        const text = `${request.method}\n${path}\n${form}`;
+        if (tried.has(text)) continue;
+        if (tried.size === SPELLINGS_MAX) return undefined;
+        tried.add(text);
+        if (sameSignature(sign(secret, text), sent)) return { app, parameters: reading };
       }
     }
   }
@@ -125,13 +151,13 @@ function inAnotherSpelling(
 }
 
 /** The forms in which the path may have been signed, and each of them before it was escaped. */
-function signedPaths(request: SignedRequest): readonly string[] {
+function signedPaths(request: SignedHead): readonly string[] {
   const sent = sentPaths(request);
   return request.target.path.includes('%') ? [...sent, ...sent.map(decodeLeniently)] : sent;
 }
 
 /** As it was sent; without the prefix, as PHP signs it; with the prefix, where a proxy took it off. */
-function sentPaths({ target, pathPrefix }: SignedRequest): readonly string[] {
+function sentPaths({ target, pathPrefix }: SignedHead): readonly string[] {
   if (pathPrefix === '') return [target.path];
   const bare = withoutPrefix(target.path, pathPrefix);
   return bare === target.path ? [bare, pathPrefix + bare] : [target.path, bare];

@@ -10,6 +10,8 @@ export type ApiProblem =
   | 'wrong-method'
   | 'data-too-large'
   | 'request-too-large'
+  | 'timeout'
+  | 'overloaded'
   | 'upgrade-required'
   | 'internal';
 
@@ -50,7 +52,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   'rate-limited': {
     status: 429,
-    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows. Nothing was sent.',
+    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows, or asks more often than `limits.queriesPerSecond`. Nothing was sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'not-found': {
@@ -72,6 +74,16 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     status: 413,
     when: 'The body of the request is larger than `channels.requestBytes`. The connection is closed.',
     advice: 'Send fewer events per call, or raise the setting.',
+  },
+  timeout: {
+    status: 408,
+    when: 'The body of the request arrives more slowly than `channels.bodyBytesPerSecond`. The connection is closed.',
+    advice: 'Check the network, and that the body is as long as `Content-Length` says.',
+  },
+  overloaded: {
+    status: 503,
+    when: 'The bodies of all unfinished requests take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. The connection is closed.',
+    advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'upgrade-required': {
     status: 426,

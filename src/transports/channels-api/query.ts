@@ -13,6 +13,19 @@ export type PlusSign = 'space' | 'plus';
 const COMMON_NAMES = ['auth_key', 'auth_timestamp', 'auth_version', 'body_md5', 'auth_signature'];
 const COMMON = COMMON_NAMES.map((name) => ({ name, start: `${name}=` }));
 
+/** Parameters of one request; more are refused before anything else is done with them. */
+export const PARAMETERS_MAX = 100;
+
+/** Whether a raw query has more parameters than a request may have. */
+export function hasTooManyParameters(query: string): boolean {
+  let parameters = 1;
+  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
+    parameters++;
+    if (parameters > PARAMETERS_MAX) return true;
+  }
+  return false;
+}
+
 /** Reads a raw query in the order in which it was written. Never throws. */
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
   const parameters: Parameter[] = [];
@@ -103,7 +116,11 @@ export function arrayForms(parameters: readonly Parameter[]): readonly string[] 
     const { name, value } = parameter;
     const array = arrayOf(name);
     if (array === undefined) single.push(literally(parameter));
-    else arrays.set(array, [...(arrays.get(array) ?? []), value]);
+    else {
+      const values = arrays.get(array);
+      if (values === undefined) arrays.set(array, [value]);
+      else values.push(value);
+    }
   }
   const brackets = [...arrays].map(([name, values]) => ({
     sort: name,

@@ -8,9 +8,9 @@ import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../channels/event
 import { elementTexts, memberText } from '../../channels/json-slices.ts';
 import { parseSocketId, type SocketId } from '../../channels/socket-id.ts';
 import { type Attribute, readAttributes, refuseSwitchedOff } from './attributes.ts';
+import { textOf } from './body-text.ts';
 import { invalid, Refusal } from './problems.ts';
 import { elementsOf, type Parameter, parameterOf } from './query.ts';
-import { textOf } from './read-body.ts';
 
 /** One event that a backend triggers, checked, with the channels it goes to. */
 export interface Trigger {

@@ -1,8 +1,8 @@
+import { textOf } from './body-text.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { refuseExtraneous } from './extraneous.ts';
-import { overQuota } from './over-quota.ts';
 import { invalid } from './problems.ts';
-import { textOf } from './read-body.ts';
+import { overQuota } from './refuse-usage.ts';
 
 /** `POST /users/UID/terminate_connections`: ends every connection that is signed in as the user. */
 export function terminateConnections(call: Call): Answer {
@@ -17,7 +17,8 @@ export function terminateConnections(call: Call): Answer {
 function refuseBody(body: Uint8Array): Answer | undefined {
   const text = textOf(body);
   if (typeof text !== 'string') return text;
-  return /^\s*(\{\s*\})?\s*$/.test(text)
+  const trimmed = text.trim();
+  return trimmed === '' || /^\{\s*\}$/.test(trimmed)
     ? undefined
     : invalid(
         'The body must be empty, or an empty JSON object: no parameters are needed or allowed',

@@ -5,9 +5,9 @@ import type { Hub } from '../../channels/hub.ts';
 import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
 import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
-import { overQuota } from './over-quota.ts';
 import { Refusal } from './problems.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
+import { overQuota, rateLimited } from './refuse-usage.ts';
 
 /** `POST /events`: one event to one or more channels. */
 export function triggerEvent(call: Call): MaybePromise<Answer> {
@@ -50,17 +50,10 @@ export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
 }
 
-/** Seconds after which a rate has room again. */
-const RETRY_AFTER_SECONDS = 1;
-
 /** Counts the events, unless that is more than the app may send now. Source: §14.4. */
 function refuseOverLimits({ hub, app }: Call, triggers: readonly Trigger[]): Refusal | undefined {
   if (!hub.usage.takeTriggers(app, triggers.length)) {
-    return new Refusal(
-      'rate-limited',
-      `Too many events: at most ${app.limits.triggersPerSecond} per second`,
-      { 'retry-after': String(RETRY_AFTER_SECONDS) },
-    );
+    return rateLimited(`Too many events: at most ${app.limits.triggersPerSecond} per second`);
   }
   const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
   return hub.usage.take(app, messages) ? undefined : overQuota(app);

@@ -60,6 +60,7 @@ export class WebSocketAudience implements Audience {
     mayWait: boolean,
   ): number {
     let frame: string | undefined;
+    let bytes = 0;
     let receivers = 0;
     for (const server of this.servers) {
       const subscribers = server.subscriberCount(topic);
@@ -67,15 +68,25 @@ export class WebSocketAudience implements Audience {
       // A connection's own publish reaches everybody of its server but itself.
       const own = excepted?.data.server === server ? excepted : undefined;
       const reached = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-      frame ??= makeFrame();
-      const publish = new TopicPublish(own ?? server, topic, frame, reached, this.backlog);
+      if (frame === undefined) {
+        frame = makeFrame();
+        bytes = Buffer.byteLength(frame);
+      }
+      const publish = new TopicPublish({
+        publisher: own ?? server,
+        topic,
+        frame,
+        bytes,
+        receivers: reached,
+        backlog: this.backlog,
+      });
       if (mayWait) this.holdBack.publishSoon(publish);
       else this.holdBack.publish(publish);
       receivers += reached;
     }
     if (frame !== undefined) {
       this.meter.count('messagesDelivered', receivers);
-      this.meter.count('deliveredBytes', receivers * frame.length);
+      this.meter.count('deliveredBytes', receivers * bytes);
     }
     return receivers;
   }
@@ -86,29 +97,35 @@ interface NativeTopics {
   publish(topic: string, data: string, compress: boolean): number;
 }
 
+interface TopicPublishOptions {
+  readonly publisher: NativeTopics;
+  readonly topic: Topic;
+  readonly frame: string;
+  /** Of the frame. */
+  readonly bytes: number;
+  readonly receivers: number;
+  readonly backlog: Backlog;
+}
+
 class TopicPublish implements Publish {
   readonly topic: Topic;
   readonly frame: string;
   readonly receivers: number;
+  private readonly bytes: number;
   private readonly publisher: NativeTopics;
   private readonly backlog: Backlog;
 
-  constructor(
-    publisher: NativeTopics,
-    topic: Topic,
-    frame: string,
-    receivers: number,
-    backlog: Backlog,
-  ) {
-    this.publisher = publisher;
-    this.topic = topic;
-    this.frame = frame;
-    this.receivers = receivers;
-    this.backlog = backlog;
+  constructor(options: TopicPublishOptions) {
+    this.publisher = options.publisher;
+    this.topic = options.topic;
+    this.frame = options.frame;
+    this.bytes = options.bytes;
+    this.receivers = options.receivers;
+    this.backlog = options.backlog;
   }
 
   run(): void {
-    this.backlog.publishing(this.topic, this.frame.length);
+    this.backlog.publishing(this.topic, this.bytes);
     this.publisher.publish(this.topic, this.frame, false);
   }
 }

@@ -13,6 +13,7 @@ export type ConnectionProblem =
   | 'no-pong'
   | 'server-stopping'
   | 'binary-frame'
+  | 'too-many-frames'
   | 'internal';
 
 export interface CloseRow {
@@ -86,8 +87,9 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'server-over-capacity': {
     code: 4100,
     message: 'Over capacity',
-    when: 'The server has as many connections as `channels.maxConnections` allows.',
-    advice: 'Raise the limit or add a server; clients come back by themselves.',
+    when: 'The server has as many connections as `channels.maxConnections` or its open files allow, and no other app or address has more of them than this one. Or this connection had to make room for another, because its app or address has most.',
+    advice:
+      'Raise the limit (see `ulimit -n` for open files) or add a server; clients come back by themselves.',
   },
   'server-stopping': {
     code: 4200,
@@ -106,6 +108,12 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'Binary frames are not supported',
     when: 'The client sent a binary frame.',
     advice: 'Send text frames.',
+  },
+  'too-many-frames': {
+    code: 1008,
+    message: 'Too many messages',
+    when: 'The client went on sending more frames than `channels.framesPerSecond` allows after it was told so (4301).',
+    advice: 'Send less, or raise the setting.',
   },
   internal: {
     code: 1011,

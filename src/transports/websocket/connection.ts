@@ -5,16 +5,18 @@ import { Session } from '../../channels/session.ts';
 import { firstHalfOf, type SocketId, secondHalfOf, socketIdOf } from '../../channels/socket-id.ts';
 import type { ConnectionProblem } from './close-codes.ts';
 import type { HoldBack } from './hold-back.ts';
-import type { Remote } from './remote.ts';
+import type { PackedAddress } from './packed-address.ts';
 
 /** A connection that is only opened to be told why it may not be. */
 export class RefusedConnection {
   readonly problem: ConnectionProblem;
   readonly message: string;
+  readonly address: string;
 
-  constructor(problem: ConnectionProblem, message: string) {
+  constructor({ problem, message, address }: RefusedConnection) {
     this.problem = problem;
     this.message = message;
+    this.address = address;
   }
 }
 
@@ -24,29 +26,34 @@ export class Connection extends Session implements Peer {
   private readonly firstHalf: number;
   private readonly secondHalf: number;
   readonly server: Server<ConnectionData>;
-  readonly remote: Remote;
+  /** Of the client; behind a trusted proxy not that of the proxy. */
+  readonly address: PackedAddress;
   private readonly holdBack: HoldBack;
   /** `undefined` before it is open, and where there was no room for it. */
   socket: Socket | undefined;
-  /** When the client was last heard of. Milliseconds since 1970. */
-  heardAt = 0;
-  /** When it must have been authorised; 0 where it need not be, or is. Milliseconds since 1970. */
+  /** When the client was last heard of. Monotonic milliseconds. */
+  heardAtMs = 0;
+  /** When it must have been authorised; 0 where it need not be, or is. Monotonic milliseconds. */
   authoriseByMs = 0;
-  /** Whether it was asked if it is still there, and has not answered. */
-  pinged = false;
+  /** When it was asked if it is still there, and has not answered since; 0: it was not. Monotonic milliseconds. */
+  pingedAtMs = 0;
+  /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
+  frameDebt = 0;
+  /** Whether it was told that it sends too many. */
+  frameWarned = false;
 
   constructor(
     app: App,
     socketId: SocketId,
     server: Server<ConnectionData>,
-    remote: Remote,
+    address: PackedAddress,
     holdBack: HoldBack,
   ) {
     super(app);
     this.firstHalf = firstHalfOf(socketId);
     this.secondHalf = secondHalfOf(socketId);
     this.server = server;
-    this.remote = remote;
+    this.address = address;
     this.holdBack = holdBack;
   }
 

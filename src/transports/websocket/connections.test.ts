@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'bun:test';
+import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
 import { Connections } from './connections.ts';
+import type { PackedAddress } from './packed-address.ts';
 import { fakeSocket } from './socket.fixture.ts';
 
 describe('the connections of a node', () => {
-  it('are found by their id, and counted by app and for whoever reads the gauge', () => {
-    const gauge = new Int32Array(1);
-    const connections = new Connections(gauge);
+  it('are found by their id, and counted by app', () => {
+    const connections = new Connections();
     const [one, two] = [appWith({ id: '1' }), appWith({ id: '2' })];
     const { socket } = fakeSocket(0, '1.1');
     const id = socketId;
@@ -26,7 +27,7 @@ describe('the connections of a node', () => {
       false,
     ]);
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
-    expect([connections.size, gauge[0]]).toEqual([3, 3]);
+    expect(connections.size).toBe(3);
 
     connections.remove(id('1.1'), one, true);
     // What is gone is not counted off again.
@@ -35,11 +36,11 @@ describe('the connections of a node', () => {
 
     expect(connections.get(id('1.1'))).toBeUndefined();
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
-    expect([connections.size, gauge[0]]).toEqual([2, 2]);
+    expect(connections.size).toBe(2);
   });
 
   it('may go while they are walked', () => {
-    const connections = new Connections(new Int32Array(1));
+    const connections = new Connections();
     const app = appWith();
     const ids = ['1.1', '2.1', '3.1'].map(socketId);
     for (const id of ids) connections.add(id, app, fakeSocket().socket, true);
@@ -55,7 +56,7 @@ describe('the connections of a node', () => {
   });
 
   it('are all in one of so many parts, those that come and stay meanwhile too, and then again', () => {
-    const connections = new Connections(new Int32Array(1));
+    const connections = new Connections();
     const app = appWith();
     const add = (id: string) => {
       const { socket } = fakeSocket(0, id);
@@ -81,5 +82,65 @@ describe('the connections of a node', () => {
       ['1.1', '2.1'],
     ]);
     expect(next(1)).toHaveLength(10);
+  });
+});
+
+describe('connections of a full server', () => {
+  const apps = ['a', 'b', 'c'].map((id) => appWith({ id }));
+
+  /** A server for ten connections: `add` makes room as the transport does, and says what happened. */
+  function stage() {
+    const connections = new Connections(10);
+    let added = 0;
+    const add = (app: App | undefined, address: PackedAddress) => {
+      if (app === undefined) throw new Error('There is no such app');
+      const room = connections.roomFor(app, address);
+      if (room === 'full') return 'full';
+      if (room !== 'room') connections.remove(room.data.socketId, room.data.app, true);
+      added++;
+      const { socket } = fakeSocket(0, `${added}.1`, address, app);
+      connections.add(socket.data.socketId, app, socket, true);
+      return room === 'room' ? 'room' : `${room.data.app.id} ${room.data.address}`;
+    };
+    const fill = (app: App | undefined, address: PackedAddress, count: number) =>
+      Array.from({ length: count }, () => add(app, address));
+    return { add, fill };
+  }
+
+  it('are all that one app and one address may have, and no more', () => {
+    const { fill } = stage();
+    expect(fill(apps[0], 1, 12)).toEqual([...Array(10).fill('room'), 'full', 'full']);
+  });
+
+  it('make room for another address until it has as many', () => {
+    const { fill } = stage();
+    fill(apps[0], 1, 10);
+    expect(fill(apps[0], 2, 7)).toEqual([...Array(5).fill('a 1'), 'full', 'full']);
+  });
+
+  it('make room for another app, whatever the addresses of the largest one', () => {
+    const { add, fill } = stage();
+    for (let address = 1; address <= 10; address++) add(apps[0], address);
+    expect(fill(apps[1], 11, 7)).toEqual([
+      ...[1, 2, 3, 4, 5].map((address) => `a ${address}`),
+      'full',
+      'full',
+    ]);
+    expect(add(apps[2], 12)).toMatch(/^[ab] /);
+  });
+
+  it('take the one that has most of an address in its app first', () => {
+    const { add, fill } = stage();
+    fill(apps[0], 1, 3);
+    fill(apps[0], 2, 7);
+    expect(add(apps[1], 3)).toBe('a 2');
+  });
+
+  it('count IPv6 addresses by their /64', () => {
+    const { fill } = stage();
+    fill(apps[0], '2001:db8::1', 5);
+    fill(apps[0], '2001:db8::2', 5);
+    expect(fill(apps[0], '2001:db8::3', 1)).toEqual(['full']);
+    expect(fill(apps[0], '2001:db8:0:1::1', 1)).toEqual(['a 2001:db8::1']);
   });
 });

@@ -1,19 +1,27 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, type SocketId } from '../../channels/socket-id.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Socket } from './connection.ts';
+import { keyOf, type PackedAddress } from './packed-address.ts';
 
 /** The accepted connections of this node. */
 export class Connections {
   /** By the first halves of their ids, of which no two are the same. */
   private readonly byFirstHalf = new Map<number, Socket>();
-  private readonly byApp = new Map<App, number>();
-  private readonly gauge: Int32Array;
+  /** All open ones. */
+  private readonly byApp: FairBudget<App>;
+  private readonly byAddress: FairBudget<PackedAddress>;
+  /** Of those that count for `limits.connections` of their app. */
+  private readonly counted = new Map<App, number>();
   /** Where the walk through all of them in parts is. */
   private walk: Iterator<Socket> = this.byFirstHalf.values();
+  /** Where the search for one that must yield is. */
+  private search: Iterator<Socket> = this.byFirstHalf.values();
 
-  /** `gauge` holds their number in its first place, where another thread may read it. */
-  constructor(gauge: Int32Array) {
-    this.gauge = gauge;
+  /** `limit`: connections in all. */
+  constructor(limit = Number.POSITIVE_INFINITY) {
+    this.byApp = new FairBudget(limit);
+    this.byAddress = new FairBudget(limit);
   }
 
   get size(): number {
@@ -22,14 +30,12 @@ export class Connections {
 
   /** Of those that count for the quota of their app. */
   countOf(app: App): number {
-    return this.byApp.get(app) ?? 0;
+    return this.counted.get(app) ?? 0;
   }
 
   /** All open ones, whether they count for the quota or not. */
   openOf(app: App): number {
-    let open = 0;
-    for (const { data } of this.byFirstHalf.values()) if (data.app === app) open++;
-    return open;
+    return this.byApp.of(app);
   }
 
   get(id: SocketId): Socket | undefined {
@@ -42,25 +48,48 @@ export class Connections {
     return this.byFirstHalf.has(firstHalfOf(id));
   }
 
+  /**
+   * What must happen before one more connection may be added: nothing (`'room'`), another one must end, or the new
+   * one must be refused (`'full'`). The app that has most loses first, and in one app the address that has most.
+   */
+  roomFor(app: App, address: PackedAddress): 'room' | 'full' | Socket {
+    const largestApp = this.byApp.whoYields(app);
+    if (largestApp === undefined) return 'room';
+    const key = keyOf(address);
+    const largestAddress = this.byAddress.whoYields(key);
+    if (largestApp === app) {
+      if (largestAddress === key) return 'full';
+      return this.find((socket) => keyOf(socket.data.address) === largestAddress) ?? 'full';
+    }
+    const ofApp = (socket: Socket) => socket.data.app === largestApp;
+    const ofBoth = (socket: Socket) =>
+      ofApp(socket) && keyOf(socket.data.address) === largestAddress;
+    return this.find(ofBoth) ?? this.find(ofApp) ?? 'full';
+  }
+
   /** `counts`: whether it counts for the quota of its app already. */
   add(id: SocketId, app: App, socket: Socket, counts: boolean): void {
     this.byFirstHalf.set(firstHalfOf(id), socket);
-    this.gauge[0] = this.byFirstHalf.size;
+    this.byApp.add(app);
+    this.byAddress.add(keyOf(socket.data.address));
     if (counts) this.count(app);
   }
 
   /** One that did not count for the quota of its app does now. */
   count(app: App): void {
-    this.byApp.set(app, this.countOf(app) + 1);
+    this.counted.set(app, this.countOf(app) + 1);
   }
 
   remove(id: SocketId, app: App, counted: boolean): void {
-    if (!this.byFirstHalf.delete(firstHalfOf(id))) return;
-    this.gauge[0] = this.byFirstHalf.size;
+    const socket = this.byFirstHalf.get(firstHalfOf(id));
+    if (socket === undefined) return;
+    this.byFirstHalf.delete(firstHalfOf(id));
+    this.byApp.release(app);
+    this.byAddress.release(keyOf(socket.data.address));
     if (!counted) return;
     const left = this.countOf(app) - 1;
-    if (left === 0) this.byApp.delete(app);
-    else this.byApp.set(app, left);
+    if (left === 0) this.counted.delete(app);
+    else this.counted.set(app, left);
   }
 
   /** May be changed while it is walked. */
@@ -85,5 +114,19 @@ export class Connections {
       }
     }
     return part;
+  }
+
+  /** The next that fits after the one found last: those that must yield mostly came one after the other. */
+  private find(fits: (socket: Socket) => boolean): Socket | undefined {
+    for (let rounds = 0; rounds < 2; ) {
+      const { done, value } = this.search.next();
+      if (done === true) {
+        this.search = this.byFirstHalf.values();
+        rounds++;
+      } else if (fits(value)) {
+        return value;
+      }
+    }
+    return undefined;
   }
 }

@@ -2,16 +2,16 @@ import { PING } from '../../channels/wire.ts';
 import type { ConnectionProblem } from './close-codes.ts';
 import type { Socket } from './connection.ts';
 
-/** When a silent client is asked whether it is still there, and how long it may take to answer. Seconds. */
+/** When a silent client is pinged, and how long it may take to answer. Seconds. */
 export interface HeartbeatTimes {
   readonly activityTimeoutSeconds: number;
   readonly pongTimeoutSeconds: number;
 }
 
 /**
- * Looks after many connections at once: asks those that have been silent for the activity timeout, and ends
- * those that said nothing for the pong timeout after that. Called every second for each; one timer for all of them,
- * so an idle connection costs a comparison and no memory. Source: Channels protocol, §3.
+ * Looks after many connections at once: pings those that were silent for the activity timeout, and ends those that
+ * said nothing for the pong timeout after the ping. Called every second for each connection. One timer serves all of
+ * them, so an idle connection costs a comparison and no memory. Source: Channels protocol, §3.
  */
 export function checkHeartbeats(
   sockets: Iterable<Socket>,
@@ -19,15 +19,15 @@ export function checkHeartbeats(
   times: HeartbeatTimes,
   end: (socket: Socket, problem: ConnectionProblem) => void,
 ): void {
-  const askAfterMs = times.activityTimeoutSeconds * 1000;
-  const endAfterMs = askAfterMs + times.pongTimeoutSeconds * 1000;
+  const pingAfterMs = times.activityTimeoutSeconds * 1000;
+  const endAfterMs = times.pongTimeoutSeconds * 1000;
   for (const socket of sockets) {
-    const silentMs = nowMs - socket.data.heardAt;
-    if (silentMs < askAfterMs) continue;
-    if (!socket.data.pinged) {
-      socket.data.pinged = true;
+    const { data } = socket;
+    if (data.pingedAtMs === 0) {
+      if (nowMs - data.heardAtMs < pingAfterMs) continue;
+      data.pingedAtMs = nowMs;
       socket.send(PING);
-    } else if (silentMs >= endAfterMs) {
+    } else if (nowMs - data.pingedAtMs >= endAfterMs) {
       end(socket, 'no-pong');
     }
   }

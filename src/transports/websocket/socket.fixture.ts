@@ -3,6 +3,7 @@ import type { SocketId } from '../../channels/socket-id.ts';
 import { Connection, type Socket } from './connection.ts';
 import { Connections } from './connections.ts';
 import { holdingNothing } from './hold-back.fixture.ts';
+import type { PackedAddress } from './packed-address.ts';
 
 /** A connection that keeps what it is sent, in place of Bun's. */
 export interface FakeSocket {
@@ -13,11 +14,16 @@ export interface FakeSocket {
 }
 
 /** One such socket, as the transport knows it. */
-export function fakeSocket(heardAt = 0, id = '1.1'): FakeSocket & { readonly socket: Socket } {
+export function fakeSocket(
+  heardAtMs = 0,
+  id = '1.1',
+  address: PackedAddress = 1,
+  app = appWith(),
+): FakeSocket & { readonly socket: Socket } {
   // Nothing here asks which server it came through.
   const server = undefined as unknown as Connection['server'];
-  const data = new Connection(appWith(), socketId(id), server, 1, holdingNothing());
-  data.heardAt = heardAt;
+  const data = new Connection(app, socketId(id), server, address, holdingNothing());
+  data.heardAtMs = heardAtMs;
   const fake = {
     data,
     sent: [] as string[],
@@ -32,7 +38,7 @@ export function fakeSocket(heardAt = 0, id = '1.1'): FakeSocket & { readonly soc
 /** The connections of a server, so many of them. */
 export function connectionsOf(fakes: readonly { readonly socket: Socket }[]) {
   const app = appWith();
-  const connections = new Connections(new Int32Array(1));
+  const connections = new Connections();
   const ids = new Map<Socket, SocketId>();
   for (const [index, { socket }] of fakes.entries()) {
     const id = socketId(`${index + 1}.1`);

@@ -1,5 +1,6 @@
 import { expect, it } from 'bun:test';
 import { hubWith, LateEngine } from '../../channels/hub.fixture.ts';
+import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { Backlog } from './backlog.ts';
 import { HoldBack } from './hold-back.ts';
 import { connectionsOf, fakeSocket } from './socket.fixture.ts';
@@ -7,8 +8,8 @@ import { WebSocketTransport } from './transport.ts';
 
 const settings = {
   pathPrefix: '',
-  maxConnections: 0,
   clientFrameBytes: 1000,
+  framesPerSecond: 100,
   sendBufferBytes: 1000,
   authorizationTimeoutSeconds: 1,
   activityTimeoutSeconds: 120,
@@ -41,15 +42,17 @@ it('ends a connection behind what was published before', () => {
   });
   const { connections } = connectionsOf([{ socket }]);
   const apps = { byKey: () => undefined, byId: () => undefined };
-  const transport = new WebSocketTransport(
-    hubWith(new LateEngine()),
+  const transport = new WebSocketTransport({
+    hub: hubWith(new LateEngine()),
     apps,
     connections,
-    new Backlog(connections, 1000),
+    backlog: new Backlog(connections, 1000),
     holdBack,
     settings,
-    { count: () => undefined },
-  );
+    proxies: new TrustedProxies([]),
+    monotonic: { now: () => 0 },
+    meter: { count: () => undefined },
+  });
   transport.end(socket, 'terminated');
   expect(order).toEqual(['first', 'held', 'pusher:error', 'close']);
 });

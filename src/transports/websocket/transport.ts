@@ -2,10 +2,13 @@ import type { Serve, Server } from 'bun';
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
-import type { AppDirectory } from '../../channels/ports.ts';
+import type { AppDirectory, Clock } from '../../channels/ports.ts';
 import { newSocketId } from '../../channels/socket-id.ts';
 import { leaveAll } from '../../channels/subscribe.ts';
+import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { clientAddress } from '../client-address.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { admit, knownSubprotocol } from './admission.ts';
 import type { Backlog } from './backlog.ts';
@@ -19,15 +22,16 @@ import {
   type Socket,
 } from './connection.ts';
 import type { Connections } from './connections.ts';
+import { FrameLimit } from './frame-limit.ts';
 import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
 import type { HoldBack } from './hold-back.ts';
-import { addressOf, packRemote } from './remote.ts';
+import { addressOf, packAddress } from './packed-address.ts';
 
 export interface WebSocketSettings extends HeartbeatTimes {
   readonly pathPrefix: string;
-  /** 0: no limit. */
-  readonly maxConnections: number;
   readonly clientFrameBytes: number;
+  /** 0: no limit. */
+  readonly framesPerSecond: number;
   readonly sendBufferBytes: number;
   readonly authorizationTimeoutSeconds: number;
 }
@@ -39,11 +43,25 @@ export interface TransportMeter {
       | 'connectionsOpened'
       | 'connectionsRefused'
       | 'slowConnectionsClosed'
+      | 'floodingConnectionsClosed'
       | 'messagesReceived'
       | 'receivedBytes',
     by?: number,
     label?: string,
   ): void;
+}
+
+export interface TransportOptions {
+  readonly hub: Hub;
+  readonly apps: AppDirectory;
+  readonly connections: Connections;
+  readonly backlog: Backlog;
+  readonly holdBack: HoldBack;
+  readonly settings: WebSocketSettings;
+  readonly proxies: TrustedProxies;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
+  readonly meter: TransportMeter;
 }
 
 /** Everything a connection goes through, from the handshake to its end. */
@@ -57,24 +75,24 @@ export class WebSocketTransport {
   private readonly backlog: Backlog;
   private readonly holdBack: HoldBack;
   private readonly settings: WebSocketSettings;
+  private readonly proxies: TrustedProxies;
+  private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
+  private readonly frames: FrameLimit;
+  private checkedAtMs: number;
 
-  constructor(
-    hub: Hub,
-    apps: AppDirectory,
-    connections: Connections,
-    backlog: Backlog,
-    holdBack: HoldBack,
-    settings: WebSocketSettings,
-    meter: TransportMeter,
-  ) {
-    this.hub = hub;
-    this.apps = apps;
-    this.connections = connections;
-    this.backlog = backlog;
-    this.holdBack = holdBack;
-    this.settings = settings;
-    this.meter = meter;
+  constructor(options: TransportOptions) {
+    this.hub = options.hub;
+    this.apps = options.apps;
+    this.connections = options.connections;
+    this.backlog = options.backlog;
+    this.holdBack = options.holdBack;
+    this.settings = options.settings;
+    this.proxies = options.proxies;
+    this.monotonic = options.monotonic;
+    this.meter = options.meter;
+    this.frames = new FrameLimit(options.settings.framesPerSecond);
+    this.checkedAtMs = options.monotonic.now();
   }
 
   /** Takes over a request that asks for a WebSocket; `false` where it is no valid handshake. */
@@ -98,34 +116,43 @@ export class WebSocketTransport {
       closeOnBackpressureLimit: true,
       open: (socket) => this.open(socket),
       message: (socket, frame) => this.message(socket, frame),
-      ping: ({ data }) => this.heard(data),
-      pong: ({ data }) => this.heard(data),
+      ping: (socket, payload) => this.controlFrame(socket, payload),
+      pong: (socket, payload) => this.controlFrame(socket, payload),
       close: (socket, code, reason) => this.closed(socket, code, reason),
     };
   }
 
   /**
-   * Looks at the next of so many parts of the connections: ends those that were not authorised in time, asks silent clients,
-   * and ends those that stay silent.
+   * Looks after the next of `parts` parts of the connections: lets them send again what their rates allow, ends those
+   * that were not authorised in time, pings silent clients, and ends those that stay silent.
    */
   checkPart(parts: number): void {
-    const now = this.hub.clock.now();
+    const nowMs = this.monotonic.now();
+    // Each connection is looked at once in as many calls.
+    const seconds = (parts * (nowMs - this.checkedAtMs)) / 1000;
+    this.checkedAtMs = nowMs;
     const part = this.connections.nextPart(parts);
     for (const socket of part) {
-      if (socket.data.authoriseByMs !== 0) this.checkAuthorised(socket, now);
+      const { data } = socket;
+      this.frames.pay(data, seconds);
+      data.allowAttempts(seconds);
+      if (data.authoriseByMs !== 0) this.checkAuthorised(socket, nowMs);
     }
-    checkHeartbeats(part, now, this.settings, (socket, problem) => this.end(socket, problem));
+    checkHeartbeats(part, nowMs, this.settings, (socket, problem) => this.end(socket, problem));
   }
 
-  /** The open connections of one app, those that must still be authorised included. */
-  connectionsOf(app: App): number {
-    return this.connections.openOf(app);
-  }
-
-  /** Ends the connections of one app. */
-  endAll(app: App, problem: ConnectionProblem): void {
+  /** Ends the connections of one of several servers; their clients come back at once. */
+  endAllOf(server: Server<ConnectionData>): void {
     for (const socket of this.connections.all()) {
-      if (socket.data.app === app) this.end(socket, problem);
+      if (socket.data.server === server) this.end(socket, 'server-stopping');
+    }
+  }
+
+  /** Ends the connections of some apps. */
+  endAll(apps: ReadonlySet<App>, problem: ConnectionProblem): void {
+    if (apps.size === 0) return;
+    for (const socket of this.connections.all()) {
+      if (apps.has(socket.data.app)) this.end(socket, problem);
     }
   }
 
@@ -154,13 +181,19 @@ export class WebSocketTransport {
   ): ConnectionData {
     const admission = admit(target, this.settings.pathPrefix, this.apps);
     if (admission.app === undefined) {
-      return new RefusedConnection(admission.problem, admission.message);
+      return new RefusedConnection({
+        ...admission,
+        address: this.clientOf(server, request),
+      });
     }
     let socketId = newSocketId();
     while (this.connections.isTaken(socketId)) socketId = newSocketId();
-    const peer = server.requestIP(request);
-    const remote = packRemote(peer?.address ?? '', peer?.port ?? 0);
-    return new Connection(admission.app, socketId, server, remote, this.holdBack);
+    const address = packAddress(this.clientOf(server, request));
+    return new Connection(admission.app, socketId, server, address, this.holdBack);
+  }
+
+  private clientOf(server: Server<ConnectionData>, request: Request): string {
+    return clientAddress(this.proxies, server.requestIP(request)?.address ?? '', request.headers);
   }
 
   private open(socket: AnySocket): void {
@@ -172,26 +205,42 @@ export class WebSocketTransport {
   private admitted(socket: Socket): void {
     const { data } = socket;
     const { app, socketId } = data;
-    const full = this.fullFor(app);
+    const full = this.fullFor(socket);
     if (full !== undefined) return this.refuse(socket, full, closeCodes[full].message, app);
 
     data.socket = socket;
     this.heard(data);
     if (app.authorizedConnectionsOnly) {
-      data.authoriseByMs = data.heardAt + this.settings.authorizationTimeoutSeconds * 1000;
+      data.authoriseByMs = data.heardAtMs + this.settings.authorizationTimeoutSeconds * 1000;
     }
     this.connections.add(socketId, app, socket, !app.authorizedConnectionsOnly);
     this.meter.count('connectionsOpened');
     socket.send(connectionEstablished(socketId, this.settings.activityTimeoutSeconds));
   }
 
-  private fullFor(app: App): ConnectionProblem | undefined {
-    const { maxConnections } = this.settings;
-    if (maxConnections > 0 && this.connections.size >= maxConnections) {
-      return 'server-over-capacity';
-    }
-    // One that must still be authorised does not count until it is.
-    return app.authorizedConnectionsOnly ? undefined : this.overQuota(app);
+  private fullFor({ data: { app, address } }: Socket): ConnectionProblem | undefined {
+    // One that must still be authorised does not count for the quota until it is.
+    const over = app.authorizedConnectionsOnly ? undefined : this.overQuota(app);
+    if (over !== undefined) return over;
+    const room = this.connections.roomFor(app, address);
+    if (room === 'room') return undefined;
+    if (room === 'full') return 'server-over-capacity';
+    this.makeRoom(room);
+    return undefined;
+  }
+
+  /** Ends a connection of the app or address that has most, for one of another that has fewer. */
+  private makeRoom(socket: Socket): void {
+    const { app, address, socketId } = socket.data;
+    this.hub.strangerLog.warn(
+      'Connection closed: the server is full, and its app or address has most connections',
+      { app: app.id },
+      { address: addressOf(address), connection: socketId, connections: this.connections.size },
+    );
+    this.meter.count('connectionsRefused', 1, String(closeCodes['server-over-capacity'].code));
+    this.end(socket, 'server-over-capacity');
+    // A client that does not answer the close would keep its descriptor.
+    socket.terminate();
   }
 
   private overQuota(app: App): ConnectionProblem | undefined {
@@ -202,11 +251,11 @@ export class WebSocketTransport {
   }
 
   /** Looks after one that must be authorised in time, and counts it once it is. Source: §8.5. */
-  private checkAuthorised(socket: Socket, now: number): void {
+  private checkAuthorised(socket: Socket, nowMs: number): void {
     const { data } = socket;
     if (data.authoriseByMs === 0) return;
     if (!data.authorised) {
-      if (now >= data.authoriseByMs) this.end(socket, 'not-authorised-in-time');
+      if (nowMs >= data.authoriseByMs) this.end(socket, 'not-authorised-in-time');
       return;
     }
     const over = this.overQuota(data.app);
@@ -217,12 +266,13 @@ export class WebSocketTransport {
 
   private refuse(socket: AnySocket, problem: ConnectionProblem, message: string, app?: App): void {
     this.meter.count('connectionsRefused', 1, String(closeCodes[problem].code));
-    this.hub.log.info('Connection refused', {
-      address: socket.remoteAddress,
-      app: app?.id,
-      code: closeCodes[problem].code,
-      why: message,
-    });
+    const { data } = socket;
+    const address = data instanceof Connection ? addressOf(data.address) : data.address;
+    this.hub.strangerLog.info(
+      'Connection refused',
+      { app: app?.id, address },
+      { code: closeCodes[problem].code, why: message },
+    );
     this.end(socket, problem, message);
   }
 
@@ -233,29 +283,62 @@ export class WebSocketTransport {
     this.heard(data);
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     this.meter.count('messagesReceived');
-    this.meter.count('receivedBytes', frame.length);
+    this.meter.count('receivedBytes', Buffer.byteLength(frame));
+    if (!this.mayAnswer(socket, frame.length)) return;
     try {
       answer(this.hub, data, readClientMessage(frame));
     } catch (error) {
       // One client's message must not end the others' connections.
       return this.failed(socket, error);
     }
-    if (data.authoriseByMs !== 0) this.checkAuthorised(socket, data.heardAt);
+    if (data.authoriseByMs !== 0) this.checkAuthorised(socket, data.heardAtMs);
     this.backlog.answered(socket);
   }
 
+  /** Pings and pongs of WebSocket itself: Bun answers them, but they count like all frames. */
+  private controlFrame(socket: AnySocket, payload: Buffer): void {
+    if (!isAdmitted(socket) || socket.data.socket === undefined || socket.data.closed) return;
+    this.heard(socket.data);
+    this.mayAnswer(socket, payload.length);
+  }
+
+  /** Counts a frame; `false` where the connection has sent too many. */
+  private mayAnswer(socket: Socket, bytes: number): boolean {
+    const { data } = socket;
+    const verdict = this.frames.count(data, bytes);
+    if (verdict === 'answer') return true;
+    if (verdict === 'drop') return false;
+    const { framesPerSecond } = this.settings;
+    if (verdict === 'warn') {
+      const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
+      tell(this.hub, data, 'frame-rate', why);
+      return false;
+    }
+    this.meter.count('floodingConnectionsClosed');
+    this.hub.strangerLog.info(
+      'Connection closed: it went on sending too many frames',
+      { app: data.app.id },
+      { address: addressOf(data.address), connection: data.socketId, framesPerSecond },
+    );
+    this.end(socket, 'too-many-frames');
+    return false;
+  }
+
   private failed(socket: Socket, error: unknown): void {
-    this.hub.log.error('A message failed inside the server', {
-      connection: socket.data.socketId,
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    });
+    this.hub.strangerLog.error(
+      'A message failed inside the server',
+      { app: socket.data.app.id },
+      {
+        connection: socket.data.socketId,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      },
+    );
     this.end(socket, 'internal');
   }
 
-  private heard(connection: ConnectionData): void {
-    if (connection instanceof RefusedConnection) return;
-    connection.heardAt = this.hub.clock.now();
-    connection.pinged = false;
+  private heard(connection: Connection): void {
+    connection.heardAtMs = this.monotonic.now();
+    connection.pingedAtMs = 0;
   }
 
   private closed(socket: AnySocket, code: number, reason: string): void {
@@ -267,18 +350,26 @@ export class WebSocketTransport {
     this.connections.remove(socketId, app, data.authoriseByMs === 0);
     leaveAll(this.hub, data);
     if (code !== 1006) return;
-    const whose = { address: addressOf(data.remote), app: app.id, connection: socketId };
+    const connection = { address: addressOf(data.address), connection: socketId };
     if (reason !== '') {
       // Bun ended it, for the reason that it also told the client: a frame too large, or not allowed.
-      this.hub.log.info('Connection closed: the client broke a rule', { ...whose, why: reason });
+      this.hub.strangerLog.info(
+        'Connection closed: the client broke a rule',
+        { app: app.id },
+        { ...connection, why: reason },
+      );
     } else if (tooSlow) {
       this.slowConnectionsClosed++;
       this.meter.count('slowConnectionsClosed');
-      this.hub.log.warn('Connection closed: it read too slowly', {
-        ...whose,
-        limitBytes: this.settings.sendBufferBytes,
-        closedSoFar: this.slowConnectionsClosed,
-      });
+      this.hub.strangerLog.warn(
+        'Connection closed: it read too slowly',
+        { app: app.id },
+        {
+          ...connection,
+          limitBytes: this.settings.sendBufferBytes,
+          closedSoFar: this.slowConnectionsClosed,
+        },
+      );
     }
   }
 }

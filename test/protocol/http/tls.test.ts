@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { untrusted } from '../../../src/transports/handshakes/certificate.fixture.ts';
+import { untrusted } from '../../support/certificates.ts';
 import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
 import { Inbox } from '../../support/inbox.ts';
 import { pathOf } from '../../support/raw-client.ts';

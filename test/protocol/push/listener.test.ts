@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { Refusal } from '../../../src/push/refusal.ts';
-import { untrusted } from '../../../src/transports/handshakes/certificate.fixture.ts';
 import type { PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { listenForPush } from '../../../src/transports/push-api/listener.ts';
 import { selfSigned } from '../../cli/certificates.ts';
+import { untrusted } from '../../support/certificates.ts';
 import { type RawAnswer, RawHttp, type RawRequest, requestBytes } from '../../support/raw-http.ts';
 import { openListener } from './listener.fixture.ts';
 

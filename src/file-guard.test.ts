@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'bun:test';
+import { FileGuard } from './file-guard.ts';
+import { shareOpenFiles } from './open-files.ts';
+
+function stage() {
+  const calls: string[] = [];
+  const lines: string[] = [];
+  let used = 0;
+  let opens = true;
+  const line = (message: string) => lines.push(message);
+  const guard = new FileGuard({
+    openFiles: shareOpenFiles(1000),
+    listeners: {
+      pause: () => calls.push('pause'),
+      resume() {
+        calls.push('resume');
+        if (!opens) throw new Error('EADDRINUSE');
+      },
+    },
+    log: { debug: line, info: line, warn: line, error: line },
+    count: () => used,
+  });
+  return {
+    calls,
+    lines,
+    fails: (fails: boolean) => {
+      opens = !fails;
+    },
+    check(now: number) {
+      used = now;
+      guard.check();
+      return calls.splice(0);
+    },
+  };
+}
+
+describe('the listener', () => {
+  const { threshold } = shareOpenFiles(1000);
+
+  it('takes no new connections while too many files are open, and then again', () => {
+    const { check, lines } = stage();
+    expect(check(threshold - 1)).toEqual([]);
+    expect(check(threshold)).toEqual(['pause']);
+    expect(check(1000)).toEqual([]);
+    expect(check(threshold - 1)).toEqual([]);
+    expect(check(threshold / 2)).toEqual(['resume']);
+    expect(check(threshold / 2)).toEqual([]);
+    expect(check(threshold)).toEqual(['pause']);
+    expect(lines).toHaveLength(3);
+  });
+
+  it('is opened again with a later check where that failed', () => {
+    const { check, fails } = stage();
+    check(1000);
+    fails(true);
+    expect(check(0)).toEqual(['resume']);
+    fails(false);
+    expect(check(0)).toEqual(['resume']);
+    expect(check(0)).toEqual([]);
+  });
+});

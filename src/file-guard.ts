@@ -1,0 +1,54 @@
+import type { Log } from './channels/ports.ts';
+import { countOpenFiles, type OpenFiles } from './open-files.ts';
+
+/** New connections are taken again once this share of the threshold is free. */
+const FREE_AGAIN = 0.05;
+
+export interface FileGuardOptions {
+  readonly openFiles: OpenFiles;
+  readonly listeners: { pause(): void; resume(): void };
+  readonly log: Log;
+  /** Stands in for the kernel's count in tests. */
+  readonly count?: (limit: number) => number;
+}
+
+/**
+ * Stops listening while there are too few descriptors left. Connections that never send a request are counted by
+ * nobody else; without descriptors, Bun's loop would try to accept them for ever and use a whole core, and
+ * nothing else of this server could open a file or a connection. Bun ends silent connections after 12 seconds.
+ */
+export class FileGuard {
+  private readonly options: FileGuardOptions;
+  private isPaused = false;
+
+  constructor(options: FileGuardOptions) {
+    this.options = options;
+  }
+
+  /** To be called several times a second. Gives how many descriptors are in use. */
+  check(): number {
+    const { openFiles, listeners, log, count = countOpenFiles } = this.options;
+    const { limit, threshold } = openFiles;
+    const used = count(limit);
+    if (!this.isPaused && used >= threshold) {
+      this.isPaused = true;
+      listeners.pause();
+      log.warn('New connections are refused: too many files are open', { used, limit, threshold });
+    } else if (this.isPaused && used < threshold * (1 - FREE_AGAIN)) {
+      this.resume(used);
+    }
+    return used;
+  }
+
+  private resume(used: number): void {
+    const { listeners, log } = this.options;
+    try {
+      listeners.resume();
+      this.isPaused = false;
+      log.info('New connections are taken again', { used });
+    } catch (error) {
+      // Tried again with the next check.
+      log.error('The channels listener cannot be opened again', { why: String(error) });
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Clock } from '../../channels/ports.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
+import { Refusal } from './problems.ts';
+
+export interface BodySettings {
+  /** Bytes of one body. */
+  readonly requestBytes: number;
+  /** Bytes of all bodies that have not arrived in full. */
+  readonly unfinishedBytes: number;
+  /** Bytes per second that a body must arrive with, after the grace; 0: no limit. */
+  readonly bodyBytesPerSecond: number;
+}
+
+/** How long a body may take at any speed. Milliseconds. */
+const GRACE_MS = 5_000;
+
+/** One body on its way. */
+interface Unfinished {
+  readonly owner: string;
+  readonly startedAtMs: number;
+  /** What is reserved for it: what it announced, or what has arrived of it. */
+  reservedBytes: number;
+  readonly refuse: (refusal: Refusal) => void;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Receives the bodies of requests whose signature was checked. All of them together may keep so much memory: where it
+ * is full, the app that keeps most of it loses its newest body. A body that arrives too slowly is given up.
+ */
+export class BodyIntake {
+  private readonly settings: BodySettings;
+  private readonly clock: Clock;
+  private readonly budget: FairBudget;
+  /** In the order in which they began. */
+  private readonly unfinished = new Set<Unfinished>();
+
+  /** `clock` must be monotonic. */
+  constructor(settings: BodySettings, clock: Clock) {
+    this.settings = settings;
+    this.clock = clock;
+    this.budget = new FairBudget(settings.unfinishedBytes);
+  }
+
+  /** Bytes that are reserved for bodies on their way. */
+  get reservedBytes(): number {
+    return this.budget.total;
+  }
+
+  /** Refuses a body by the length that its request announces, so that nothing of it is read. */
+  refuseLength(request: Request): Refusal | undefined {
+    const { requestBytes } = this.settings;
+    const length = Number(request.headers.get('content-length'));
+    return length > requestBytes ? tooLarge(requestBytes) : undefined;
+  }
+
+  /** Reads a body that `refuseLength` did not refuse, however it is framed. Never rejects. */
+  read(request: Request, owner: string): Promise<Uint8Array | Refusal> {
+    const announced = request.headers.get('content-length');
+    const length = Number(announced);
+    if (request.body === null || (announced !== null && length === 0)) {
+      return Promise.resolve(NOTHING);
+    }
+    const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>();
+    const body: Unfinished = {
+      owner,
+      startedAtMs: this.clock.now(),
+      reservedBytes: 0,
+      refuse: (refusal) => {
+        this.forget(body);
+        resolve(refusal);
+      },
+    };
+    if (!this.reserve(body, length)) return Promise.resolve(tooMuch());
+    this.unfinished.add(body);
+    const arriving = announced === null ? this.readParts(request, body) : request.bytes();
+    arriving.then(
+      (bytes) => {
+        this.forget(body);
+        resolve(bytes);
+      },
+      // The client is gone, or its framing was wrong: nobody reads the answer.
+      () => body.refuse(new Refusal('invalid', 'The request ended before its body did')),
+    );
+    return promise;
+  }
+
+  /** Gives up bodies that arrive too slowly. To be called about once a second. */
+  check(): void {
+    const { bodyBytesPerSecond } = this.settings;
+    if (bodyBytesPerSecond === 0) return;
+    const nowMs = this.clock.now();
+    for (const body of this.unfinished) {
+      const allowedMs = GRACE_MS + (body.reservedBytes * 1000) / bodyBytesPerSecond;
+      if (nowMs - body.startedAtMs >= allowedMs) body.refuse(tooSlow(bodyBytesPerSecond));
+    }
+  }
+
+  private async readParts(request: Request, body: Unfinished): Promise<Uint8Array | Refusal> {
+    const { requestBytes } = this.settings;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const part of request.body ?? []) {
+      // It was given up meanwhile.
+      if (!this.unfinished.has(body)) return NOTHING;
+      bytes += part.length;
+      if (bytes > requestBytes) return tooLarge(requestBytes);
+      if (!this.reserve(body, part.length)) return tooMuch();
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
+  }
+
+  /** Reserves memory for a body, if need be at the cost of another; `false` where there is none. */
+  private reserve(body: Unfinished, bytes: number): boolean {
+    for (;;) {
+      const yielding = this.budget.whoYields(body.owner, bytes);
+      if (yielding === undefined) break;
+      if (yielding === body.owner) return false;
+      this.newestOf(yielding)?.refuse(tooMuch());
+    }
+    this.budget.add(body.owner, bytes);
+    body.reservedBytes += bytes;
+    return true;
+  }
+
+  /** Looked for only where the memory is full. */
+  private newestOf(owner: string): Unfinished | undefined {
+    let newest: Unfinished | undefined;
+    for (const body of this.unfinished) if (body.owner === owner) newest = body;
+    return newest;
+  }
+
+  private forget(body: Unfinished): void {
+    this.budget.release(body.owner, body.reservedBytes);
+    body.reservedBytes = 0;
+    this.unfinished.delete(body);
+  }
+}
+
+function tooLarge(bytesMax: number): Refusal {
+  return new Refusal(
+    'request-too-large',
+    `The body of the request exceeds the allowed maximum (${bytesMax} bytes)`,
+  );
+}
+
+function tooMuch(): Refusal {
+  return new Refusal('overloaded', 'Server is overloaded, try again', { 'retry-after': '1' });
+}
+
+function tooSlow(bytesPerSecond: number): Refusal {
+  return new Refusal(
+    'timeout',
+    `The body arrives too slowly: at least ${bytesPerSecond} bytes per second are needed`,
+  );
+}
