@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { MemoryAppDirectory } from './apps/directory.ts';
 import type { App } from './channels/app.ts';
 import { ChannelNews } from './channels/channel-news.ts';
@@ -87,14 +88,19 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   const openFiles = readOpenFiles();
   const connections = new Connections(connectionLimit(channels.maxConnections, openFiles, log));
-  const backlog = new Backlog(connections, channels.sendBufferBytes);
+  const backlog = new Backlog({
+    connections,
+    bytesMax: channels.sendBufferBytes,
+    totalBytesMax: waitingBytesLimit(channels.waitingBytes),
+    end: (socket) => void setImmediate(() => socket.terminate()),
+  });
   const holdBack = holdBackOfThisLoop();
   const audience = new WebSocketAudience(connections, backlog, holdBack, meter);
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
     roster,
-    channels: new LocalChannels(),
+    channels: new LocalChannels(subscriptionLimit(channels.maxSubscriptions)),
     users: new MemoryUserRoster(),
     cache: new MemoryEventCache(timers),
     clock: timers,
@@ -105,6 +111,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     memberChanges: new MemberChanges(timers, audience, usage),
     userNews: new UserNews(timers, audience),
     usage,
+    endConnectionOf: (appId) => transport.endConnectionOf(appId),
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
@@ -227,6 +234,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       await within(STOP_WAIT_MS, listeners.end());
       // Last of all, so that what was told and used until now is not forgotten.
       clearInterval(usageTimer);
+      await transport.departed();
       hub.news.flush();
       webhooks.flush();
       keepUsage();
@@ -237,6 +245,25 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
 /** What requests under way and closing handshakes may take at the end. Milliseconds. */
 const STOP_WAIT_MS = 1000;
+
+/** Bytes that one subscription takes, with room to spare. */
+const SUBSCRIPTION_BYTES = 2048;
+
+/** How many subscriptions there may be: as many as are set, or what half of the memory holds. */
+function subscriptionLimit(set: number): number {
+  return set > 0 ? set : Math.floor(memoryBytes() / 2 / SUBSCRIPTION_BYTES);
+}
+
+/** How many bytes may wait for all clients: as many as are set, or a quarter of the memory. */
+function waitingBytesLimit(set: number): number {
+  return set > 0 ? set : Math.floor(memoryBytes() / 4);
+}
+
+/** The memory of the machine, or of the container if that is less. */
+function memoryBytes(): number {
+  // 0 where nothing constrains the process.
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
 
 /** How many connections there may be: as many as are set, and no more than open files allow. */
 function connectionLimit(set: number, openFiles: OpenFiles | undefined, log: Log): number {

@@ -279,6 +279,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     memberChanges: new MemberChanges(clock, audience, usage),
     userNews: new UserNews(clock, audience),
     usage,
+    endConnectionOf: () => undefined,
     subscriptionErrors: true,
     sessions: new UserSessions(),
     told,

@@ -23,6 +23,8 @@ export interface Hub {
   readonly memberChanges: MemberChanges;
   readonly userNews: UserNews;
   readonly usage: Usage;
+  /** Ends a connection of an app, by its id, that has many subscriptions: another app needs room. */
+  readonly endConnectionOf: (appId: string) => void;
   /** Whether refused subscriptions are also told to the channel's own handlers. */
   readonly subscriptionErrors: boolean;
   /** Who is signed in on this node, and who watches whom. */

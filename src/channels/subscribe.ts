@@ -123,13 +123,19 @@ function enter(
   channel: ChannelName,
   member: Member | undefined,
 ): MaybePromise<void> {
+  const largest = hub.channels.whoYields(session.app);
+  if (largest === session.app.id) {
+    const why = 'The server has as many subscriptions as it may have, and this app most of them';
+    return refuse(hub, session, channel.text, limitReached(why));
+  }
+  if (largest !== undefined) hub.endConnectionOf(largest);
   const shared = hub.channels.enter(session.app, channel);
   const joining: Subscription = { ...shared, member, state: 'joining' };
   session.add(joining);
   return after(hub.roster.join(session.app, channel, member), (transition) => {
     if (transition === 'full') {
       session.remove(channel.text);
-      hub.channels.leave(shared.topic);
+      hub.channels.leave(session.app, shared.topic);
       const most = session.app.limits.presenceMembers;
       return refuse(
         hub,
@@ -212,17 +218,28 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 /** Takes a connection that is gone out of all its channels. */
 export function leaveAll(hub: Hub, session: Session): void {
   session.closed = true;
-  for (const subscription of session.subscriptions()) {
-    // One that is still joining leaves when the roster has answered.
-    if (subscription.state === 'joined') depart(hub, session, subscription);
-  }
+  leaveSome(hub, session, Number.POSITIVE_INFINITY);
   signOut(hub, session);
+}
+
+/** Makes a connection that is gone nobody's. It must be taken out of its channels next. */
+export function disconnect(hub: Hub, session: Session): void {
+  session.closed = true;
+  signOut(hub, session);
+}
+
+/** Takes a connection that is gone out of some of its channels; `false` where none was left. */
+export function leaveSome(hub: Hub, session: Session, channelsMax: number): boolean {
+  // One that is still joining leaves when the roster has answered.
+  const joined = session.subscriptions().filter(({ state }) => state === 'joined');
+  for (const subscription of joined.slice(0, channelsMax)) depart(hub, session, subscription);
+  return joined.length > 0;
 }
 
 function depart(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
-  hub.channels.leave(topic);
+  hub.channels.leave(session.app, topic);
   hub.audience.leave(session.peer, topic);
   return after(hub.roster.leave(session.app, channel, member), (transition) => {
     if (transition.memberRemoved && member !== undefined) {

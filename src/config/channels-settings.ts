@@ -127,9 +127,15 @@ export const channelsSettings = z
     )
       .default('')
       .describe("Stands before every path of this listener: empty, or begins with '/'."),
-    maxConnections: limit(
+    maxConnections: wholeNumber(
+      { min: 0, max: COUNT_MAX },
       0,
-      'Connections of the whole server at one time; one more is refused with 4100',
+      'Connections of the whole server at one time; beyond it, the app and the address that have most of them get 4100; 0 = as many as open files allow.',
+    ),
+    maxSubscriptions: wholeNumber(
+      { min: 0, max: COUNT_MAX },
+      0,
+      'Subscriptions of the whole server at one time; beyond it, the app that has most of them is refused more, and loses connections to others; 0 = what half of the memory holds.',
     ),
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
@@ -155,6 +161,11 @@ export const channelsSettings = z
       { min: BYTES_MIN, max: BYTES_MAX },
       1_048_576,
       'Bytes queued for one connection that reads too slowly; over it the connection is closed and counted.',
+    ),
+    waitingBytes: wholeNumber(
+      { min: 0, max: Number.MAX_SAFE_INTEGER },
+      0,
+      'Bytes queued for all connections together; beyond it, the slowest readers of the app for which most waits are closed and counted; 0 = a quarter of the memory.',
     ),
     framesPerSecond: limit(
       300,

@@ -36,7 +36,7 @@ export class FairBudget<Owner = string> {
   whoYields(owner: Owner, amount = 1): Owner | undefined {
     const missing = this.sum + amount - this.capacity;
     if (missing <= 0) return undefined;
-    const largest = this.findLargest();
+    const largest = this.largestOwner();
     if (largest === undefined || largest === owner) return owner;
     return this.of(largest) - missing < this.of(owner) + amount ? owner : largest;
   }
@@ -67,7 +67,8 @@ export class FairBudget<Owner = string> {
     this.sum -= amount;
   }
 
-  private findLargest(): Owner | undefined {
+  /** Who holds most; `undefined` where nobody holds anything. */
+  largestOwner(): Owner | undefined {
     if (this.largest !== undefined && this.of(this.largest) >= this.othersMost) return this.largest;
     let most = 0;
     this.largest = undefined;

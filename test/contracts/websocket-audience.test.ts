@@ -18,6 +18,14 @@ import { HoldBack } from '../../src/transports/websocket/hold-back.ts';
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
 import { appWith, channel } from './values.ts';
 
+const backlogOf = (connections: Connections) =>
+  new Backlog({
+    connections,
+    bytesMax: 1024 * 1024,
+    totalBytesMax: 1024 * 1024 * 1024,
+    end: () => undefined,
+  });
+
 const app = appWith({});
 
 /** One that holds the first thing that is published until something must come after it: its time stands still. */
@@ -39,7 +47,7 @@ async function open(isHolding = false): Promise<OpenAudience> {
   const connections = new Connections();
   const audience = new WebSocketAudience(
     connections,
-    new Backlog(connections, 1024 * 1024),
+    backlogOf(connections),
     holdBack,
     new TableMeter(),
   );
@@ -107,7 +115,7 @@ audienceContract('WebSocketAudience, on a busy loop,', () => open(true));
 /** One that sends by servers that have three listeners each. */
 function audienceOn(servers: number, holdBack: HoldBack): WebSocketAudience {
   const connections = new Connections();
-  const backlog = new Backlog(connections, 1024 * 1024);
+  const backlog = backlogOf(connections);
   const audience = new WebSocketAudience(connections, backlog, holdBack, new TableMeter());
   // Bun's class cannot be constructed; nothing else of it is asked.
   const server = {

@@ -21,6 +21,8 @@ export interface FanfareOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Runs instead of `src/main.ts`, with the same arguments. */
   readonly program?: string;
+  /** How many files it may have open, connections included. */
+  readonly openFilesMax?: number;
 }
 
 /** A real server, in a process of its own. */
@@ -76,6 +78,7 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
     directory,
     options.environment,
     options.program,
+    options.openFilesMax,
   );
   return {
     ...server,
@@ -92,8 +95,13 @@ export async function spawnFanfare(
   directory: string,
   environment: Readonly<Record<string, string>> = {},
   program = join(ROOT, 'src/main.ts'),
+  openFilesMax?: number,
 ): Promise<Fanfare> {
-  const process_ = Bun.spawn([process.execPath, program, ...args], {
+  const limited =
+    openFilesMax === undefined
+      ? []
+      : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
+  const process_ = Bun.spawn([...limited, process.execPath, program, ...args], {
     cwd: directory,
     env: { ...process.env, ...environment },
     stdout: 'pipe',

@@ -125,7 +125,7 @@ class TopicPublish implements Publish {
   }
 
   run(): void {
-    this.backlog.publishing(this.topic, this.bytes);
+    this.backlog.publishing(this.topic, this.bytes, this.receivers);
     this.publisher.publish(this.topic, this.frame, false);
   }
 }

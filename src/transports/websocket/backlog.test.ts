@@ -1,15 +1,19 @@
 import { describe, expect, it, spyOn } from 'bun:test';
-import { subscriptionTo } from '../../channels/hub.fixture.ts';
+import { appWith, subscriptionTo } from '../../channels/hub.fixture.ts';
 import { Backlog } from './backlog.ts';
 import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { connectionsOf, fakeSocket } from './socket.fixture.ts';
 
 const BUFFER = 1000;
 
+const backlogOf = (connections: Connections, totalBytesMax = 1_000_000) =>
+  new Backlog({ connections, bytesMax: BUFFER, totalBytesMax, end: () => undefined });
+
 function stage() {
   const [slow, fine] = [fakeSocket(), fakeSocket()];
   const { connections } = connectionsOf([slow, fine]);
-  const backlog = new Backlog(connections, BUFFER);
+  const backlog = backlogOf(connections);
   for (const { data } of [slow, fine]) join(backlog, data, 'a');
   return { slow, fine, backlog };
 }
@@ -22,7 +26,7 @@ function join(backlog: Backlog, connection: Connection, channel: string): void {
 describe('a connection that ended without a close frame', () => {
   it('went away, when nothing waited for it', () => {
     const { slow, backlog } = stage();
-    backlog.publishing('app/a', 10_000);
+    backlog.publishing('app/a', 10_000, 1);
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
@@ -31,7 +35,7 @@ describe('a connection that ended without a close frame', () => {
     const { slow, fine, backlog } = stage();
     slow.waiting = BUFFER;
 
-    backlog.publishing('app/a', BUFFER / 4);
+    backlog.publishing('app/a', BUFFER / 4, 1);
 
     expect(backlog.wasTooSlow(fine.socket)).toBe(false);
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
@@ -41,13 +45,13 @@ describe('a connection that ended without a close frame', () => {
     const { slow, backlog } = stage();
     slow.waiting = 400;
     backlog.answered(slow.socket);
-    backlog.publishing('app/a', 600);
+    backlog.publishing('app/a', 600, 1);
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
 
     backlog.answered(slow.socket);
-    backlog.publishing('app/a', 200);
+    backlog.publishing('app/a', 200, 1);
     slow.waiting = 0;
-    backlog.publishing('app/a', 40);
+    backlog.publishing('app/a', 40, 1);
     // A quarter of a buffer was not published yet since it was seen, so that is all that is known of it.
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
   });
@@ -55,7 +59,7 @@ describe('a connection that ended without a close frame', () => {
   it('is seen before it can fill its buffer, between two looks at the clock', () => {
     const { slow, backlog } = stage();
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
-      backlog.publishing('app/a', 100);
+      backlog.publishing('app/a', 100, 1);
       slow.waiting = bytes;
     }
 
@@ -66,7 +70,7 @@ describe('a connection that ended without a close frame', () => {
     const { slow, backlog } = stage();
     for (const channel of ['b', 'c', 'd']) join(backlog, slow.data, channel);
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
-      backlog.publishing(`app/${'abcd'[(bytes / 100) % 4]}`, 100);
+      backlog.publishing(`app/${'abcd'[(bytes / 100) % 4]}`, 100, 1);
       slow.waiting = bytes;
     }
 
@@ -76,19 +80,19 @@ describe('a connection that ended without a close frame', () => {
   it('is not looked at for what can only have been sent to others', () => {
     const { slow, backlog } = stage();
     const looked = spyOn(slow.socket, 'getBufferedAmount');
-    for (let topic = 0; topic < 100; topic++) backlog.publishing(`app/${topic}`, 100);
+    for (let topic = 0; topic < 100; topic++) backlog.publishing(`app/${topic}`, 100, 1);
     expect(looked).not.toHaveBeenCalled();
-    for (const _ of [1, 2, 3]) backlog.publishing('app/a', 100);
+    for (const _ of [1, 2, 3]) backlog.publishing('app/a', 100, 1);
     expect(looked).toHaveBeenCalled();
   });
 
   it('is not looked at for what was published before it was last', () => {
     const { slow, backlog } = stage();
-    backlog.publishing('app/a', 200);
-    backlog.publishing('app/a', 100);
+    backlog.publishing('app/a', 200, 1);
+    backlog.publishing('app/a', 100, 1);
     const looked = spyOn(slow.socket, 'getBufferedAmount');
-    backlog.publishing('app/a', 100);
-    backlog.publishing('app/b', 200);
+    backlog.publishing('app/a', 100, 1);
+    backlog.publishing('app/b', 200, 1);
     expect(looked).not.toHaveBeenCalled();
   });
 
@@ -105,7 +109,7 @@ describe('a connection that ended without a close frame', () => {
   it('is not called slow for what it has read since', () => {
     const { slow, backlog } = stage();
     slow.waiting = BUFFER;
-    backlog.publishing('app/a', BUFFER / 4);
+    backlog.publishing('app/a', BUFFER / 4, 1);
     slow.waiting = 0;
     backlog.answered(slow.socket);
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
@@ -118,7 +122,7 @@ describe('a connection that ended without a close frame', () => {
 
     slow.waiting = 400;
     backlog.answered(slow.socket);
-    backlog.publishing('app/a', 600);
+    backlog.publishing('app/a', 600, 1);
     // It has read all of that.
     backlog.lookAgain();
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
@@ -131,5 +135,52 @@ describe('a connection that ended without a close frame', () => {
 
     expect(backlog.wasTooSlow(slow.socket)).toBe(true);
     expect(backlog.wasTooSlow(slow.socket)).toBe(false);
+  });
+});
+
+describe('what waits for all connections together', () => {
+  function crowd() {
+    const [loud, quiet] = [appWith({ id: 'loud' }), appWith({ id: 'quiet' })];
+    const fakes = Array.from({ length: 6 }, (_, n) =>
+      fakeSocket(0, `${n + 1}.1`, 1, n < 5 ? loud : quiet),
+    );
+    const { connections } = connectionsOf(fakes);
+    const ended: string[] = [];
+    const backlog = new Backlog({
+      connections,
+      bytesMax: 100_000,
+      totalBytesMax: 2000,
+      end: ({ data }) => ended.push(data.socketId),
+    });
+    return { fakes, backlog, ended };
+  }
+
+  it('ends the slowest readers of the app for which most waits, and counts them as slow', () => {
+    const { fakes, backlog, ended } = crowd();
+    for (const [n, fake] of fakes.entries()) fake.waiting = 300 + n * 50;
+    backlog.publishing('loud/a', 100, 5);
+    // 2,550 bytes waited, of which 1,500 may stay: 500, 450 and 400 of the loud app go, 550 of the other stay.
+    expect(ended).toEqual(['5.1', '4.1', '3.1']);
+    const last = fakes[4]?.socket;
+    expect(last && backlog.wasTooSlow(last)).toBe(true);
+    // They are not ended twice, nor counted again while they end.
+    backlog.publishing('loud/a', 100, 5);
+    expect(ended).toHaveLength(3);
+  });
+
+  it('is looked at when so much was sent to many, though little to each', () => {
+    const { fakes, backlog, ended } = crowd();
+    for (const fake of fakes) fake.waiting = 400;
+    backlog.publishing('loud/a', 1, 499);
+    expect(ended).toEqual([]);
+    backlog.publishing('loud/a', 1, 1);
+    expect(ended.length).toBeGreaterThan(0);
+  });
+
+  it("is nobody's fault below the limit", () => {
+    const { fakes, backlog, ended } = crowd();
+    for (const fake of fakes) fake.waiting = 333;
+    backlog.publishing('loud/a', 1000, 5);
+    expect(ended).toEqual([]);
   });
 });

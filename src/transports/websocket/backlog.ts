@@ -1,3 +1,5 @@
+import type { App } from '../../channels/app.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Connection, Socket } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { hashOf, PLACES, placeOf } from './topic-place.ts';
@@ -8,16 +10,41 @@ interface Sample {
   readonly reach: number;
 }
 
+export interface BacklogOptions {
+  readonly connections: Connections;
+  /** What may wait for one connection: Bun closes it above that. */
+  readonly bytesMax: number;
+  /** What may wait for all connections together. */
+  readonly totalBytesMax: number;
+  /** Ends a connection because it reads too slowly, in another turn of the loop: this is in the middle of a publish. */
+  readonly end: (socket: Socket) => void;
+}
+
+/** A share of what may wait: as much may be published before all connections are looked at again. */
+const LOOK_AFTER = 1 / 4;
+
+/** What is left of all that waits after the slowest were ended. */
+const LEFT_AFTER_ENDING = 3 / 4;
+
 /**
- * Tells a connection that Bun closed because it read too slowly from one that went away: Bun reports both
- * as 1006. What waits for each connection is looked at often enough that none can fill its buffer unseen:
- * whenever a quarter of a buffer may have been published to one of them.
- * That is no more than what was published in all, and no more than the most of one topic times the most topics that
- * one connection has: where many topics have few events each, all connections need not be looked at for each of them.
+ * Knows which clients read too slowly.
+ *
+ * It tells a connection that Bun closed for that from one that went away: Bun reports both as 1006. What waits for
+ * each connection is looked at often enough that none can fill its buffer unseen: whenever a quarter of a buffer may
+ * have been published to one of them. Upper bound for one connection: all bytes that were published, and the bytes
+ * of the busiest topic times the most topics that one connection has.
+ *
+ * It also bounds what waits for all connections together: above that, the slowest readers of the app for which most
+ * waits are ended.
  */
 export class Backlog {
+  private readonly options: BacklogOptions;
   private readonly connections: Connections;
   private readonly bytesMax: number;
+  /** Ended by this class, and not by Bun. */
+  private readonly ended = new Set<Socket>();
+  /** Bytes that were sent to all connections since all were looked at. */
+  private sent = 0;
   private readonly samples = new Map<Socket, Sample>();
   /** Since all were looked at. Topics share places, so it is no less than what was published to each of them. */
   private readonly publishedTo = new Float64Array(PLACES);
@@ -25,10 +52,10 @@ export class Backlog {
   private mostOfTopic = 0;
   private mostTopics = 0;
 
-  /** `bytesMax` is what may wait for one connection. */
-  constructor(connections: Connections, bytesMax: number) {
-    this.connections = connections;
-    this.bytesMax = bytesMax;
+  constructor(options: BacklogOptions) {
+    this.options = options;
+    this.connections = options.connections;
+    this.bytesMax = options.bytesMax;
   }
 
   /** To be called when a connection has joined a topic. */
@@ -37,9 +64,13 @@ export class Backlog {
   }
 
   /** To be called before something is published: what is seen then does not hold it yet. */
-  publishing(topic: string, bytes: number): void {
+  publishing(topic: string, bytes: number, receivers: number): void {
     this.note(topic, bytes);
-    if (this.reach < this.bytesMax / 4) return;
+    this.sent += bytes * receivers;
+    const isNear =
+      this.reach >= this.bytesMax * LOOK_AFTER ||
+      this.sent >= this.options.totalBytesMax * LOOK_AFTER;
+    if (!isNear) return;
     this.sample();
     this.note(topic, bytes);
   }
@@ -61,17 +92,43 @@ export class Backlog {
     }
   }
 
-  /** Looks at every connection; a few milliseconds for 10,000 of them. */
+  /** Looks at every connection; a millisecond or so for 10,000 of them. */
   private sample(): void {
     this.publishedTo.fill(0);
     this.published = 0;
     this.mostOfTopic = 0;
     this.mostTopics = 0;
     this.samples.clear();
+    this.sent = 0;
+    let total = 0;
     for (const socket of this.connections.all()) {
       this.mostTopics = Math.max(this.mostTopics, topicsOf(socket.data));
       const bytes = socket.getBufferedAmount();
       if (bytes > 0) this.samples.set(socket, { bytes, reach: 0 });
+      if (!this.ended.has(socket)) total += bytes;
+    }
+    if (total > this.options.totalBytesMax) this.endSlowest(total);
+  }
+
+  /** Ends the slowest readers of the app for which most waits, until enough is free again. */
+  private endSlowest(totalBytes: number): void {
+    const { totalBytesMax, end } = this.options;
+    const budget = new FairBudget<App>(totalBytesMax * LEFT_AFTER_ENDING);
+    const waiting = [...this.samples].filter(([socket]) => !this.ended.has(socket));
+    const byApp = Map.groupBy(waiting, ([{ data }]) => data.app);
+    for (const [app, samples] of byApp) {
+      samples.sort(([, a], [, b]) => a.bytes - b.bytes);
+      for (const [, { bytes }] of samples) budget.add(app, bytes);
+    }
+    for (let left = totalBytes; left > budget.capacity; ) {
+      const app = budget.largestOwner();
+      const slowest = app && byApp.get(app)?.pop();
+      if (app === undefined || slowest === undefined) return;
+      const [socket, { bytes }] = slowest;
+      budget.release(app, bytes);
+      left -= bytes;
+      this.ended.add(socket);
+      end(socket);
     }
   }
 
@@ -79,6 +136,7 @@ export class Backlog {
   wasTooSlow(socket: Socket): boolean {
     const sample = this.samples.get(socket);
     this.samples.delete(socket);
+    if (this.ended.delete(socket)) return true;
     if (sample === undefined) return false;
     const most = sample.bytes + (this.reach - sample.reach);
     return sample.bytes >= this.bytesMax / 2 || most >= this.bytesMax;

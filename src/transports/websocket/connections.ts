@@ -4,6 +4,9 @@ import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Socket } from './connection.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
+/** Connections that are compared when one must be chosen. */
+const LOOKED_MAX = 100;
+
 /** The accepted connections of this node. */
 export class Connections {
   /** By the first halves of their ids, of which no two are the same. */
@@ -65,6 +68,21 @@ export class Connections {
     const ofBoth = (socket: Socket) =>
       ofApp(socket) && keyOf(socket.data.address) === largestAddress;
     return this.find(ofBoth) ?? this.find(ofApp) ?? 'full';
+  }
+
+  /** One of an app with subscriptions, and none of few if there are some of many. */
+  findLarge(appId: string): Socket | undefined {
+    let most: Socket | undefined;
+    let looked = 0;
+    // A few of many are enough to choose from: those of an attack are alike.
+    this.find((socket) => {
+      const { app, subscriptionCount } = socket.data;
+      if (app.id !== appId || subscriptionCount === 0) return false;
+      if (subscriptionCount > (most?.data.subscriptionCount ?? 0)) most = socket;
+      looked++;
+      return looked === LOOKED_MAX;
+    });
+    return most;
   }
 
   /** `counts`: whether it counts for the quota of its app already. */

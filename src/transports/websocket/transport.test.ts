@@ -46,7 +46,12 @@ it('ends a connection behind what was published before', () => {
     hub: hubWith(new LateEngine()),
     apps,
     connections,
-    backlog: new Backlog(connections, 1000),
+    backlog: new Backlog({
+      connections,
+      bytesMax: 1000,
+      totalBytesMax: 1000,
+      end: () => undefined,
+    }),
     holdBack,
     settings,
     proxies: new TrustedProxies([]),

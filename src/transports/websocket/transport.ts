@@ -4,7 +4,6 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { AppDirectory, Clock } from '../../channels/ports.ts';
 import { newSocketId } from '../../channels/socket-id.ts';
-import { leaveAll } from '../../channels/subscribe.ts';
 import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -22,6 +21,7 @@ import {
   type Socket,
 } from './connection.ts';
 import type { Connections } from './connections.ts';
+import { Departures } from './departures.ts';
 import { FrameLimit } from './frame-limit.ts';
 import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
 import type { HoldBack } from './hold-back.ts';
@@ -79,6 +79,7 @@ export class WebSocketTransport {
   private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
+  private readonly departures: Departures;
   private checkedAtMs: number;
 
   constructor(options: TransportOptions) {
@@ -92,6 +93,7 @@ export class WebSocketTransport {
     this.monotonic = options.monotonic;
     this.meter = options.meter;
     this.frames = new FrameLimit(options.settings.framesPerSecond);
+    this.departures = new Departures(options.hub);
     this.checkedAtMs = options.monotonic.now();
   }
 
@@ -146,6 +148,17 @@ export class WebSocketTransport {
     for (const socket of this.connections.all()) {
       if (socket.data.server === server) this.end(socket, 'server-stopping');
     }
+  }
+
+  /** Settles when every connection that has ended has left its channels. */
+  async departed(): Promise<void> {
+    await this.departures.done();
+  }
+
+  /** Ends a connection of an app that has more subscriptions than most: another app needs room. */
+  endConnectionOf(appId: string): void {
+    const socket = this.connections.findLarge(appId);
+    if (socket !== undefined) this.makeRoom(socket);
   }
 
   /** Ends the connections of some apps. */
@@ -233,7 +246,7 @@ export class WebSocketTransport {
   private makeRoom(socket: Socket): void {
     const { app, address, socketId } = socket.data;
     this.hub.strangerLog.warn(
-      'Connection closed: the server is full, and its app or address has most connections',
+      'Connection closed: the server is full, and its app or address has most of it',
       { app: app.id },
       { address: addressOf(address), connection: socketId, connections: this.connections.size },
     );
@@ -348,7 +361,7 @@ export class WebSocketTransport {
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
     this.connections.remove(socketId, app, data.authoriseByMs === 0);
-    leaveAll(this.hub, data);
+    this.departures.add(data);
     if (code !== 1006) return;
     const connection = { address: addressOf(data.address), connection: socketId };
     if (reason !== '') {

@@ -1,0 +1,97 @@
+import { clientFrame, RawClient } from '../support/raw-client.ts';
+
+/**
+ * Attacks that run as fast as they can for some seconds, in a process of their own. Each only ever talks to
+ * 127.0.0.1, ends by itself, and prints what it saw.
+ */
+
+interface Target {
+  readonly port: number;
+  readonly path: string;
+  readonly seconds: number;
+}
+
+const [name = '', json = '{}'] = process.argv.slice(2);
+const options = JSON.parse(json) as Target & Record<string, number | string>;
+const endMs = performance.now() + options.seconds * 1000;
+const isOver = () => performance.now() >= endMs;
+
+const attacks: Readonly<Record<string, () => Promise<object>>> = {
+  /** One connection after the other sends frames until it is closed. */
+  async frames() {
+    const opcode = Number(options['opcode'] ?? 1);
+    const frame = clientFrame(opcode, String(options['text'] ?? ''));
+    const many = Buffer.concat(Array(1000).fill(frame));
+    const codes: Record<string, number> = {};
+    let connections = 0;
+    while (!isOver()) {
+      await using client = await RawClient.open(options, { path: options.path });
+      connections++;
+      let closed = false;
+      client.closed.then(({ code }) => {
+        closed = true;
+        codes[String(code)] = (codes[String(code)] ?? 0) + 1;
+      });
+      while (!closed && !isOver()) {
+        client.writeBytes(many);
+        await Bun.sleep(0);
+      }
+    }
+    return { connections, codes };
+  },
+
+  /** One connection subscribes to a channel and leaves it, over and over. */
+  async toggles() {
+    await using client = await RawClient.connect(options, { path: options.path });
+    let toggles = 0;
+    while (!isOver()) {
+      for (let n = 0; n < 50; n++) {
+        const channel = options['channel'] ?? `storm-${toggles}`;
+        client.says({ event: 'pusher:subscribe', data: { channel } });
+        client.says({ event: 'pusher:unsubscribe', data: { channel } });
+        toggles++;
+      }
+      await Bun.sleep(1);
+    }
+    return { toggles };
+  },
+
+  /** Subscribes to as many channels as it can, over and over on new connections. */
+  async subscriptions() {
+    const clients: RawClient[] = [];
+    let subscribed = 0;
+    while (!isOver()) {
+      const client = await RawClient.connect(options, { path: options.path });
+      clients.push(client);
+      for (let n = 0; n < 1000; n++) {
+        client.says({ event: 'pusher:subscribe', data: { channel: `many-${subscribed++}` } });
+      }
+      await Bun.sleep(5);
+    }
+    for (const client of clients) await client[Symbol.asyncDispose]();
+    return { subscribed };
+  },
+
+  /** Sends requests with a target that costs much before anybody knows who sent it. */
+  async requests() {
+    const target = String(options['target']);
+    const perSecond = Number(options['perSecond'] ?? 0);
+    let sent = 0;
+    const statuses: Record<string, number> = {};
+    const one = async () => {
+      while (!isOver()) {
+        const { status } = await fetch(`http://127.0.0.1:${options.port}${target}`);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        sent++;
+        if (perSecond > 0) await Bun.sleep(1000 / perSecond);
+      }
+    };
+    await Promise.all([one(), one(), one(), one()]);
+    return { sent, statuses };
+  },
+};
+
+const attack = attacks[name];
+if (attack === undefined) throw new Error(`There is no attack ${name}`);
+process.stdout.write(JSON.stringify(await attack()));
+process.exit(0);

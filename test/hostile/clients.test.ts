@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { trigger } from '../support/sign.ts';
+import { attack, compare, expectCalm } from './neighbour.ts';
+
+/** Anonymous clients of one app beside a client of another. */
+
+const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
+const PATH = pathOf(7, 'loud-key');
+const SECONDS = 2;
+
+describe('a client of another app notices nothing of one that', () => {
+  let server: Fanfare;
+  let honest: RawClient;
+  beforeAll(async () => {
+    server = await startFanfare({
+      moreApps: [{ ...LOUD, subscriptionCounts: true, clientEvents: true }],
+    });
+    honest = await RawClient.connect(server);
+    await honest.subscribes('mine');
+  });
+  afterAll(async () => {
+    await honest[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  const beside = (name: string, options: object = {}) =>
+    compare(honest, () =>
+      attack<Record<string, unknown>>(name, {
+        port: server.port,
+        path: PATH,
+        seconds: SECONDS,
+        ...options,
+      }),
+    );
+
+  it('sends empty frames as fast as it can: it is closed with 1008', async () => {
+    const compared = await beside('frames');
+    expectCalm(compared);
+    expect(compared.result).toMatchObject({ codes: { '1008': expect.any(Number) } });
+    expect(server.output.stderr).toContain('it went on sending too many frames');
+  });
+
+  it('sends pings of the protocol, or of WebSocket', async () => {
+    expectCalm(await beside('frames', { text: '{"event":"pusher:ping","data":{}}' }));
+    const compared = await beside('frames', { opcode: 9, text: 'x' });
+    expectCalm(compared);
+    expect(compared.result).toMatchObject({ codes: { '1008': expect.any(Number) } });
+  });
+
+  it('sends large messages that are no JSON', async () => {
+    expectCalm(await beside('frames', { text: 'x'.repeat(60_000) }));
+  });
+
+  it('subscribes and unsubscribes as fast as it can', async () => {
+    expectCalm(await beside('toggles'));
+    expectCalm(await beside('toggles', { channel: 'same' }));
+  });
+
+  it('subscribes to all that it can, on one connection after the other', async () => {
+    expectCalm(await beside('subscriptions'));
+  });
+
+  it('was there: events still arrive', async () => {
+    await trigger(server, { name: 'e', channel: 'mine', data: 'still here' });
+    expect(await honest.hears()).toMatchObject({ event: 'e', data: 'still here' });
+  });
+});
+
+describe('a page of a real client', () => {
+  it('subscribes to 1,000 channels at once, and to all of them again when it reconnects', async () => {
+    await using server = await startFanfare();
+    for (let visit = 0; visit < 2; visit++) {
+      await using client = await RawClient.connect(server);
+      for (let n = 0; n < 1000; n++) {
+        client.says({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
+      }
+      for (let n = 0; n < 1000; n++) {
+        expect(await client.hears()).toMatchObject({
+          event: 'pusher_internal:subscription_succeeded',
+          channel: `c-${n}`,
+        });
+      }
+      client.says({ event: 'pusher:subscribe', data: { channel: 'one-too-many' } });
+      expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4301 } });
+    }
+  });
+});
+
+describe('a client that sends too much', () => {
+  it('is told once with 4301, and answered again when it has slowed down', async () => {
+    await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
+    await using client = await RawClient.connect(server);
+    // 10 a second and as many channels as it may have, twice.
+    for (let n = 0; n < 2010; n++) client.says({ event: 'pusher:ping', data: {} });
+    for (let n = 0; n < 2000; n++) {
+      expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+    }
+    expect(await client.hears()).toEqual({
+      event: 'pusher:error',
+      data: {
+        code: 4301,
+        message: 'Message rejected due to rate limit: at most 10 per second',
+      },
+    });
+    const again = setInterval(() => client.says({ event: 'pusher:ping', data: {} }), 200);
+    expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+    clearInterval(again);
+  });
+
+  it('subscribes too often and is refused with the name of the channel, until time has passed', async () => {
+    await using server = await startFanfare({
+      app: { limits: { subscriptionsPerSecond: 2, channelsPerConnection: 5 } },
+    });
+    await using client = await RawClient.connect(server);
+    const toggle = () => {
+      client.says({ event: 'pusher:subscribe', data: { channel: 'a' } });
+      client.says({ event: 'pusher:unsubscribe', data: { channel: 'a' } });
+    };
+    for (let n = 0; n < 21; n++) toggle();
+    for (let n = 0; n < 20; n++) {
+      expect(await client.hears()).toMatchObject({
+        event: 'pusher_internal:subscription_succeeded',
+      });
+    }
+    const message = 'Subscription rejected due to rate limit: at most 2 per second';
+    expect(await client.hears()).toEqual({ event: 'pusher:error', data: { code: 4301, message } });
+    expect(await client.hears()).toEqual({
+      event: 'pusher:subscription_error',
+      channel: 'a',
+      data: JSON.stringify({ type: 'LimitReached', error: message, status: 4301 }),
+    });
+    // To leave a channel is never refused; it is just not in this one.
+    expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
+    expect(server.output.stderr).toContain(message);
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { trigger } from '../support/sign.ts';
+
+/** Connections that take what others need: places, descriptors, half-open ones. */
+
+const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
+const LOUD_PATH = pathOf(7, 'loud-key');
+
+/** Connections that send the same bytes and nothing more; how many the server has ended. */
+function hold(port: number, count: number, bytes: string) {
+  let ended = 0;
+  const sockets: Socket[] = [];
+  for (let n = 0; n < count; n++) {
+    const socket = connect(port, '127.0.0.1', () => bytes !== '' && socket.write(bytes));
+    socket.on('error', () => undefined);
+    socket.on('close', () => ended++);
+    sockets.push(socket);
+  }
+  return {
+    ended: () => ended,
+    destroy: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+async function until(holds: () => boolean | Promise<boolean>, limitMs: number): Promise<number> {
+  const beganMs = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - beganMs > limitMs) throw new Error('It did not happen in time');
+    await Bun.sleep(50);
+  }
+  return performance.now() - beganMs;
+}
+
+/** Seconds of processor time that a server has used. */
+function cpuSeconds(server: Fanfare): number {
+  const fields = readFileSync(`/proc/${server.process.pid}/stat`, 'utf8')
+    .split(') ')[1]
+    ?.split(' ');
+  return (Number(fields?.[11]) + Number(fields?.[12])) / 100;
+}
+
+describe('2,000 silent and 500 half-sent connections', () => {
+  it('keep nobody from being served, and are all gone within 60 seconds', async () => {
+    await using server = await startFanfare();
+    await using honest = await RawClient.connect(server);
+    await honest.subscribes('a');
+    const silent = hold(server.port, 2000, '');
+    const half = hold(server.port, 500, 'GET /app/x HTTP/1.1\r\nHost: ');
+
+    const tookMs = await until(async () => {
+      await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+      expect(await honest.hears()).toMatchObject({ event: 'e' });
+      await using newcomer = await RawClient.connect(server);
+      await newcomer.hearsNothing();
+      return silent.ended() + half.ended() === 2500;
+    }, 60_000);
+
+    expect(tookMs).toBeLessThan(60_000);
+  }, 70_000);
+});
+
+describe('a server that may have 500 open files', () => {
+  it('says so, serves its clients while 700 silent connections come, does not spin, and recovers', async () => {
+    await using server = await startFanfare({ openFilesMax: 500 });
+    expect(JSON.parse(await server.logged(/limited by open files/))).toMatchObject({
+      openFilesLimit: 500,
+    });
+    await using honest = await RawClient.connect(server);
+    await honest.subscribes('a');
+
+    for (let attack = 0; attack < 2; attack++) {
+      const flood = hold(server.port, 700, '');
+      await server.logged(/New connections are refused: too many files are open/);
+      const cpuBefore = cpuSeconds(server);
+      const beganMs = performance.now();
+      await until(async () => {
+        await honest.hearsNothing();
+        return performance.now() - beganMs > 3000;
+      }, 10_000);
+      // A loop that spins takes all of a core.
+      expect(cpuSeconds(server) - cpuBefore).toBeLessThan(1.5);
+      // Bun ends them by itself, and then everybody is let in again.
+      await until(async () => {
+        const client = await RawClient.connect(server).catch(() => undefined);
+        await client?.[Symbol.asyncDispose]();
+        return client !== undefined;
+      }, 40_000);
+      await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+      expect(await honest.hears()).toMatchObject({ event: 'e' });
+      flood.destroy();
+    }
+  }, 120_000);
+
+  it('refuses WebSockets with 4100 before there are no files left, of the app that has most', async () => {
+    await using server = await startFanfare({ openFilesMax: 500, moreApps: [LOUD] });
+    const loud: RawClient[] = [];
+    let refused: number | undefined;
+    while (refused === undefined && loud.length < 600) {
+      const client = await RawClient.open(server, { path: LOUD_PATH });
+      const { event, data } = await client.hears();
+      if (event === 'pusher:error') refused = (data as { code: number }).code;
+      loud.push(client);
+    }
+    expect(refused).toBe(4100);
+    // Those of another app are let in, at the cost of those that hold everything.
+    await using honest = await RawClient.connect(server);
+    await honest.subscribes('a');
+    await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+    expect(await honest.hears()).toMatchObject({ event: 'e' });
+    expect(await loud[0]?.closed).toMatchObject({ code: 4100 });
+    await server.logged(/Connection closed: the server is full.*"app":"loud"/);
+    for (const client of loud) await client[Symbol.asyncDispose]();
+  }, 30_000);
+});
+
+describe('a server that may have ten connections', () => {
+  it('ends one of the app that has most for one of another app', async () => {
+    await using server = await startFanfare({
+      channels: { maxConnections: 10 },
+      moreApps: [LOUD],
+    });
+    const loud: RawClient[] = [];
+    for (let n = 0; n < 10; n++) loud.push(await RawClient.connect(server, { path: LOUD_PATH }));
+    await using one = await RawClient.connect(server);
+    await using two = await RawClient.connect(server);
+    expect(await loud[0]?.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4100 } });
+    expect(await loud[1]?.closed).toMatchObject({ code: 4100 });
+    for (const client of [one, two, ...loud.slice(2)]) await client.hearsNothing();
+    for (const client of loud) await client[Symbol.asyncDispose]();
+  });
+
+  it('ends one of the address that has most for one of another address, behind a proxy that it trusts', async () => {
+    await using server = await startFanfare({
+      channels: { maxConnections: 10 },
+      config: { trustedProxies: ['127.0.0.0/8'] },
+    });
+    const from = (address: string) =>
+      RawClient.connect(server, { headers: { 'X-Forwarded-For': `6.6.6.6, ${address}` } });
+    const loud: RawClient[] = [];
+    for (let n = 0; n < 10; n++) loud.push(await from('192.0.2.1'));
+    await using honest = await from('192.0.2.2');
+    expect(await loud[0]?.closed).toMatchObject({ code: 4100 });
+    await honest.hearsNothing();
+    const line = await server.logged(/Connection closed: the server is full/);
+    expect(JSON.parse(line)).toMatchObject({ address: '192.0.2.1' });
+    for (const client of loud) await client[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'bun:test';
+import type { RawClient } from '../support/raw-client.ts';
+
+/** How long an honest client waits between two pings. Milliseconds. */
+const BETWEEN_PINGS_MS = 5;
+const QUIET_MS = 500;
+
+/** How long an answer took, of all pings of one time. Milliseconds. */
+export interface Latency {
+  readonly pings: number;
+  readonly median: number;
+  readonly p90: number;
+  readonly longest: number;
+}
+
+/** What an honest client saw before an attack and during it. */
+export interface Comparison<Result> {
+  readonly quiet: Latency;
+  readonly attacked: Latency;
+  readonly result: Result;
+}
+
+/** Pings as an honest client, first alone and then while an attack runs. Fails where a ping is not answered. */
+export async function compare<Result>(
+  client: RawClient,
+  attack: () => Promise<Result>,
+): Promise<Comparison<Result>> {
+  const quiet = await pingUntil(client, Bun.sleep(QUIET_MS));
+  const running = attack();
+  const attacked = await pingUntil(client, running);
+  return { quiet, attacked, result: await running };
+}
+
+/**
+ * Expects that an honest client hardly noticed. The bounds leave room for a machine on which tests share two cores
+ * with the attacker; an attack that succeeds takes seconds.
+ */
+export function expectCalm({ quiet, attacked }: Comparison<unknown>): void {
+  expect(attacked.pings).toBeGreaterThan(10);
+  expect(attacked.median).toBeLessThan(quiet.median + 40);
+  expect(attacked.p90).toBeLessThan(quiet.p90 + 200);
+}
+
+async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Latency> {
+  const took: number[] = [];
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  end.then(over, over);
+  while (!isOver) {
+    const began = performance.now();
+    await client.hearsNothing();
+    took.push(performance.now() - began);
+    await Bun.sleep(BETWEEN_PINGS_MS);
+  }
+  took.sort((a, b) => a - b);
+  const at = (share: number) => took[Math.floor(took.length * share)] ?? 0;
+  return { pings: took.length, median: at(0.5), p90: at(0.9), longest: took.at(-1) ?? 0 };
+}
+
+/** Runs an attack of `attacks.fixture.ts` in a process of its own, and gives what it tells. */
+export async function attack<Result>(name: string, options: object): Promise<Result> {
+  const process_ = Bun.spawn(
+    [process.execPath, `${import.meta.dir}/attacks.fixture.ts`, name, JSON.stringify(options)],
+    { stdout: 'pipe', stderr: 'inherit' },
+  );
+  const text = await new Response(process_.stdout).text();
+  if ((await process_.exited) !== 0) throw new Error(`The attack ${name} failed: ${text}`);
+  return JSON.parse(text);
+}

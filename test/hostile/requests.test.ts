@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { api, signedTarget, trigger } from '../support/sign.ts';
+import { attack, compare, expectCalm } from './neighbour.ts';
+import { residentBytes } from './resident-bytes.ts';
+
+/** Requests of strangers, and of another tenant's backend, beside the client and the backend of an honest one. */
+
+const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
+const NOW = () => Math.floor(Date.now() / 1000);
+
+let server: Fanfare;
+let honest: RawClient;
+beforeAll(async () => {
+  server = await startFanfare({
+    moreApps: [LOUD],
+    channels: { unfinishedBytes: 8_000_000, bodyBytesPerSecond: 100_000 },
+  });
+  honest = await RawClient.connect(server);
+});
+afterAll(async () => {
+  await honest[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** Sockets that have sent the head of a request and most of its body. */
+async function uploads(count: number, target: string, bytes: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect(server.port, '127.0.0.1'));
+  const head = `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes + 1000}\r\n\r\n`;
+  await Promise.all(
+    sockets.map(async (socket) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      socket.on('error', () => resolve());
+      socket.write(head, () => socket.write(Buffer.alloc(bytes, 'x'), () => resolve()));
+      await promise;
+    }),
+  );
+  return sockets;
+}
+
+describe('a signature that is wrong', () => {
+  const signed = `auth_key=loud-key&auth_version=1.0&auth_timestamp=${NOW()}&auth_signature=${'f'.repeat(64)}`;
+
+  it.each([
+    ['an array of 3,900 elements', `/apps/loud/channels/%61?${signed}&+&${'a[]&'.repeat(3900)}`],
+    ['3,900 numbered elements', `/apps/loud/channels?${signed}&+&${'a[0]&'.repeat(3000)}`],
+    ['5,000 empty parameters', `/apps/loud/channels?${signed}&+${'&='.repeat(5000)}`],
+    [
+      '100 parameters of all forms',
+      `/apps/loud/channels/%2B?${signed}&+&${Array.from({ length: 90 }, (_, n) => `a[${n % 3}]=${'%20'.repeat(40)}`).join('&')}`,
+    ],
+    ['a parameter of 15,000 bytes', `/apps/loud/channels?${signed}&a[]=${'+%'.repeat(7_500)}`],
+  ])('costs no more than its bytes: %s', async (_, target) => {
+    const compared = await compare(honest, () =>
+      attack<{ sent: number; statuses: Record<string, number> }>('requests', {
+        port: server.port,
+        path: pathOf(7, 'loud-key'),
+        seconds: 1,
+        target,
+        perSecond: 25,
+      }),
+    );
+    expectCalm(compared);
+    expect(compared.result.sent).toBeGreaterThan(40);
+    expect(Object.keys(compared.result.statuses)).toEqual([expect.stringMatching(/^40[01]$/)]);
+  });
+});
+
+describe('bodies', () => {
+  it('of strangers are not kept', async () => {
+    const before = residentBytes(server);
+    const sockets = await uploads(200, '/apps/3/events?auth_key=nope', 1_000_000);
+    await honest.hearsNothing();
+    expect(residentBytes(server) - before).toBeLessThan(60_000_000);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('of another tenant leave room for those of this one', async () => {
+    const body = 'x'.repeat(1_001_000);
+    const target = signedTarget('POST', '/apps/loud/events', {
+      key: 'loud-key',
+      secret: 'loud-secret',
+      body,
+    });
+    const sockets = await uploads(30, target, 1_000_000);
+    const large = JSON.stringify({
+      batch: Array.from({ length: 10 }, () => ({
+        name: 'e',
+        channel: 'a',
+        data: 'd'.repeat(10_000),
+      })),
+    });
+    for (let n = 0; n < 5; n++) {
+      const { status } = await api(server, 'POST', `/apps/${APP.id}/batch_events`, { body: large });
+      expect(status).toBe(200);
+    }
+    expect(server.output.stderr).toContain('Server is overloaded');
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('that arrive too slowly are given up with 408', async () => {
+    const target = signedTarget('POST', '/apps/loud/events', {
+      key: 'loud-key',
+      secret: 'loud-secret',
+      body: 'x'.repeat(2000),
+    });
+    const [socket] = await uploads(1, target, 1000);
+    const answer = Promise.withResolvers<string>();
+    socket?.once('data', (bytes) => answer.resolve(bytes.toString()));
+    expect(await answer.promise).toStartWith('HTTP/1.1 408 ');
+    socket?.destroy();
+  }, 20_000);
+});
+
+describe('questions of another tenant', () => {
+  it('about 100,000 channels do not hold up the loop, and are answered whole', async () => {
+    const clients: RawClient[] = [];
+    for (let c = 0; c < 100; c++) {
+      const client = await RawClient.connect(server, { path: pathOf(7, 'loud-key') });
+      for (let n = 0; n < 1000; n++) {
+        client.says({ event: 'pusher:subscribe', data: { channel: `many-${c}-${n}` } });
+      }
+      for (let n = 0; n < 1000; n++) await client.hearsText();
+      clients.push(client);
+    }
+    const list = (query: Readonly<Record<string, string>> = {}) =>
+      api(server, 'GET', '/apps/loud/channels', {
+        key: 'loud-key',
+        secret: 'loud-secret',
+        query,
+      });
+    const compared = await compare(honest, async () => {
+      const { status, text } = await list().then(async (answer) => ({
+        status: answer.status,
+        text: await answer.text(),
+      }));
+      expect(status).toBe(200);
+      // What is searched counts as well, so nobody may do this all the time.
+      const statuses: number[] = [];
+      while (!statuses.includes(429) && statuses.length < 10) {
+        statuses.push((await list({ filter_by_prefix: 'none' })).status);
+      }
+      expect(statuses.at(-1)).toBe(429);
+      return Object.keys(JSON.parse(text).channels).length;
+    });
+    expectCalm(compared);
+    expect(compared.attacked.longest).toBeLessThan(compared.quiet.longest + 150);
+    expect(compared.result).toBe(100_000);
+    // All of them go at once.
+    const left = await compare(honest, async () => {
+      for (const client of clients) await client[Symbol.asyncDispose]();
+      await Bun.sleep(500);
+    });
+    expectCalm(left);
+    expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 250);
+    await trigger(server, { name: 'e', channel: 'a', data: 'still here' });
+  }, 30_000);
+});

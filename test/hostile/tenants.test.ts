@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'bun:test';
+import { APP, startFanfare } from '../support/fanfare.ts';
+import { pathOf, RawClient } from '../support/raw-client.ts';
+import { api, channelAuth, trigger } from '../support/sign.ts';
+import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+import { attack, compare } from './neighbour.ts';
+import { residentBytes } from './resident-bytes.ts';
+
+/** What apps share: webhooks, remembered events, memory, the log. And what strangers may not stop an owner from. */
+
+const LOUD_KEY = { key: 'loud-key', secret: 'loud-secret' };
+const LOUD_PATH = pathOf(7, LOUD_KEY.key);
+const EVENTS = ['channel_occupied', 'channel_vacated'];
+
+describe('webhooks of an app', () => {
+  it('all arrive, and soon, while a client of another app makes as many events as it can', async () => {
+    using mine = startWebhookEndpoint();
+    using theirs = startWebhookEndpoint();
+    await using server = await startFanfare({
+      app: { webhooks: [{ url: mine.url, events: ['channel_occupied'] }] },
+      moreApps: [
+        {
+          id: 'loud',
+          keys: [LOUD_KEY],
+          webhooks: [{ url: theirs.url, events: EVENTS, batching: false }],
+        },
+      ],
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
+    await using honest = await RawClient.connect(server);
+    const storm = attack('toggles', { port: server.port, path: LOUD_PATH, seconds: 3 });
+    const sentAtMs = new Map<string, number>();
+    for (let n = 0; n < 60; n++) {
+      const channel = `quiet-${n}`;
+      await honest.subscribes(channel);
+      sentAtMs.set(channel, Date.now());
+      await Bun.sleep(50);
+    }
+    await storm;
+    const late: number[] = [];
+    while (sentAtMs.size > 0) {
+      const { events, cameAtMs } = await mine.requests.next();
+      for (const { channel } of events) {
+        late.push(cameAtMs - (sentAtMs.get(channel) ?? 0));
+        sentAtMs.delete(channel);
+      }
+    }
+    expect(late).toHaveLength(60);
+    expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(2000);
+  }, 30_000);
+});
+
+describe('the remembered event of a cache channel', () => {
+  it('stays, whatever another app has remembered', async () => {
+    await using server = await startFanfare({ moreApps: [{ id: 'loud', keys: [LOUD_KEY] }] });
+    await trigger(server, { name: 'price', channel: 'cache-gold', data: '1' });
+    const data = 'x'.repeat(10_000);
+    for (let n = 0; n < 145; n++) {
+      const channels = Array.from({ length: 100 }, (_, c) => `cache-${n}-${c}`);
+      const { status } = await api(server, 'POST', '/apps/loud/events', {
+        ...LOUD_KEY,
+        body: JSON.stringify({ name: 'e', channels, data }),
+      });
+      expect(status).toBe(200);
+    }
+    await using client = await RawClient.connect(server);
+    await client.subscribes('cache-gold');
+    expect(await client.hears()).toMatchObject({ event: 'price', data: '1' });
+  }, 30_000);
+});
+
+describe('the daily quota', () => {
+  it('is not used up by what an anonymous client causes', async () => {
+    using endpoint = startWebhookEndpoint();
+    await using server = await startFanfare({
+      app: {
+        limits: { messagesPerDay: 50 },
+        subscriptionCounts: true,
+        webhooks: [{ url: endpoint.url, events: [...EVENTS, 'cache_miss', 'subscription_count'] }],
+      },
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
+    await trigger(server, { name: 'e', channel: 'cache-x', data: 'x' });
+    await using client = await RawClient.connect(server);
+    for (let n = 0; n < 200; n++) {
+      for (const channel of [`c-${n}`, 'cache-x', 'cache-missed']) {
+        client.says({ event: 'pusher:subscribe', data: { channel } });
+        client.says({ event: 'pusher:unsubscribe', data: { channel } });
+      }
+    }
+    client.says({ event: 'pusher:ping', data: {} });
+    while ((await client.hears()).event !== 'pusher:pong');
+    for (let n = 1; n < 50; n++) await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+    const { status } = await api(server, 'POST', `/apps/${APP.id}/events`, {
+      body: JSON.stringify({ name: 'e', channel: 'a', data: 'x' }),
+    });
+    expect(status).toBe(403);
+  });
+});
+
+describe('a member who comes and goes all the time', () => {
+  it('is told of ten times a second, and in the end rightly', async () => {
+    await using server = await startFanfare({ channels: { framesPerSecond: 0 } });
+    const channel = 'presence-room';
+    const ann = JSON.stringify({ user_id: 'ann' });
+    const bob = JSON.stringify({ user_id: 'bob' });
+    await using watcher = await RawClient.connect(server);
+    await watcher.subscribes(channel, channelAuth(watcher.socketId, channel, ann));
+    await using restless = await RawClient.connect(server);
+    const auth = channelAuth(restless.socketId, channel, bob);
+    for (let n = 0; n < 500; n++) {
+      restless.says({ event: 'pusher:subscribe', data: { channel, ...auth } });
+      restless.says({ event: 'pusher:unsubscribe', data: { channel } });
+    }
+    const told: string[] = [];
+    for (let n = 0; n < 11; n++) told.push((await watcher.hears()).event.split('_').at(-1) ?? '');
+    // Five times there and back, and a second later the truth.
+    expect(told).toEqual([...Array(5).fill(['added', 'removed']).flat(), 'removed']);
+    await watcher.hearsNothing();
+  });
+});
+
+describe('clients that read nothing', () => {
+  it('take no more memory than all clients together may have, and others hear everything', async () => {
+    const limit = 50_000_000;
+    await using server = await startFanfare({
+      channels: { waitingBytes: limit, sendBufferBytes: 4_000_000 },
+      moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
+    });
+    await using honest = await RawClient.connect(server);
+    await honest.subscribes('mine');
+    const deaf: RawClient[] = [];
+    for (let n = 0; n < 100; n++) {
+      const client = await RawClient.connect(server, { path: LOUD_PATH });
+      await client.subscribes('flood');
+      client.listensNoMore();
+      deaf.push(client);
+    }
+    const before = residentBytes(server);
+    const body = JSON.stringify({ name: 'e', channel: 'flood', data: 'x'.repeat(10_000) });
+    let most = 0;
+    for (let n = 0; n < 600; n++) {
+      await api(server, 'POST', '/apps/loud/events', { ...LOUD_KEY, body });
+      if (n % 20 === 0) most = Math.max(most, residentBytes(server) - before);
+    }
+    // Without a bound for all it would be 400 MB, and more: buffers grow by doubling.
+    expect(most).toBeLessThan(5 * limit);
+    await server.logged(/Connection closed: it read too slowly/);
+    await trigger(server, { name: 'e', channel: 'mine', data: 'x' });
+    expect(await honest.hears()).toMatchObject({ event: 'e' });
+    for (const client of deaf) await client[Symbol.asyncDispose]();
+  }, 30_000);
+});
+
+describe('subscriptions', () => {
+  it('are left for other apps where one has taken all that there may be', async () => {
+    await using server = await startFanfare({
+      channels: { maxSubscriptions: 200 },
+      moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
+    });
+    await using loud = await RawClient.connect(server, { path: LOUD_PATH });
+    for (let n = 0; n < 200; n++) await loud.subscribes(`c-${n}`);
+    loud.says({ event: 'pusher:subscribe', data: { channel: 'one-more' } });
+    expect(await loud.hears()).toMatchObject({ event: 'pusher:error' });
+    await using honest = await RawClient.connect(server);
+    await honest.subscribes('a');
+    expect(await loud.closed).toMatchObject({ code: 4100 });
+    await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+    expect(await honest.hears()).toMatchObject({ event: 'e' });
+  });
+});
+
+describe('the log', () => {
+  it('is not flooded by what clients and strangers are refused, nor are the lines of others lost', async () => {
+    await using server = await startFanfare({ moreApps: [{ id: 'loud', keys: [LOUD_KEY] }] });
+    await using honest = await RawClient.connect(server);
+    const { quiet, attacked } = await compare(honest, async () => {
+      await using loud = await RawClient.connect(server, { path: LOUD_PATH });
+      for (let n = 0; n < 1500; n++) {
+        loud.says({ event: 'pusher:subscribe', data: { channel: `private-${n}`, auth: 'x:y' } });
+        loud.says({ event: 'pusher:signin', data: { auth: 'x:y', user_data: '{}' } });
+      }
+      for (let n = 0; n < 300; n++) {
+        await fetch(`http://127.0.0.1:${server.port}/apps/none/events?n=${n}`);
+        await using client = await RawClient.open(server, { path: pathOf(7, `no-${n}`) });
+        await client.closed;
+      }
+    });
+    expect(attacked.median).toBeLessThan(quiet.median + 40);
+    honest.says({ event: 'pusher:subscribe', data: { channel: 'private-mine', auth: 'x:y' } });
+    await server.logged(/Subscription refused.*private-mine/);
+    const lines = server.output.stderr.split('\n').filter((line) => line.includes('refused'));
+    expect(lines.length).toBeLessThan(600);
+  }, 20_000);
+});
