@@ -26,6 +26,7 @@ import { monotonicClock } from './system-timers.ts';
 import { ChannelsApi } from './transports/channels-api/api.ts';
 import { BodyIntake } from './transports/channels-api/body-intake.ts';
 import { listenForChannels } from './transports/channels-listener.ts';
+import { ClientAddresses } from './transports/client-address.ts';
 import { WebSocketAudience } from './transports/websocket/audience.ts';
 import { Backlog } from './transports/websocket/backlog.ts';
 import { Connections } from './transports/websocket/connections.ts';
@@ -115,7 +116,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
-  const proxies = new TrustedProxies(config.trustedProxies);
+  const addresses = new ClientAddresses({
+    proxies: new TrustedProxies(config.trustedProxies),
+    log,
+    clock: monotonicClock,
+  });
   const transport = new WebSocketTransport({
     hub,
     apps,
@@ -123,7 +128,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     backlog,
     holdBack,
     settings: channels,
-    proxies,
+    addresses,
     monotonic: monotonicClock,
     meter,
   });
@@ -144,7 +149,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         hub,
         sockets: transport,
         api,
-        proxies,
+        addresses,
         meter,
       }),
     endConnections: (server) => transport.endAllOf(server),

@@ -1,9 +1,8 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
-import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
-import { clientAddress } from './client-address.ts';
+import type { ClientAddresses } from './client-address.ts';
 import { requestTarget } from './request-target.ts';
 import type { ConnectionData } from './websocket/connection.ts';
 import type { WebSocketTransport } from './websocket/transport.ts';
@@ -30,7 +29,7 @@ export interface ChannelsListenerOptions {
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
   readonly api: ChannelsApi;
-  readonly proxies: TrustedProxies;
+  readonly addresses: ClientAddresses;
   readonly meter: ListenerMeter;
 }
 
@@ -40,7 +39,7 @@ export function listenForChannels({
   hub,
   sockets,
   api,
-  proxies,
+  addresses,
   meter,
 }: ChannelsListenerOptions): Server<ConnectionData> {
   return Bun.serve<ConnectionData>({
@@ -54,8 +53,7 @@ export function listenForChannels({
     fetch(request, server) {
       const target = requestTarget(request.url);
       // Asked for only where a line of the log or a limit needs it.
-      const sender = () =>
-        clientAddress(proxies, server.requestIP(request)?.address ?? '', request.headers);
+      const sender = () => addresses.of(server.requestIP(request)?.address ?? '', request.headers);
       // Most requests are triggers: their headers are not looked at for what only a GET can ask.
       if (request.method === 'GET' && asksForWebSocket(request)) {
         if (sockets.upgrade(server, request, target)) return undefined;

@@ -1,11 +1,54 @@
+import type { Clock } from '../channels/ports.ts';
 import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 
-/** The address of the client that sent a request; `peer` is the far end of its connection. */
-export function clientAddress(proxies: TrustedProxies, peer: string, headers: Headers): string {
-  // Most servers have no proxy that is named, and then need not read the headers.
-  if (proxies.isEmpty) return peer;
-  return proxies.clientOf(peer, {
-    xForwardedFor: headers.get('x-forwarded-for') ?? undefined,
-    forwarded: headers.get('forwarded') ?? undefined,
-  });
+/** How often an operator is told of proxies that are not named. Milliseconds. */
+const HINT_MS = 60_000;
+
+interface HintLog {
+  warn(message: string, fields: Readonly<Record<string, string>>): void;
+}
+
+export interface ClientAddressesOptions {
+  readonly proxies: TrustedProxies;
+  readonly log: HintLog;
+  /** Monotonic. */
+  readonly clock: Clock;
+}
+
+/** Tells who sent a request, and warns where a proxy in front is not named: all of its clients then count as one. */
+export class ClientAddresses {
+  private readonly options: ClientAddressesOptions;
+  private hintAfterMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ClientAddressesOptions) {
+    this.options = options;
+  }
+
+  /** The address of the client; `peer` is the far end of its connection. */
+  of(peer: string, headers: Headers): string {
+    const { proxies } = this.options;
+    if (proxies.isEmpty || !proxies.trusts(peer)) {
+      this.hint(peer, headers);
+      return peer;
+    }
+    return proxies.clientOf(peer, {
+      xForwardedFor: headers.get('x-forwarded-for') ?? undefined,
+      forwarded: headers.get('forwarded') ?? undefined,
+    });
+  }
+
+  private hint(peer: string, headers: Headers): void {
+    const { clock, log } = this.options;
+    const nowMs = clock.now();
+    if (nowMs < this.hintAfterMs) return;
+    if (!headers.has('x-forwarded-for') && !headers.has('forwarded')) return;
+    this.hintAfterMs = nowMs + HINT_MS;
+    log.warn(
+      'Clients come through a proxy that trustedProxies does not name: limits count them as one',
+      {
+        address: peer,
+        setting: 'trustedProxies',
+      },
+    );
+  }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'bun:test';
 import { hubWith, LateEngine } from '../../channels/hub.fixture.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { ClientAddresses } from '../client-address.ts';
 import { Backlog } from './backlog.ts';
 import { HoldBack } from './hold-back.ts';
 import { connectionsOf, fakeSocket } from './socket.fixture.ts';
@@ -54,7 +55,11 @@ it('ends a connection behind what was published before', () => {
     }),
     holdBack,
     settings,
-    proxies: new TrustedProxies([]),
+    addresses: new ClientAddresses({
+      proxies: new TrustedProxies([]),
+      log: { warn: () => undefined },
+      clock: { now: () => 0 },
+    }),
     monotonic: { now: () => 0 },
     meter: { count: () => undefined },
   });

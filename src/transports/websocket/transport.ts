@@ -6,8 +6,7 @@ import type { AppDirectory, Clock } from '../../channels/ports.ts';
 import { newSocketId } from '../../channels/socket-id.ts';
 import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
-import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import { clientAddress } from '../client-address.ts';
+import type { ClientAddresses } from '../client-address.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { admit, knownSubprotocol } from './admission.ts';
 import type { Backlog } from './backlog.ts';
@@ -58,7 +57,7 @@ export interface TransportOptions {
   readonly backlog: Backlog;
   readonly holdBack: HoldBack;
   readonly settings: WebSocketSettings;
-  readonly proxies: TrustedProxies;
+  readonly addresses: ClientAddresses;
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly meter: TransportMeter;
@@ -75,7 +74,7 @@ export class WebSocketTransport {
   private readonly backlog: Backlog;
   private readonly holdBack: HoldBack;
   private readonly settings: WebSocketSettings;
-  private readonly proxies: TrustedProxies;
+  private readonly addresses: ClientAddresses;
   private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
@@ -89,7 +88,7 @@ export class WebSocketTransport {
     this.backlog = options.backlog;
     this.holdBack = options.holdBack;
     this.settings = options.settings;
-    this.proxies = options.proxies;
+    this.addresses = options.addresses;
     this.monotonic = options.monotonic;
     this.meter = options.meter;
     this.frames = new FrameLimit(options.settings.framesPerSecond);
@@ -206,7 +205,7 @@ export class WebSocketTransport {
   }
 
   private clientOf(server: Server<ConnectionData>, request: Request): string {
-    return clientAddress(this.proxies, server.requestIP(request)?.address ?? '', request.headers);
+    return this.addresses.of(server.requestIP(request)?.address ?? '', request.headers);
   }
 
   private open(socket: AnySocket): void {
