@@ -57,12 +57,14 @@ export class InstanceAdmin {
   }
 
   async get(id: string): Promise<KeptInstance> {
-    const { kept, notServed } = await this.list();
-    const found = kept.find(({ instance }) => instance.id === id);
-    if (found !== undefined) return found;
-    const left = notServed.find((instance) => instance.id === id);
-    if (left === undefined) throw noSuchInstance(id);
-    throw new Refusal('conflict', `Instance ${id} is not served: ${left.why}`);
+    const { configured, complete, store } = this.options;
+    const inFile = configured().find((instance) => instance.id === id);
+    if (inFile !== undefined) return { instance: inFile, source: 'configuration' };
+    const stored = await store.get(id);
+    if (stored === undefined) throw noSuchInstance(id);
+    const { instances, left } = complete([stored]);
+    if (instances[0] !== undefined) return { instance: instances[0], source: 'store' };
+    throw new Refusal('conflict', `Instance ${id} is not served: ${left[0]?.why}`);
   }
 
   /** Without an id, secret keys or VAPID keys, they are made. */
@@ -83,10 +85,10 @@ export class InstanceAdmin {
         secretKeys,
         settings: laidOver(made.settings, given.settings),
       });
-      if ([...configured(), ...(await store.list())].some((other) => other.id === id)) {
+      const isConfigured = configured().some((other) => other.id === id);
+      if (isConfigured || !(await store.create(instance, now()))) {
         throw new Refusal('conflict', `id: there is an instance ${id} already`, 'id');
       }
-      await store.create(instance, now());
     });
   }
 
@@ -94,7 +96,7 @@ export class InstanceAdmin {
   update(id: string, { name, settings }: InstanceGiven): Promise<KeptInstance> {
     return this.change('changed', id, async () => {
       const { secretKeys } = await this.stored(id);
-      await this.options.store.update(id, (now) =>
+      const found = await this.options.store.update(id, (now) =>
         whole({
           id,
           secretKeys,
@@ -102,6 +104,7 @@ export class InstanceAdmin {
           settings: laidOver(now.settings, settings),
         }),
       );
+      if (!found) throw noSuchInstance(id);
     });
   }
 
@@ -114,7 +117,7 @@ export class InstanceAdmin {
         const message = `Instance ${id} has ${SECRET_KEYS_MAX} secret keys; remove one first`;
         throw new Refusal('conflict', message);
       }
-      await this.options.store.addKey(id, secret);
+      if (!(await this.options.store.addKey(id, secret))) throw noSuchInstance(id);
     });
     return secret;
   }
