@@ -22,6 +22,7 @@ import { openDatabase } from './stores/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from './stores/faults.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
+import { StoreLock } from './stores/store-lock.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
@@ -116,12 +117,16 @@ async function start({
 
   await using parts = new AsyncDisposableStack();
   parts.defer(() => lines.flushed());
+  // Before anything in the store is changed.
+  const storeLock = parts.use(StoreLock.take(config.store.url));
   const database = parts.use(await openDatabase(config.store.url));
   await database.check();
   const store = new AppStore(database);
   const createdApp = await createFirstApp(store, config);
   const readiness = new Readiness();
-  const health = parts.use(new StoreHealth({ database, readiness, log, timers: systemTimers }));
+  const health = parts.use(
+    new StoreHealth({ database, lock: storeLock, readiness, log, timers: systemTimers }),
+  );
   const served = parts.use(
     new ServedApps({
       store,
