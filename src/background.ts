@@ -15,6 +15,7 @@ import { createLog } from './observability/log.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
+import { refusedChanges } from './refused-changes.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -175,6 +176,12 @@ async function start({
     }),
   );
   metrics.follow(() => push.figures());
+  database.onRefused = refusedChanges({
+    meter: metrics.meter,
+    log,
+    clock: performance,
+    instanceId: (number) => push.served.directory.byNumber(number)?.id,
+  });
   admin.serve(
     adminRoutes({
       store,

@@ -168,6 +168,12 @@ export const metricRows = {
     kind: 'gauge',
     help: 'Age of the oldest webhook request that waits in the outbox; 0 when it is empty.',
   },
+  storeChangesRefused: {
+    name: 'fanfare_store_changes_refused_total',
+    kind: 'counter',
+    help: 'Changes of the store that were refused because too many waited, by whose they were: of an instance, of the admin API, or the server’s own.',
+    label: { name: 'owner', values: ['instance', 'admin', 'server'] },
+  },
   pushDeliveries: {
     name: 'fanfare_push_deliveries_total',
     kind: 'counter',

@@ -144,7 +144,7 @@ export class AppStore {
       // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
       return await statements(sql);
-    });
+    }, 'admin');
   }
 }
 

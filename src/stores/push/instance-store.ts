@@ -151,7 +151,7 @@ export class StoredInstances {
       // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'instances'`;
       return await statements(sql);
-    });
+    }, 'admin');
   }
 }
 
