@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { AdminPassword } from './admin-password.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
 import { BackgroundMetrics } from './background-metrics.ts';
@@ -12,10 +13,12 @@ import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './m
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
+import { TableMeter } from './observability/meter.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { refusedChanges } from './refused-changes.ts';
+import { TrustedProxies } from './runtime/trusted-proxies.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -133,14 +136,16 @@ async function start({
       store,
       config,
       log,
-      changed: (apps) => tell({ type: 'apps', apps }),
+      changed: (apps, changes) => tell({ type: 'apps', apps, changes }),
       storeState: health.toldBy('apps'),
     }),
   );
   const realtime = new RealtimeInquiry((number, question) =>
     tell({ type: 'ask', number, question }),
   );
-  const admin = parts.use(openAdmin(config, readiness, log));
+  const meter = new TableMeter();
+  const adminPassword = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
+  const admin = parts.use(await openAdmin({ config, adminPassword, readiness, meter, log }));
   // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
   const instances = parts.use(await openPushInstances({ config, database, health, log }));
@@ -160,7 +165,9 @@ async function start({
   );
   const usageStore = new UsageStore(database);
   const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
-  const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
+  const metrics = parts.use(
+    new BackgroundMetrics({ meter, webhooks, logLinesDropped: () => lines.droppedLines }),
+  );
   const usedToday = await usage.today();
   await database.waitBriefly();
   const push = parts.use(
@@ -171,13 +178,13 @@ async function start({
       webhooks,
       database,
       health,
-      meter: metrics.meter,
+      meter,
       log,
     }),
   );
   metrics.follow(() => push.figures());
   database.onRefused = refusedChanges({
-    meter: metrics.meter,
+    meter,
     log,
     clock: performance,
     instanceId: (number) => push.served.directory.byNumber(number)?.id,
@@ -201,6 +208,7 @@ async function start({
     type: 'ready',
     apps,
     admin: admin.address,
+    adminPassword: adminPassword.source,
     push: push.address,
     createdApp,
     instances: push.instances,
@@ -233,9 +241,27 @@ async function start({
   };
 }
 
-function openAdmin(config: Config, readiness: Readiness, log: Log): AdminListener {
+interface AdminParts {
+  readonly config: Config;
+  readonly adminPassword: AdminPassword;
+  readonly readiness: Readiness;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+async function openAdmin(parts: AdminParts): Promise<AdminListener> {
+  const { config, adminPassword, readiness, meter, log } = parts;
   try {
-    return listenForAdmin(config.admin, readiness, log);
+    return await listenForAdmin({
+      host: config.admin.host,
+      port: config.admin.port,
+      password: () => adminPassword.current,
+      metricsAreOpen: adminPassword.source === 'file',
+      trustedProxies: new TrustedProxies(config.trustedProxies),
+      readiness,
+      log,
+      refused: (why) => meter.count('adminRequestsRefused', 1, why),
+    });
   } catch (error) {
     throw listenFault(error, 'admin', config.admin);
   }

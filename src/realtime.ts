@@ -1,4 +1,5 @@
 import { MemoryAppDirectory } from './apps/directory.ts';
+import type { ChangedIds } from './changed-ids.ts';
 import type { App } from './channels/app.ts';
 import { ChannelNews } from './channels/channel-news.ts';
 import type { Hub } from './channels/hub.ts';
@@ -67,7 +68,8 @@ export interface RealtimeOptions {
 export interface Realtime {
   readonly listener: ListenerAddress;
   /** Takes over a new list of apps; connections of those that are gone end. */
-  replaceApps(apps: readonly App[]): void;
+  /** `changes` is for the log. */
+  replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
   replaceCertificate(tls: Certificate): void;
@@ -173,10 +175,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
-    replaceApps(list) {
+    replaceApps(list, changes) {
       for (const app of apps.replace(list).gone) transport.endAll(app, 'app-disabled');
       // Said here, where it holds: whoever reads it may rely on it.
-      log.info('Apps changed', { apps: list.length });
+      log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),

@@ -1,6 +1,5 @@
 import { newAppId, newAppKey } from '../apps/credentials.ts';
 import type { App, AppKey } from '../channels/app.ts';
-import type { Log } from '../channels/ports.ts';
 import type { AppStore, StoredApp } from '../stores/app-store.ts';
 import type { KeptApp } from './app-shapes.ts';
 import { Refusal } from './refusal.ts';
@@ -21,7 +20,6 @@ export interface AppAdminOptions {
   /** Makes the running server take over what has changed in the store; settles when it has. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
-  readonly log: Log;
 }
 
 export interface AppSettings {
@@ -69,7 +67,7 @@ export class AppAdmin {
       readonly keys: readonly AppKey[] | undefined;
     },
   ) {
-    return this.change('created', given.id ?? newAppId(), async (id) => {
+    return this.change(given.id ?? newAppId(), async (id) => {
       const { store, configured } = this.options;
       const { name = '', enabled = true, settings, keys = [newAppKey()] } = given;
       checkKeys(keys);
@@ -84,7 +82,7 @@ export class AppAdmin {
 
   /** Changes what is named. `limits` are merged. */
   update(id: string, { name, enabled, settings }: AppSettings) {
-    return this.change('changed', id, async () => {
+    return this.change(id, async () => {
       this.refuseConfigured(id);
       const found = await this.options.store.update(id, (app) => ({
         name: name ?? app.name,
@@ -102,7 +100,7 @@ export class AppAdmin {
   }
 
   setEnabled(id: string, enabled: boolean) {
-    return this.change(enabled ? 'enabled' : 'disabled', id, async () => {
+    return this.change(id, async () => {
       this.refuseConfigured(id);
       if (!(await this.options.store.setEnabled(id, enabled))) throw noSuchApp(id);
     });
@@ -111,7 +109,7 @@ export class AppAdmin {
   /** Adds a pair and gives it; those that the app has stay valid. */
   async addKey(id: string): Promise<AppKey> {
     const pair = newAppKey();
-    await this.change('given a key', id, async () => {
+    await this.change(id, async () => {
       this.refuseConfigured(id);
       const { store } = this.options;
       const app = await store.get(id);
@@ -125,7 +123,7 @@ export class AppAdmin {
 
   /** Takes a pair away, but never the last one. */
   removeKey(id: string, key: string) {
-    return this.change('deprived of a key', id, async () => {
+    return this.change(id, async () => {
       this.refuseConfigured(id);
       const { store } = this.options;
       const result = await store.removeKey(id, key);
@@ -140,26 +138,21 @@ export class AppAdmin {
   }
 
   async delete(id: string): Promise<void> {
-    await this.inTurn('deleted', id, async () => {
+    await this.inTurn(async () => {
       this.refuseConfigured(id);
       if (!(await this.options.store.delete(id))) throw noSuchApp(id);
     });
   }
 
   /** Makes a change in its turn, and gives the app as it is then. */
-  private async change(
-    what: string,
-    id: string,
-    make: (id: string) => Promise<void>,
-  ): Promise<KeptApp> {
-    await this.inTurn(what, id, () => make(id));
+  private async change(id: string, make: (id: string) => Promise<void>): Promise<KeptApp> {
+    await this.inTurn(() => make(id));
     return await this.get(id);
   }
 
-  private inTurn(what: string, id: string, make: () => Promise<void>): Promise<void> {
+  private inTurn(make: () => Promise<void>): Promise<void> {
     return this.turns.take(async () => {
       await make();
-      this.options.log.info(`App ${what} by the admin API`, { app: id });
       await this.options.changed();
     });
   }

@@ -132,6 +132,24 @@ export const metricRows = {
       ],
     },
   },
+  adminRequestsRefused: {
+    name: 'fanfare_admin_requests_refused_total',
+    kind: 'counter',
+    help: 'Requests to the admin listener that were refused before what they ask for was looked at, by why; any increase of wrong passwords is worth a look.',
+    label: {
+      name: 'why',
+      values: [
+        'password-missing',
+        'password-wrong',
+        'too-many-wrong-passwords',
+        'other-site',
+        'too-many-requests',
+        'too-many-connections',
+        'too-slow',
+        'not-http',
+      ],
+    },
+  },
   quotaWarnings: {
     name: 'fanfare_quota_warnings_total',
     kind: 'counter',
