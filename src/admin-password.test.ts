@@ -1,9 +1,9 @@
 import { expect, it } from 'bun:test';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminPassword } from './admin-password.ts';
-import { adminPasswordFile } from './admin-password-file.ts';
+import { adminPasswordFile, createAdminPassword } from './admin-password-file.ts';
 import { configIn, load } from './config/loading.fixture.ts';
 import { FakeTimers } from './webhooks/fake-timers.fixture.ts';
 import { keptLog } from './webhooks/webhooks.fixture.ts';
@@ -29,6 +29,15 @@ it('where no password can be kept there is none, until it can', async () => {
   expect(readFileSync(join(target, 'fanfare.db.admin-password'), 'utf8')).toBe(
     `${password.current}\n`,
   );
+  rmSync(directory, { recursive: true });
+});
+
+it('is never made in the place of one that another server has just made', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-password-'));
+  const file = join(directory, 'data/fanfare.db.admin-password');
+  const first = createAdminPassword(file);
+  expect(createAdminPassword(file)).toEqual(first);
+  expect(readdirSync(join(directory, 'data'))).toEqual(['fanfare.db.admin-password']);
   rmSync(directory, { recursive: true });
 });
 
