@@ -20,7 +20,7 @@ const errorReference = { $ref: '#/components/schemas/Error' };
 
 const denials = {
   401: refused('The password is missing or wrong.'),
-  429: refused('Too many wrong passwords came from this address.'),
+  429: refused('Too many wrong passwords, or too many requests, came from this address.'),
 };
 
 /** Describes operations as OpenAPI has it. Source: OpenAPI 3.1. */

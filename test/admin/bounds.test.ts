@@ -196,6 +196,16 @@ describe('the admin listener ends connections', () => {
     expect(server.refused).toEqual(['not-http', 'not-http', 'not-http']);
   });
 
+  it('that ask without end', async () => {
+    await using server = await listening({ requestRate: { perSecond: 0.001, burst: 20 } });
+    await using http = await RawHttp.open({ port: server.port });
+    http.writes('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+    for (let n = 0; n < 20; n++) expect((await http.reads()).status).toBe(200);
+    expect((await http.reads()).status).toBe(429);
+    await http.ends();
+    expect(server.refused).toEqual(['too-many-requests']);
+  });
+
   it('whose answers nobody reads', async () => {
     await using server = await listening({ idleMs: 300 });
     const socket = await connectFrom('127.0.0.1', server.port);
@@ -250,13 +260,24 @@ it('the admin listener has a bounded number of requests of one address under way
   let refused: Response;
   do refused = await ask('/healthz');
   while (refused.status === 200);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   await using other = await RawHttp.open({ port: server.port });
   const via = { via: '1.1 proxy' };
   expect((await other.asks({ method: 'GET', target: '/healthz', headers: via })).status).toBe(200);
   server.open();
   for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('at last');
   expect((await ask('/healthz')).status).toBe(200);
+});
+
+it('the admin listener answers one address only so often', async () => {
+  await using server = await listening({ requestRate: { perSecond: 0.001, burst: 3 } });
+  const ask = (headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`http://127.0.0.1:${server.port}/healthz`, { headers });
+  for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect([refused.status, refused.headers.get('connection')]).toEqual([429, 'close']);
+  // What comes through a proxy is somebody else.
+  expect((await ask({ via: '1.1 proxy' })).status).toBe(200);
 });
 
 it('the admin listener ends with every connection that it has', async () => {

@@ -1,3 +1,5 @@
+import type { Rate } from '../../runtime/token-bucket.ts';
+
 /** What the admin listener bears at most. */
 export interface AdminBounds {
   /** Connections; one more costs the address that has the most of them one. */
@@ -6,6 +8,8 @@ export interface AdminBounds {
   readonly connectionsPerAddress: number;
   /** Requests of one address that have no answer yet. */
   readonly requestsPerAddress: number;
+  /** How often one address may ask, whatever it asks for. */
+  readonly requestRate: Rate;
   readonly bodyBytes: number;
   /** From the first byte of a request to the end of its head, and to its last byte. */
   readonly headMs: number;
@@ -22,6 +26,7 @@ export const adminBounds: AdminBounds = {
   connections: 1_000,
   connectionsPerAddress: 200,
   requestsPerAddress: 50,
+  requestRate: { perSecond: 500, burst: 5_000 },
   bodyBytes: 65_536,
   headMs: 10_000,
   requestMs: 10_000,

@@ -1,4 +1,5 @@
 import type { Log } from '../../channels/ports.ts';
+import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import { printable } from '../../runtime/printable.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -70,6 +71,7 @@ class Desk {
   private readonly bounds: AdminBounds;
   private readonly access: Access;
   private readonly throttle: LogThrottle;
+  private readonly rates = new KeyedRates<string>();
   /** Requests without an answer, by the key of their sender. */
   private readonly underWay = new Map<string, number>();
 
@@ -85,10 +87,16 @@ class Desk {
     const { head } = request;
     const sender = this.access.senderOf(head);
     const before = this.underWay.get(sender.key) ?? 0;
-    if (before >= this.bounds.requestsPerAddress) {
+    const { requestsPerAddress, requestRate } = this.bounds;
+    if (
+      before >= requestsPerAddress ||
+      !this.rates.take(sender.key, requestRate, performance.now())
+    ) {
       this.tellRefused('too-many-requests', sender, head);
-      return refuse(503, 'Too many requests of this address are under way, try again', {
+      // A sender that goes on needs another connection for each request.
+      return refuse(429, 'Too many requests of this address, try again', {
         'retry-after': '1',
+        connection: 'close',
       });
     }
     this.underWay.set(sender.key, before + 1);
