@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { AdminPassword } from './admin-password.ts';
+import { openAdmin } from './admin-part.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
 import { BackgroundMetrics } from './background-metrics.ts';
@@ -8,7 +8,6 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
-import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
@@ -18,7 +17,6 @@ import { createOutgoing } from './outgoing/request.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { refusedChanges } from './refused-changes.ts';
-import { TrustedProxies } from './runtime/trusted-proxies.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -29,7 +27,6 @@ import { StoredOutboxLog } from './stores/outbox-log.ts';
 import { StoreLock } from './stores/store-lock.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
-import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
 import { Readiness } from './transports/admin/readiness.ts';
 import { startHandshakeGuard } from './transports/handshakes/handshake-guard.ts';
 import { UsageKeeper } from './usage-keeper.ts';
@@ -144,8 +141,7 @@ async function start({
     tell({ type: 'ask', number, question }),
   );
   const meter = new TableMeter();
-  const adminPassword = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
-  const admin = parts.use(await openAdmin({ config, adminPassword, readiness, meter, log }));
+  const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
   // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
   const instances = parts.use(await openPushInstances({ config, database, health, log }));
@@ -208,7 +204,7 @@ async function start({
     type: 'ready',
     apps,
     admin: admin.address,
-    adminPassword: adminPassword.source,
+    adminPassword: admin.passwordSource,
     push: push.address,
     createdApp,
     instances: push.instances,
@@ -239,32 +235,6 @@ async function start({
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-interface AdminParts {
-  readonly config: Config;
-  readonly adminPassword: AdminPassword;
-  readonly readiness: Readiness;
-  readonly meter: TableMeter;
-  readonly log: Log;
-}
-
-async function openAdmin(parts: AdminParts): Promise<AdminListener> {
-  const { config, adminPassword, readiness, meter, log } = parts;
-  try {
-    return await listenForAdmin({
-      host: config.admin.host,
-      port: config.admin.port,
-      password: () => adminPassword.current,
-      metricsAreOpen: adminPassword.source === 'file',
-      trustedProxies: new TrustedProxies(config.trustedProxies),
-      readiness,
-      log,
-      refused: (why) => meter.count('adminRequestsRefused', 1, why),
-    });
-  } catch (error) {
-    throw listenFault(error, 'admin', config.admin);
-  }
 }
 
 /** Where both loops share a core, the kernel must prefer the other one. Linux knows priorities per thread. */

@@ -67,8 +67,7 @@ export interface RealtimeOptions {
 /** The loop that delivers: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
   readonly listener: ListenerAddress;
-  /** Takes over a new list of apps; connections of those that are gone end. */
-  /** `changes` is for the log. */
+  /** Takes over a new list of apps; connections of those that are gone end. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
