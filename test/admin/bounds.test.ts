@@ -251,6 +251,15 @@ describe('the admin listener ends connections', () => {
   });
 });
 
+it('the admin listener lets somebody new in, however many addresses have a connection each', async () => {
+  await using server = await listening({ connections: 3 });
+  const open: Socket[] = [];
+  for (let n = 2; n < 5; n++) open.push(await connectFrom(`127.0.0.${n}`, server.port));
+  expect(await answersFrom('127.0.0.9', server.port)).toBe(true);
+  await closed(open[0] as Socket);
+  for (const socket of open) socket.destroy();
+});
+
 it('the admin listener has a bounded number of requests of one address under way', async () => {
   await using server = await listening({ requestsPerAddress: 3 });
   const ask = (target: string) =>

@@ -42,10 +42,14 @@ export class Connections {
     for (const sockets of this.byAddress.values()) for (const socket of sockets) socket.destroy();
   }
 
+  /** Closes a connection where there is no room for one more of this address; `false` where that is not right. */
   private makeRoom(key: string): boolean {
-    const loser = this.budget.whoYields(key);
-    if (loser === undefined) return true;
-    if (loser === key) return false;
+    const largest = this.budget.whoYields(key);
+    if (largest === undefined) return true;
+    // Where all addresses have one connection, the oldest goes: otherwise many addresses could keep others out.
+    const [oldest] = this.byAddress.keys();
+    const loser = largest !== key ? largest : this.budget.of(key) === 0 ? oldest : undefined;
+    if (loser === undefined) return false;
     const sockets = [...(this.byAddress.get(loser) ?? [])];
     const victim = sockets.find((socket) => !this.busy.has(socket)) ?? sockets.at(-1);
     if (victim === undefined) return false;
