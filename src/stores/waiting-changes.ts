@@ -18,7 +18,7 @@ export interface Group<Change> {
  * Changes that wait for the store, shared fairly among their owners. Each owner's changes keep their order.
  *
  * Instances and the admin API share the room: once it is full, the owner with the most changes loses its newest.
- * The server's own work has as much room for itself, and up to half of each group before anybody else.
+ * The server's own work has as much room for itself, and every second place of a group.
  */
 export class WaitingChanges<Change extends Owned> {
   private readonly max: number;
@@ -52,19 +52,13 @@ export class WaitingChanges<Change extends Owned> {
     return refused;
   }
 
-  /** Takes up to `most` changes: the server's own first, then of each owner one after the other. */
+  /** Takes up to `most` changes: one of the server's own, one of the first owner, one of its own, one of the next. */
   take(most: number): Group<Change> {
-    const others = this.budget.total;
-    const own = this.own.splice(0, Math.max(most >> 1, most - others));
-    const taken = this.takeShares(most - own.length);
-    const changes = [...own];
-    for (let turn = 0; changes.length < own.length + taken.total; turn++) {
-      for (const some of taken.shares) {
-        const change = some[turn];
-        if (change !== undefined) changes.push(change);
-      }
-    }
-    return { changes, mustRun: own.length + taken.shares.length };
+    const own = this.own.splice(0, Math.max(most >> 1, most - this.budget.total));
+    const shares = this.takeShares(most - own.length);
+    const others = inTurn(shares);
+    const changes = inTurn([own, others]);
+    return { changes, mustRun: Math.max(1, shares.length + Math.min(own.length, shares.length)) };
   }
 
   /** Takes back what was taken and has not run. It goes before what has come since. */
@@ -80,21 +74,16 @@ export class WaitingChanges<Change extends Owned> {
   }
 
   /** The first changes of each owner, as evenly as can be. Whoever has got some is last in the next turn. */
-  private takeShares(room: number): {
-    readonly shares: readonly Change[][];
-    readonly total: number;
-  } {
+  private takeShares(room: number): readonly (readonly Change[])[] {
     const shares: Change[][] = [];
-    let total = 0;
     for (const [owner, count] of this.sharesOf(room)) {
       const waiting = this.queueOf(owner);
       this.byOwner.delete(owner);
       if (waiting.length > count) this.byOwner.set(owner, waiting);
       shares.push(waiting.length > count ? waiting.splice(0, count) : waiting);
       this.budget.release(owner, count);
-      total += count;
     }
-    return { shares, total };
+    return shares;
   }
 
   private sharesOf(room: number): ReadonlyMap<WriteOwner, number> {
@@ -128,4 +117,19 @@ export class WaitingChanges<Change extends Owned> {
     }
     return queue;
   }
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurn<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const [only] = lists;
+  if (only !== undefined && lists.length === 1) return only;
+  const items: Item[] = [];
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  for (let turn = 0; turn < longest; turn++) {
+    for (const list of lists) {
+      const item = list[turn];
+      if (item !== undefined) items.push(item);
+    }
+  }
+  return items;
 }
