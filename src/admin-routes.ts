@@ -5,6 +5,7 @@ import { openApi } from './admin/openapi.ts';
 import { API_PATH } from './admin/operation.ts';
 import { operations } from './admin/operations.ts';
 import { Refusal } from './admin/refusal.ts';
+import { logChange, logRefusedChange } from './admin-change-log.ts';
 import { storedApps } from './app-list.ts';
 import type { BackgroundMetrics } from './background-metrics.ts';
 import type { Log } from './channels/ports.ts';
@@ -18,7 +19,7 @@ import { isStoreFault, plainFault } from './stores/faults.ts';
 import type { StoredInstances } from './stores/push/instance-store.ts';
 import type { UsageStore } from './stores/usage-store.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from './transports/admin/answers.ts';
-import type { AdminRoute } from './transports/admin/routes.ts';
+import type { AdminCall, AdminRoute } from './transports/admin/routes.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface AdminParts {
@@ -41,12 +42,14 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
     ...operations.map((operation) => ({
       method: operation.method,
       path: `${API_PATH}${operation.path}`,
-      answer: async (call: Parameters<typeof operation.run>[1]) => {
+      answer: async (call: AdminCall) => {
         try {
           const { status, body } = await operation.run(admin, call);
+          logChange(parts.log, operation, { call, answer: body });
           return jsonAnswer(status, body);
         } catch (error) {
           const { status, message, field } = refusalOf(error, parts.log);
+          logRefusedChange(parts.log, operation, { call, status });
           return jsonAnswer(status, { error: message, field });
         }
       },
@@ -91,7 +94,6 @@ function adminOf(parts: AdminParts): Admin {
         }
       },
       now: Date.now,
-      log,
     }),
     instances: new InstanceAdmin({
       store: instanceStore,
@@ -99,7 +101,6 @@ function adminOf(parts: AdminParts): Admin {
       complete: (stored) => storedInstances(stored, servedInstances.configured),
       changed: () => servedInstances.look(),
       now: Date.now,
-      log,
     }),
     live: {
       apps: () => ask({ what: 'live-apps' }),

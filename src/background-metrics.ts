@@ -1,18 +1,26 @@
 import { LoopDelay } from './observability/loop-delay.ts';
-import { type MetricValues, printMetrics, TableMeter } from './observability/meter.ts';
+import { type MetricValues, printMetrics, type TableMeter } from './observability/meter.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
+
+export interface BackgroundMetricsOptions {
+  /** What the other parts of this loop count with. */
+  readonly meter: TableMeter;
+  readonly webhooks: Webhooks;
+  readonly logLinesDropped: () => number;
+}
 
 /** What the background loop measures of itself, of the webhooks and of the process. */
 export class BackgroundMetrics implements Disposable {
   /** For the other parts of this loop. */
-  readonly meter = new TableMeter();
+  readonly meter: TableMeter;
   private readonly loopDelay = new LoopDelay();
   private readonly webhooks: Webhooks;
   private readonly logLinesDropped: () => number;
   private push: (() => PipelineFigures) | undefined;
 
-  constructor(webhooks: Webhooks, logLinesDropped: () => number) {
+  constructor({ meter, webhooks, logLinesDropped }: BackgroundMetricsOptions) {
+    this.meter = meter;
     this.webhooks = webhooks;
     this.logLinesDropped = logLinesDropped;
     this.meter.set('startTime', Date.now() / 1000);

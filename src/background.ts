@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { openAdmin } from './admin-part.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { newAppId, newAppKey } from './apps/credentials.ts';
 import { BackgroundMetrics } from './background-metrics.ts';
@@ -7,14 +8,15 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
-import { listenFault } from './listen-fault.ts';
 import type { Certificate, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
+import { TableMeter } from './observability/meter.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
+import { refusedChanges } from './refused-changes.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -22,9 +24,9 @@ import { openDatabase } from './stores/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from './stores/faults.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
+import { StoreLock } from './stores/store-lock.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
-import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
 import { Readiness } from './transports/admin/readiness.ts';
 import { UsageKeeper } from './usage-keeper.ts';
 import { openWebhooks } from './webhooks/webhooks.ts';
@@ -112,25 +114,30 @@ async function start({
 
   await using parts = new AsyncDisposableStack();
   parts.defer(() => lines.flushed());
+  // Before anything in the store is changed.
+  const storeLock = parts.use(StoreLock.take(config.store.url));
   const database = parts.use(await openDatabase(config.store.url));
   await database.check();
   const store = new AppStore(database);
   const createdApp = await createFirstApp(store, config);
   const readiness = new Readiness();
-  const health = parts.use(new StoreHealth({ database, readiness, log, timers: systemTimers }));
+  const health = parts.use(
+    new StoreHealth({ database, lock: storeLock, readiness, log, timers: systemTimers }),
+  );
   const served = parts.use(
     new ServedApps({
       store,
       config,
       log,
-      changed: (apps) => tell({ type: 'apps', apps }),
+      changed: (apps, changes) => tell({ type: 'apps', apps, changes }),
       storeState: health.toldBy('apps'),
     }),
   );
   const realtime = new RealtimeInquiry((number, question) =>
     tell({ type: 'ask', number, question }),
   );
-  const admin = parts.use(openAdmin(config, readiness, log));
+  const meter = new TableMeter();
+  const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
   // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
   const instances = parts.use(await openPushInstances({ config, database, health, log }));
@@ -150,7 +157,9 @@ async function start({
   );
   const usageStore = new UsageStore(database);
   const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
-  const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
+  const metrics = parts.use(
+    new BackgroundMetrics({ meter, webhooks, logLinesDropped: () => lines.droppedLines }),
+  );
   const usedToday = await usage.today();
   await database.waitBriefly();
   const push = parts.use(
@@ -161,11 +170,17 @@ async function start({
       webhooks,
       database,
       health,
-      meter: metrics.meter,
+      meter,
       log,
     }),
   );
   metrics.follow(() => push.figures());
+  database.onRefused = refusedChanges({
+    meter,
+    log,
+    clock: performance,
+    instanceId: (number) => push.served.directory.byNumber(number)?.id,
+  });
   admin.serve(
     adminRoutes({
       store,
@@ -185,6 +200,7 @@ async function start({
     type: 'ready',
     apps,
     admin: admin.address,
+    adminPassword: admin.passwordSource,
     push: push.address,
     createdApp,
     instances: push.instances,
@@ -211,14 +227,6 @@ async function start({
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-function openAdmin(config: Config, readiness: Readiness, log: Log): AdminListener {
-  try {
-    return listenForAdmin(config.admin, readiness, log);
-  } catch (error) {
-    throw listenFault(error, 'admin', config.admin);
-  }
 }
 
 /** Where both loops share a core, the kernel must prefer the other one. Linux knows priorities per thread. */

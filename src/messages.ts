@@ -1,3 +1,4 @@
+import type { ChangedIds } from './changed-ids.ts';
 import type { App } from './channels/app.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
@@ -19,6 +20,9 @@ export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
+
+/** Where the password of the admin API is: `admin.password`, or a file that the server has made. */
+export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
@@ -87,6 +91,7 @@ export type ToRealtime =
       readonly type: 'ready';
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
+      readonly adminPassword: AdminPasswordSource;
       readonly push: ListenerAddress;
       /** The id of the app that was made because there was none. */
       readonly createdApp: string | undefined;
@@ -97,7 +102,7 @@ export type ToRealtime =
       readonly usage: readonly DayUsage[];
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
-  | { readonly type: 'apps'; readonly apps: readonly App[] }
+  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
   /** So many webhook events were taken over. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }

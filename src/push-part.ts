@@ -7,6 +7,7 @@ import type { TableMeter } from './observability/meter.ts';
 import { PublishNews } from './publish-news.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { PushInstance } from './push/instance.ts';
+import { StoreBusy } from './push/ports.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import { PushWebhooks } from './push-webhooks.ts';
 import { type ServedInstance, ServedInstances } from './served-instances.ts';
@@ -140,6 +141,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       webhooks: sink,
       storeFault: () => health.fault(),
       storeFailed(error) {
+        // The store works, and who has too many changes waiting is logged where they are refused.
+        if (error instanceof StoreBusy) return;
         if (!isStatementFault(error)) toldByPush(error);
         // One statement's fault, or one instance's: the others are still served.
         else log.error('The store did not do what the push API asked', { why: String(error) });

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { MemoryAppDirectory } from './apps/directory.ts';
+import type { ChangedIds } from './changed-ids.ts';
 import type { App } from './channels/app.ts';
 import { ChannelNews } from './channels/channel-news.ts';
 import type { Hub } from './channels/hub.ts';
@@ -64,8 +65,8 @@ export interface RealtimeOptions {
 /** The loop that delivers: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
   readonly listener: ListenerAddress;
-  /** Takes over a new list of apps; connections of those that are gone end. */
-  replaceApps(apps: readonly App[]): void;
+  /** Takes over a new list of apps; connections of those that are gone end. `changes` is for the log. */
+  replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
   replaceCertificate(tls: Certificate): void;
@@ -207,10 +208,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
-    replaceApps(list) {
+    replaceApps(list, changes) {
       transport.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Said here, where it holds: whoever reads it may rely on it.
-      log.info('Apps changed', { apps: list.length });
+      log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),

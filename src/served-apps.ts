@@ -1,5 +1,6 @@
 import { configuredApps, storedApps } from './app-list.ts';
 import { MemoryAppDirectory } from './apps/directory.ts';
+import { type ChangedIds, ListChanges } from './changed-ids.ts';
 import type { App } from './channels/app.ts';
 import type { Log } from './channels/ports.ts';
 import type { Config } from './config/schema.ts';
@@ -10,8 +11,8 @@ export interface ServedAppsOptions {
   readonly store: AppStore;
   readonly config: Config;
   readonly log: Log;
-  /** The apps are others now. */
-  readonly changed: (apps: readonly App[]) => void;
+  /** The apps are others now. `changes` is for the log. */
+  readonly changed: (apps: readonly App[], changes: ChangedIds) => void;
   /** Whether the store could be read; `undefined` where it could, else the error. Gives whether that is news. */
   readonly storeState: (error: unknown) => boolean;
 }
@@ -26,6 +27,7 @@ export class ServedApps implements AsyncDisposable {
   private readonly options: ServedAppsOptions;
   private readonly inStore: StoreWatch<readonly App[]>;
   private config: Config;
+  private changes: ListChanges<App> | undefined;
 
   constructor(options: ServedAppsOptions) {
     const { store, config, log, changed, storeState } = options;
@@ -37,7 +39,7 @@ export class ServedApps implements AsyncDisposable {
       read: () => this.read(),
       changed: (apps) => {
         this.directory.replace(apps);
-        changed(apps);
+        changed(apps, this.changes?.to(apps) ?? {});
       },
       storeState,
       log,
@@ -52,6 +54,7 @@ export class ServedApps implements AsyncDisposable {
   /** Reads them for the first time. Throws what the store throws. */
   async begin(): Promise<readonly App[]> {
     const apps = await this.inStore.begin();
+    this.changes = new ListChanges(apps);
     this.directory.replace(apps);
     return apps;
   }

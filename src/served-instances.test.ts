@@ -86,7 +86,7 @@ describe('the instances that are served', () => {
     await all.store.create(stored, 1);
     await all.served.look();
     expect(all.served.directory.byId(stored.id)?.name).toBe('stored');
-    expect(all.logged).toEqual(['Instances changed {"instances":2}']);
+    expect(all.logged).toEqual([`Instances changed {"instances":2,"created":"${stored.id}"}`]);
 
     await all.store.addKey(stored.id, 'another');
     await all.served.look();

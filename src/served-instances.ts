@@ -1,4 +1,5 @@
 import { MemoryInstanceDirectory } from './apps/instance-directory.ts';
+import { ListChanges } from './changed-ids.ts';
 import type { Log } from './channels/ports.ts';
 import type { Config, InstanceSettings } from './config/schema.ts';
 import { configuredInstances, pushInstance, storedInstances } from './instance-list.ts';
@@ -30,6 +31,7 @@ export class ServedInstances implements AsyncDisposable {
   private readonly options: ServedInstancesOptions;
   private readonly inStore: StoreWatch<readonly ServedInstance[]>;
   private config: Config;
+  private changes: ListChanges<InstanceSettings> | undefined;
   private changed: ((served: readonly ServedInstance[]) => void) | undefined;
 
   constructor(options: ServedInstancesOptions) {
@@ -43,7 +45,8 @@ export class ServedInstances implements AsyncDisposable {
       changed: (served) => {
         this.directory.replace(served.map(({ instance }) => instance));
         this.changed?.(served);
-        log.info('Instances changed', { instances: served.length });
+        const changes = this.changes?.to(served.map(({ settings }) => settings));
+        log.info('Instances changed', { instances: served.length, ...changes });
       },
       storeState,
       log,
@@ -58,6 +61,7 @@ export class ServedInstances implements AsyncDisposable {
   /** Reads them for the first time. Throws what the store throws. */
   async begin(): Promise<readonly ServedInstance[]> {
     const served = await this.inStore.begin();
+    this.changes = new ListChanges(served.map(({ settings }) => settings));
     this.directory.replace(served.map(({ instance }) => instance));
     return served;
   }

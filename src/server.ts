@@ -4,6 +4,7 @@ import type { Log } from './channels/ports.ts';
 import type { Config } from './config/schema.ts';
 import { listenFault } from './listen-fault.ts';
 import {
+  type AdminPasswordSource,
   type Certificate,
   type ListenerAddress,
   StartFailed,
@@ -22,6 +23,7 @@ export interface FanfareServer {
   readonly channels: ListenerAddress;
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
+  readonly adminPassword: AdminPasswordSource;
   /** At the time of the start. */
   readonly apps: readonly App[];
   /** The id of the app that was made because there was none. */
@@ -83,6 +85,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     channels: realtime.listener,
     push: ready.push,
     admin: ready.admin,
+    adminPassword: ready.adminPassword,
     apps: ready.apps,
     createdApp: ready.createdApp,
     instances: ready.instances,
@@ -189,7 +192,7 @@ class BackgroundWorker {
         this.started.reject(new StartFailed(message.fault));
         return;
       case 'apps':
-        this.realtime?.replaceApps(message.apps);
+        this.realtime?.replaceApps(message.apps, message.changes);
         return;
       case 'ask':
         this.tell({

@@ -12,6 +12,7 @@ let readiness: Readiness;
 let log: ReturnType<typeof keptLog>;
 let writes: number;
 let lost: () => Promise<string | undefined>;
+let lostLock: string | undefined;
 let written: () => Promise<void>;
 let health: StoreHealth;
 
@@ -22,6 +23,7 @@ beforeEach(() => {
   log = keptLog();
   writes = 0;
   lost = async () => undefined;
+  lostLock = undefined;
   written = async () => undefined;
   const database = {
     lost: () => lost(),
@@ -30,7 +32,13 @@ beforeEach(() => {
       await written();
     },
   } as unknown as StoreHealthOptions['database'];
-  health = new StoreHealth({ database, readiness, log, timers });
+  health = new StoreHealth({
+    database,
+    lock: { lost: () => lostLock },
+    readiness,
+    log,
+    timers,
+  });
   health.watch();
 });
 
@@ -43,6 +51,15 @@ describe('the health of the store', () => {
       reasons: [],
     });
     expect(log.lines).toEqual([]);
+  });
+
+  it('is bad while another server has the lock of the store', async () => {
+    lostLock = 'another server uses it';
+    await timers.advance(1_000);
+    expect(health.fault()).toBe('another server uses it');
+    lostLock = undefined;
+    await timers.advance(1_000);
+    expect(health.fault()).toBeUndefined();
   });
 
   it('is told by one user, tried for all, and found again by itself', async () => {

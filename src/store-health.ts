@@ -1,6 +1,7 @@
 import type { Log, Timers } from './channels/ports.ts';
 import type { Database } from './stores/database.ts';
 import { isDamage, plainFault } from './stores/faults.ts';
+import type { StoreLock } from './stores/store-lock.ts';
 import type { Readiness, StoreUser } from './transports/admin/readiness.ts';
 
 /** Milliseconds between two looks at the store. */
@@ -8,6 +9,7 @@ const LOOK_INTERVAL_MS = 1000;
 
 export interface StoreHealthOptions {
   readonly database: Pick<Database, 'lost' | 'write'>;
+  readonly lock: Pick<StoreLock, 'lost'>;
   readonly readiness: Readiness;
   readonly log: Log;
   readonly timers: Timers;
@@ -69,10 +71,10 @@ export class StoreHealth implements AsyncDisposable {
   }
 
   private async find(): Promise<unknown> {
-    const { database, readiness } = this.options;
+    const { database, lock, readiness } = this.options;
     try {
-      const lost = await database.lost();
       // What is written to a file that has no name any more is lost.
+      const lost = (await database.lost()) ?? lock.lost();
       if (lost !== undefined) return lost;
       // What is not damaged can still be written, which mends nothing.
       if (this.damage !== undefined || readiness.storeWorks) return this.damage;

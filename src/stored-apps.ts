@@ -1,5 +1,4 @@
 import { newAppId, newAppKey } from './apps/credentials.ts';
-import type { AppKey } from './channels/app.ts';
 import { AppStore, type StoredApp } from './stores/app-store.ts';
 import { openDatabase } from './stores/database.ts';
 
@@ -8,10 +7,10 @@ export interface StoredAppsAdmin extends AsyncDisposable {
   list(): Promise<readonly StoredApp[]>;
   get(id: string): Promise<StoredApp | undefined>;
   create(name: string, settings: StoredApp['settings']): Promise<StoredApp>;
-  /** Adds a pair; those that the app has stay valid until they are taken away. */
-  addKey(id: string): Promise<AppKey>;
-  /** `false` where the app has no such key. */
-  removeKey(id: string, key: string): Promise<boolean>;
+  /** Adds a pair; those that the app has stay valid until they are removed. `false` if there is no such app. */
+  addKey(id: string): Promise<boolean>;
+  /** Never removes the last key of an app. */
+  removeKey(id: string, key: string): Promise<'removed' | 'unknown' | 'last'>;
   /** `false` where there is no such app. */
   setEnabled(id: string, enabled: boolean): Promise<boolean>;
   delete(id: string): Promise<boolean>;
@@ -26,14 +25,11 @@ export async function openStoredApps(url: string): Promise<StoredAppsAdmin> {
     get: (id) => store.get(id),
     async create(name, settings) {
       const app = { id: newAppId(), name, enabled: true, keys: [newAppKey()], settings };
-      await store.create(app, Date.now());
+      const result = await store.create(app, Date.now());
+      if (result !== 'created') throw new Error(`App ${app.id} is there already; try again`);
       return app;
     },
-    async addKey(id) {
-      const pair = newAppKey();
-      await store.addKey(id, pair);
-      return pair;
-    },
+    addKey: (id) => store.addKey(id, newAppKey()),
     removeKey: (id, key) => store.removeKey(id, key),
     setEnabled: (id, enabled) => store.setEnabled(id, enabled),
     delete: (id) => store.delete(id),

@@ -14,8 +14,8 @@ export interface StoredInstancesAdmin extends AsyncDisposable {
   create(name: string, vapidSubject: string | undefined): Promise<StoredInstance>;
   /** Changes an instance by what it is; `false` where there is no such instance. */
   update(id: string, changed: (instance: InstanceChange) => InstanceChange): Promise<boolean>;
-  /** Adds a secret key and gives it; those that the instance has stay valid until they are taken away. */
-  addKey(id: string): Promise<string>;
+  /** Adds a secret key; those that the instance has stay valid until they are removed. `false` if there is no such instance. */
+  addKey(id: string): Promise<boolean>;
   removeKey(id: string, secret: string): Promise<'removed' | 'unknown' | 'last'>;
   /** How many devices go with it; `undefined` where there is no such instance. */
   delete(id: string): Promise<number | undefined>;
@@ -30,15 +30,12 @@ export async function openStoredInstances(url: string): Promise<StoredInstancesA
     get: (id) => store.get(id),
     async create(name, vapidSubject) {
       const instance = newInstance(name, vapidSubject);
-      await store.create(instance, Date.now());
+      const created = await store.create(instance, Date.now());
+      if (!created) throw new Error(`Instance ${instance.id} is there already; try again`);
       return instance;
     },
     update: (id, changed) => store.update(id, changed),
-    async addKey(id) {
-      const secret = newSecretKey();
-      await store.addKey(id, secret);
-      return secret;
-    },
+    addKey: (id) => store.addKey(id, newSecretKey()),
     removeKey: (id, secret) => store.removeKey(id, secret),
     delete: (id) => store.delete(id),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),

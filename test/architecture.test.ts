@@ -46,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Of `src` itself, what the command line may use; and who may use the command line. */
 const CLI_USES = [
+  'admin-password-file.ts',
   'local-gateways.ts',
   'messages.ts',
   'push-advice.ts',

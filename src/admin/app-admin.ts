@@ -1,6 +1,5 @@
 import { newAppId, newAppKey } from '../apps/credentials.ts';
 import type { App, AppKey } from '../channels/app.ts';
-import type { Log } from '../channels/ports.ts';
 import type { AppStore, StoredApp } from '../stores/app-store.ts';
 import type { KeptApp } from './app-shapes.ts';
 import { Refusal } from './refusal.ts';
@@ -21,7 +20,6 @@ export interface AppAdminOptions {
   /** Makes the running server take over what has changed in the store; settles when it has. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
-  readonly log: Log;
 }
 
 export interface AppSettings {
@@ -52,12 +50,14 @@ export class AppAdmin {
   }
 
   async get(id: string): Promise<KeptApp> {
-    const { kept, notServed } = await this.list();
-    const found = kept.find(({ app }) => app.id === id);
-    if (found !== undefined) return found;
-    const left = notServed.find((app) => app.id === id);
-    if (left !== undefined) throw new Refusal('conflict', `App ${id} is not served: ${left.why}`);
-    throw noSuchApp(id);
+    const { configured, complete, store } = this.options;
+    const inFile = configured().find((app) => app.id === id);
+    if (inFile !== undefined) return { app: inFile, source: 'configuration' };
+    const stored = await store.get(id);
+    if (stored === undefined) throw noSuchApp(id);
+    const { apps, left } = complete([stored]);
+    if (apps[0] !== undefined) return { app: apps[0], source: 'store' };
+    throw new Refusal('conflict', `App ${id} is not served: ${left[0]?.why}`);
   }
 
   /** Without an id or keys, they are made. */
@@ -67,27 +67,24 @@ export class AppAdmin {
       readonly keys: readonly AppKey[] | undefined;
     },
   ) {
-    return this.change('created', given.id ?? newAppId(), async (id) => {
+    return this.change(given.id ?? newAppId(), async (id) => {
       const { store, configured } = this.options;
       const { name = '', enabled = true, settings, keys = [newAppKey()] } = given;
       checkKeys(keys);
-      const others = [...configured(), ...(await store.list())];
-      if (others.some((app) => app.id === id)) {
-        throw new Refusal('conflict', `id: there is an app ${id} already`, 'id');
-      }
-      const taken = others.flatMap((app) => app.keys.map(({ key }) => key));
-      if (keys.some(({ key }) => taken.includes(key))) {
-        throw new Refusal('conflict', 'keys: an app has this key already', 'keys');
-      }
-      await store.create({ id, name, enabled, keys, settings }, this.options.now());
+      if (configured().some((app) => app.id === id)) throw idTaken(id);
+      const taken = configured().flatMap((app) => app.keys.map(({ key }) => key));
+      if (keys.some(({ key }) => taken.includes(key))) throw keyTaken();
+      const result = await store.create({ id, name, enabled, keys, settings }, this.options.now());
+      if (result === 'id-taken') throw idTaken(id);
+      if (result === 'key-taken') throw keyTaken();
     });
   }
 
   /** Changes what is named. `limits` are merged. */
   update(id: string, { name, enabled, settings }: AppSettings) {
-    return this.change('changed', id, async () => {
-      await this.stored(id);
-      await this.options.store.update(id, (app) => ({
+    return this.change(id, async () => {
+      this.refuseConfigured(id);
+      const found = await this.options.store.update(id, (app) => ({
         name: name ?? app.name,
         enabled: enabled ?? app.enabled,
         settings: {
@@ -98,79 +95,74 @@ export class AppAdmin {
             : { limits: { ...asObject(app.settings['limits']), ...asObject(settings['limits']) } }),
         },
       }));
+      if (!found) throw noSuchApp(id);
     });
   }
 
   setEnabled(id: string, enabled: boolean) {
-    return this.change(enabled ? 'enabled' : 'disabled', id, async () => {
-      await this.stored(id);
-      await this.options.store.setEnabled(id, enabled);
+    return this.change(id, async () => {
+      this.refuseConfigured(id);
+      if (!(await this.options.store.setEnabled(id, enabled))) throw noSuchApp(id);
     });
   }
 
   /** Adds a pair and gives it; those that the app has stay valid. */
   async addKey(id: string): Promise<AppKey> {
     const pair = newAppKey();
-    await this.change('given a key', id, async () => {
-      const { keys } = await this.stored(id);
-      if (keys.length >= KEYS_MAX) {
+    await this.change(id, async () => {
+      this.refuseConfigured(id);
+      const { store } = this.options;
+      const app = await store.get(id);
+      if (app !== undefined && app.keys.length >= KEYS_MAX) {
         throw new Refusal('conflict', `App ${id} has ${KEYS_MAX} keys; remove one first`);
       }
-      await this.options.store.addKey(id, pair);
+      if (!(await store.addKey(id, pair))) throw noSuchApp(id);
     });
     return pair;
   }
 
   /** Takes a pair away, but never the last one. */
   removeKey(id: string, key: string) {
-    return this.change('deprived of a key', id, async () => {
-      const { keys } = await this.stored(id);
-      if (!keys.some((pair) => pair.key === key)) {
+    return this.change(id, async () => {
+      this.refuseConfigured(id);
+      const { store } = this.options;
+      const result = await store.removeKey(id, key);
+      if (result === 'unknown') {
+        if ((await store.get(id)) === undefined) throw noSuchApp(id);
         throw new Refusal('not-found', `App ${id} has no key ${key}`);
       }
-      if (keys.length === 1) {
+      if (result === 'last') {
         throw new Refusal('conflict', `${key} is the only key of app ${id}; add one first`);
       }
-      await this.options.store.removeKey(id, key);
     });
   }
 
   async delete(id: string): Promise<void> {
-    await this.inTurn('deleted', id, async () => {
-      await this.stored(id);
-      await this.options.store.delete(id);
+    await this.inTurn(async () => {
+      this.refuseConfigured(id);
+      if (!(await this.options.store.delete(id))) throw noSuchApp(id);
     });
   }
 
   /** Makes a change in its turn, and gives the app as it is then. */
-  private async change(
-    what: string,
-    id: string,
-    make: (id: string) => Promise<void>,
-  ): Promise<KeptApp> {
-    await this.inTurn(what, id, () => make(id));
+  private async change(id: string, make: (id: string) => Promise<void>): Promise<KeptApp> {
+    await this.inTurn(() => make(id));
     return await this.get(id);
   }
 
-  private inTurn(what: string, id: string, make: () => Promise<void>): Promise<void> {
+  private inTurn(make: () => Promise<void>): Promise<void> {
     return this.turns.take(async () => {
       await make();
-      this.options.log.info(`App ${what} by the admin API`, { app: id });
       await this.options.changed();
     });
   }
 
-  private async stored(id: string): Promise<StoredApp> {
-    const { configured, store } = this.options;
-    if (configured().some((app) => app.id === id)) {
-      throw new Refusal(
-        'conflict',
-        `App ${id} stands in the configuration: change it there, at channels.apps`,
-      );
-    }
-    const app = await store.get(id);
-    if (app === undefined) throw noSuchApp(id);
-    return app;
+  private refuseConfigured(id: string): void {
+    if (!this.options.configured().some((app) => app.id === id)) return;
+    throw new Refusal(
+      'conflict',
+      `App ${id} stands in the configuration: change it there, at channels.apps`,
+    );
   }
 }
 
@@ -181,6 +173,14 @@ function checkKeys(keys: readonly AppKey[]): void {
   if (new Set(keys.map(({ key }) => key)).size < keys.length) {
     throw new Refusal('invalid', 'keys: the same key stands there twice', 'keys');
   }
+}
+
+function idTaken(id: string): Refusal {
+  return new Refusal('conflict', `id: there is an app ${id} already`, 'id');
+}
+
+function keyTaken(): Refusal {
+  return new Refusal('conflict', 'keys: an app has this key already', 'keys');
 }
 
 function noSuchApp(id: string): Refusal {

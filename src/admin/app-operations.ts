@@ -37,6 +37,7 @@ export const appOperations: readonly Operation[] = [
     status: 201,
     answer: shownApp,
     refusals: ['conflict'],
+    logLine: { message: 'App created', subject: 'app' },
     act: async ({ apps }, { body }) => {
       const { id, keys, name, enabled, ...settings } = body;
       return showApp(await apps.create({ id, keys, name, enabled, settings }), true);
@@ -65,6 +66,7 @@ export const appOperations: readonly Operation[] = [
     status: 200,
     answer: shownApp,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'App changed', subject: 'app' },
     act: async ({ apps }, { path, body }) => {
       const { name, enabled, ...settings } = body;
       return showApp(await apps.update(path('id'), { name, enabled, settings }), false);
@@ -80,6 +82,7 @@ export const appOperations: readonly Operation[] = [
     status: 200,
     answer: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'App deleted', subject: 'app' },
     act: async ({ apps }, { path }) => {
       await apps.delete(path('id'));
       return { id: path('id'), deleted: true as const };
@@ -95,6 +98,7 @@ export const appOperations: readonly Operation[] = [
     status: 201,
     answer: shownPair,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Key added', subject: 'app' },
     act: ({ apps }, { path }) => apps.addKey(path('id')),
   }),
   operation({
@@ -107,6 +111,7 @@ export const appOperations: readonly Operation[] = [
     status: 200,
     answer: shownApp,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Key removed', subject: 'app' },
     act: async ({ apps }, { path }) =>
       showApp(await apps.removeKey(path('id'), path('key')), false),
   }),
@@ -125,6 +130,7 @@ function enabling(id: string, word: string, enabled: boolean, effect: string): O
     status: 200,
     answer: shownApp,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: `App ${word}d`, subject: 'app' },
     act: async ({ apps }, { path }) => showApp(await apps.setEnabled(path('id'), enabled), false),
   });
 }

@@ -1,5 +1,4 @@
 import { newInstance, newSecretKey } from '../apps/instance-credentials.ts';
-import type { Log } from '../channels/ports.ts';
 import { isObject } from '../config/plain-json.ts';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
@@ -27,7 +26,6 @@ export interface InstanceAdminOptions {
   /** Makes the running server take over what has changed in the store; settles when it has. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
-  readonly log: Log;
 }
 
 export interface InstanceGiven {
@@ -57,12 +55,14 @@ export class InstanceAdmin {
   }
 
   async get(id: string): Promise<KeptInstance> {
-    const { kept, notServed } = await this.list();
-    const found = kept.find(({ instance }) => instance.id === id);
-    if (found !== undefined) return found;
-    const left = notServed.find((instance) => instance.id === id);
-    if (left === undefined) throw noSuchInstance(id);
-    throw new Refusal('conflict', `Instance ${id} is not served: ${left.why}`);
+    const { configured, complete, store } = this.options;
+    const inFile = configured().find((instance) => instance.id === id);
+    if (inFile !== undefined) return { instance: inFile, source: 'configuration' };
+    const stored = await store.get(id);
+    if (stored === undefined) throw noSuchInstance(id);
+    const { instances, left } = complete([stored]);
+    if (instances[0] !== undefined) return { instance: instances[0], source: 'store' };
+    throw new Refusal('conflict', `Instance ${id} is not served: ${left[0]?.why}`);
   }
 
   /** Without an id, secret keys or VAPID keys, they are made. */
@@ -74,7 +74,7 @@ export class InstanceAdmin {
   ): Promise<KeptInstance> {
     const made = newInstance(given.name ?? '');
     const { id = made.id, secretKeys = made.secretKeys } = given;
-    return this.change('created', id, async () => {
+    return this.change(id, async () => {
       const { store, configured, now } = this.options;
       checkKeys(secretKeys);
       const instance = whole({
@@ -83,18 +83,18 @@ export class InstanceAdmin {
         secretKeys,
         settings: laidOver(made.settings, given.settings),
       });
-      if ([...configured(), ...(await store.list())].some((other) => other.id === id)) {
+      const isConfigured = configured().some((other) => other.id === id);
+      if (isConfigured || !(await store.create(instance, now()))) {
         throw new Refusal('conflict', `id: there is an instance ${id} already`, 'id');
       }
-      await store.create(instance, now());
     });
   }
 
   /** Changes what is named, and leaves the rest. */
   update(id: string, { name, settings }: InstanceGiven): Promise<KeptInstance> {
-    return this.change('changed', id, async () => {
+    return this.change(id, async () => {
       const { secretKeys } = await this.stored(id);
-      await this.options.store.update(id, (now) =>
+      const found = await this.options.store.update(id, (now) =>
         whole({
           id,
           secretKeys,
@@ -102,26 +102,27 @@ export class InstanceAdmin {
           settings: laidOver(now.settings, settings),
         }),
       );
+      if (!found) throw noSuchInstance(id);
     });
   }
 
   /** Adds a secret key and gives it; those that the instance has stay valid. */
   async addKey(id: string): Promise<string> {
     const secret = newSecretKey();
-    await this.change('given a secret key', id, async () => {
+    await this.change(id, async () => {
       const { secretKeys } = await this.stored(id);
       if (secretKeys.length >= SECRET_KEYS_MAX) {
         const message = `Instance ${id} has ${SECRET_KEYS_MAX} secret keys; remove one first`;
         throw new Refusal('conflict', message);
       }
-      await this.options.store.addKey(id, secret);
+      if (!(await this.options.store.addKey(id, secret))) throw noSuchInstance(id);
     });
     return secret;
   }
 
   /** Takes a secret key away, but never the last one. `given` is the whole of it, or its first 8 characters. */
   removeKey(id: string, given: string): Promise<KeptInstance> {
-    return this.change('deprived of a secret key', id, async () => {
+    return this.change(id, async () => {
       const [secret, another] = secretKeysMeant((await this.stored(id)).secretKeys, given);
       if (another !== undefined) {
         throw new Refusal('conflict', `Several secret keys of instance ${id} begin so`);
@@ -139,22 +140,21 @@ export class InstanceAdmin {
 
   /** Gives how many devices are gone with it. */
   delete(id: string): Promise<number> {
-    return this.inTurn('deleted', id, async () => {
+    return this.inTurn(async () => {
       await this.stored(id);
       return (await this.options.store.delete(id)) ?? 0;
     });
   }
 
   /** Makes a change in its turn, and gives the instance as it is then. */
-  private async change(what: string, id: string, make: () => Promise<void>): Promise<KeptInstance> {
-    await this.inTurn(what, id, make);
+  private async change(id: string, make: () => Promise<void>): Promise<KeptInstance> {
+    await this.inTurn(make);
     return await this.get(id);
   }
 
-  private inTurn<T>(what: string, id: string, make: () => Promise<T>): Promise<T> {
+  private inTurn<T>(make: () => Promise<T>): Promise<T> {
     return this.turns.take(async () => {
       const made = await make();
-      this.options.log.info(`Instance ${what} by the admin API`, { instance: id });
       await this.options.changed();
       return made;
     });

@@ -38,6 +38,7 @@ export const instanceOperations: readonly Operation[] = [
     status: 201,
     answer: shownInstance,
     refusals: ['conflict'],
+    logLine: { message: 'Instance created', subject: 'instance' },
     act: async ({ instances }, { body }) => {
       const { id, secretKeys, name, ...settings } = body;
       return showInstance(await instances.create({ id, secretKeys, name, settings }), true);
@@ -66,6 +67,7 @@ export const instanceOperations: readonly Operation[] = [
     status: 200,
     answer: shownInstance,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Instance changed', subject: 'instance' },
     act: async ({ instances }, { path, body }) => {
       const { name, ...settings } = body;
       return showInstance(await instances.update(instanceId(path), { name, settings }), false);
@@ -85,6 +87,7 @@ export const instanceOperations: readonly Operation[] = [
       devices: z.int().min(0).describe('How many devices are gone with it.'),
     }),
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Instance deleted', subject: 'instance' },
     act: async ({ instances }, { path }) => {
       const id = instanceId(path);
       return { id, deleted: true as const, devices: await instances.delete(id) };
@@ -100,6 +103,7 @@ export const instanceOperations: readonly Operation[] = [
     status: 201,
     answer: z.strictObject({ secretKey: z.string() }),
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Secret key added', subject: 'instance' },
     act: async ({ instances }, { path }) => ({
       secretKey: await instances.addKey(instanceId(path)),
     }),
@@ -115,6 +119,7 @@ export const instanceOperations: readonly Operation[] = [
     status: 200,
     answer: shownInstance,
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Secret key removed', subject: 'instance' },
     act: async ({ instances }, { path }) =>
       showInstance(await instances.removeKey(instanceId(path), path('key')), false),
   }),

@@ -20,7 +20,7 @@ const errorReference = { $ref: '#/components/schemas/Error' };
 
 const denials = {
   401: refused('The password is missing or wrong.'),
-  403: refused('No password is set, and the request may come from elsewhere.'),
+  429: refused('Too many wrong passwords, or too many requests, came from this address.'),
 };
 
 /** Describes operations as OpenAPI has it. Source: OpenAPI 3.1. */
@@ -39,7 +39,7 @@ export function openApi(operations: readonly Operation[]) {
       title: 'Fanfare admin API',
       version: '1',
       description:
-        'Served by the admin listener. Where `admin.password` is set, every request needs it; otherwise only a listener on a loopback address answers. What changes something must be sent as application/json, also without a body.',
+        'Served by the admin listener. Every request needs the password: `admin.password`, or else the one that the server has made, which `fanfare admin password` shows. What changes something must be sent as application/json, also without a body.',
     },
     security: [{ bearer: [] }, { basic: [] }],
     paths,
@@ -86,6 +86,7 @@ function describe({ id, method, path, summary, query, body, status, answer, refu
       ...(method === 'GET'
         ? {}
         : {
+            403: refused('A page of another site sent the request.'),
             413: refused('The body is too large.'),
             415: refused('The request is not sent as application/json.'),
           }),

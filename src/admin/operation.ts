@@ -29,6 +29,14 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
   readonly answer: Answer;
   /** Beside those that any operation may be refused with. */
   readonly refusals: readonly RefusalCode[];
+  /** The line of the log for a change that was made. Operations that change nothing have none. */
+  readonly logLine?: ChangeLine;
+}
+
+/** What a line of the log says of a change; `subject` names the field for the id of what was changed. */
+export interface ChangeLine {
+  readonly message: string;
+  readonly subject: 'app' | 'instance' | 'webhook';
 }
 
 /** One operation of the admin API. */

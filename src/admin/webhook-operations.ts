@@ -68,6 +68,7 @@ export const webhookOperations: readonly Operation[] = [
     status: 202,
     answer: z.strictObject({ id: z.string(), state: z.literal('waiting') }),
     refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Webhook replayed', subject: 'webhook' },
     act: async ({ webhooks }, { path }) => {
       const id = path('id');
       const result = await webhooks.replay(id);

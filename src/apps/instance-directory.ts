@@ -8,6 +8,10 @@ export class MemoryInstanceDirectory implements InstanceDirectory {
     return this.instances.get(id.toLowerCase());
   }
 
+  byNumber(number: number): PushInstance | undefined {
+    return this.instances.values().find((instance) => instance.number === number);
+  }
+
   /** Takes over a whole new list. Whoever holds an instance of the old one goes on with what it was. */
   replace(instances: readonly PushInstance[]): void {
     this.instances = new Map(instances.map((instance) => [instance.id, instance]));

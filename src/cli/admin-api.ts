@@ -14,9 +14,9 @@ export interface AdminAnswer {
 /** The admin API of a running server. */
 export class AdminApi {
   private readonly url: string;
-  private readonly password: string | null;
+  private readonly password: string | undefined;
 
-  constructor(url: string, password: string | null) {
+  constructor(url: string, password: string | undefined) {
     this.url = url;
     this.password = password;
   }
@@ -35,7 +35,9 @@ export class AdminApi {
     }
     const why = isError(body) ? body.error : text.slice(0, 200);
     const hint =
-      response.status === 401 ? ' (it is read from admin.password of the configuration)' : '';
+      response.status === 401
+        ? ' (it is read from admin.password of the configuration, or else from the file that the server has made: run this with the same --config, in the same directory, as the server)'
+        : '';
     throw new Error(`${this.url} answers ${response.status}: ${why}${hint}`);
   }
 
@@ -47,7 +49,7 @@ export class AdminApi {
         signal: AbortSignal.timeout(ANSWER_MAX_MS),
         headers: {
           'content-type': 'application/json',
-          ...(this.password === null
+          ...(this.password === undefined
             ? {}
             : { authorization: `Basic ${Buffer.from(`:${this.password}`).toString('base64')}` }),
         },

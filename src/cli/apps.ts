@@ -55,15 +55,19 @@ export const rotateApp: Action = async (store, given, output) => {
   if (app === undefined) return noSuchApp(given, output);
   const old = given.value('remove');
   if (old === undefined) {
-    await store.addKey(id);
-  } else if (app.keys.length === 1 && app.keys[0]?.key === old) {
-    output.complain(
-      `fanfare: ${old} is the only key of app ${id}; add one first, without --remove`,
-    );
-    return 1;
-  } else if (!(await store.removeKey(id, old))) {
-    output.complain(`fanfare: app ${id} has no key ${old}`);
-    return 1;
+    if (!(await store.addKey(id))) return noSuchApp(given, output);
+  } else {
+    const result = await store.removeKey(id, old);
+    if (result === 'last') {
+      output.complain(
+        `fanfare: ${old} is the only key of app ${id}; add one first, without --remove`,
+      );
+      return 1;
+    }
+    if (result === 'unknown') {
+      output.complain(`fanfare: app ${id} has no key ${old}`);
+      return 1;
+    }
   }
   const now = await store.get(id);
   if (now === undefined) return noSuchApp(given, output);

@@ -1,3 +1,4 @@
+import { adminPassword } from './admin-password.ts';
 import {
   appsCommand,
   createApp,
@@ -195,6 +196,19 @@ export const commands: readonly Command[] = [
     help: 'Show why one device did or did not get a publish, and what can be done.',
     options: PUSH_OPTIONS,
     run: explainDevice,
+  },
+  {
+    name: 'admin password',
+    help: 'Show the password of the admin API, for example for curl -u ":$(fanfare admin password)".',
+    options: [
+      {
+        name: 'new',
+        help: 'Make a new one first; a running server takes it over within a second.',
+      },
+      CONFIG_OPTION,
+      JSON_OPTION,
+    ],
+    run: adminPassword,
   },
   {
     name: 'backup',

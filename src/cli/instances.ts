@@ -101,7 +101,7 @@ export const rotateInstance: Action = async ({ store, given, output }) => {
   if (instance === undefined) return noSuchInstance(given, output);
   const old = given.value('remove');
   if (old !== undefined) return await removeKey(store, instance, old, given, output);
-  await store.addKey(id);
+  if (!(await store.addKey(id))) return noSuchInstance(given, output);
   const now = await store.get(id);
   if (now === undefined) return noSuchInstance(given, output);
   printInstance(now, 'keys', given, output);

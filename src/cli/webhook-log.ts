@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { openStoredWebhooks, type WebhookLog } from '../stored-webhooks.ts';
 import { AdminApi, NobodyThere } from './admin-api.ts';
+import { ownAdminPassword } from './admin-password.ts';
 import { ownAddress } from './own-address.ts';
 
 type Shown = Awaited<ReturnType<WebhookLog['list']>>;
@@ -11,7 +12,7 @@ type Details = Awaited<ReturnType<WebhookLog['show']>>;
  * describes, or else, where that does not run, in the store.
  */
 export async function openWebhookLog(config: Config, url: string | undefined): Promise<WebhookLog> {
-  const { password } = config.admin;
+  const password = ownAdminPassword(config);
   if (url !== undefined) return servedWebhooks(new AdminApi(url.replace(/\/+$/, ''), password));
   // Without a port of its own, it cannot be known where that server is.
   if (config.admin.port === 0) return await openStoredWebhooks(config.store.url);

@@ -17,6 +17,7 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
     channels: address('0.0.0.0', 6001),
     push: address('0.0.0.0', 6002),
     admin: address('127.0.0.1', 6003),
+    adminPassword: 'configuration',
     apps: [app],
     createdApp: undefined,
     instances: [instance],
@@ -44,6 +45,12 @@ describe('the welcome of a later start', () => {
       'Admin     http://127.0.0.1:6003   /healthz, /readyz, /metrics and /api/v1',
     ]);
     expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
+  });
+
+  it('says how to get the password of the admin API where the server has made it', () => {
+    expect(welcome(server({ adminPassword: 'file' }), null)).toEndWith(
+      '/api/v1\n          its password: npx fanfare admin password',
+    );
   });
 
   it('says how to make what there is none of', () => {

@@ -1,4 +1,4 @@
-import type { ListenerAddress } from '../messages.ts';
+import type { AdminPasswordSource, ListenerAddress } from '../messages.ts';
 import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
 
 /** An app as it is told of. */
@@ -17,6 +17,7 @@ export interface WelcomeServer {
   readonly channels: ListenerAddress;
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
+  readonly adminPassword: AdminPasswordSource;
   readonly apps: readonly WelcomeApp[];
   /** The id of the app that was made because there was none. */
   readonly createdApp: string | undefined;
@@ -30,13 +31,14 @@ export interface WelcomeServer {
  * which browsers reach the push listener, where that is configured.
  */
 export function welcome(server: WelcomeServer, publicUrl: string | null): string {
-  const { channels, push, admin } = server;
+  const { channels, push, admin, adminPassword } = server;
   return [
     ...describeApps(server),
     ...describeInstances(server, publicUrl),
     `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
+    ...(adminPassword === 'file' ? ['          its password: npx fanfare admin password'] : []),
   ].join('\n');
 }
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'bun:test';
+import { environmentName } from './environment.ts';
 import { configIn, load, loadJson, problemsIn } from './loading.fixture.ts';
+import { configSchema } from './schema.ts';
+import { settingsOf } from './schema-walk.ts';
+import { isServiceLink } from './service-links.ts';
 
 describe('an environment variable', () => {
   it('overrides the file, which overrides the default', () => {
@@ -78,16 +82,77 @@ describe('an environment variable', () => {
     ]);
   });
 
-  it('that Kubernetes set for a service of our name is explained', () => {
+  it.each([
+    'FANFARE',
+    'FANFARE_CHANNELS',
+    'FANFARE_PUSH',
+    'FANFARE_ADMIN',
+    'FANFARE_STORE',
+    'FANFARE_REALTIME_2',
+  ])('that Kubernetes or a Docker link set for a service called %s is ignored', (service) => {
     const environment = {
-      FANFARE_SERVICE_HOST: '10.0.0.1',
-      FANFARE_PUSH_PORT: 'tcp://10.0.0.1:6002',
+      [`${service}_SERVICE_HOST`]: '10.0.0.1',
+      [`${service}_SERVICE_PORT`]: '6001',
+      [`${service}_SERVICE_PORT_WS`]: '6001',
+      [`${service}_SERVICE_PORT_HTTP_METRICS`]: '6003',
+      [`${service}_PORT`]: 'tcp://10.0.0.1:6001',
+      [`${service}_PORT_6001_TCP`]: 'tcp://10.0.0.1:6001',
+      [`${service}_PORT_6001_TCP_PROTO`]: 'tcp',
+      [`${service}_PORT_6001_TCP_PORT`]: '6001',
+      [`${service}_PORT_6001_TCP_ADDR`]: '10.0.0.1',
+      [`${service}_PORT_53_UDP`]: 'udp://[fd00::1]:53',
+      [`${service}_PORT_53_UDP_PROTO`]: 'udp',
+      [`${service}_PORT_53_UDP_PORT`]: '53',
+      [`${service}_PORT_53_UDP_ADDR`]: 'fd00::1',
+      [`${service}_PORT_7_SCTP`]: 'sctp://10.0.0.1:7',
+      [`${service}_PORT_6001_TCP_START`]: 'tcp://172.17.0.5:6001',
+      [`${service}_PORT_6001_TCP_PORT_END`]: '6003',
+      [`${service}_NAME`]: '/web/fanfare',
+      [`${service}_ENV_PATH`]: '/usr/bin:/bin',
     };
 
-    for (const problem of problemsIn(load({}, environment))) {
-      expect(problem).toContain('enableServiceLinks: false');
+    expect(configIn(load({}, environment))).toEqual(configIn(load({}, {})));
+  });
+
+  it('that is a port stays a setting, and the address of a service leaves the setting alone', () => {
+    for (const [address, port] of [
+      ['tcp://10.0.0.1:6001', 7001],
+      ['udp://10.0.0.1:6001', 7001],
+      ['7002', 7002],
+    ] as const) {
+      const loaded = loadJson(
+        { channels: { port: 7001 }, push: { port: 7001 }, admin: { port: 7001 } },
+        {
+          FANFARE_CHANNELS_PORT: address,
+          FANFARE_PUSH_PORT: address,
+          FANFARE_ADMIN_PORT: address,
+        },
+      );
+      const { channels, push, admin } = configIn(loaded);
+      expect([channels.port, push.port, admin.port]).toEqual([port, port, port]);
     }
-    expect(load({}, environment).ok).toBe(false);
+  });
+
+  it('of a setting is never mistaken for one of a service', () => {
+    const names = settingsOf(configSchema).flatMap((setting) => environmentName(setting) ?? []);
+    expect(names.length).toBeGreaterThan(20);
+    expect(names.filter((name) => isServiceLink(name, '1'))).toEqual([]);
+  });
+
+  it('that only resembles one of a service is still refused', () => {
+    const environment = {
+      FANFARE_PORT: '6001',
+      FANFARE_NAME: 'my server',
+      FANFARE_SERVICE: 'x',
+      FANFARE_HOST: '10.0.0.1',
+      FANFARE_PORT_6001: 'tcp://10.0.0.1:6001',
+      FANFARE_CHANNELS_PORT: 'http://10.0.0.1:6001',
+      FANFARE_CHANNELS_HOSTS: 'tcp://10.0.0.1:6001',
+    };
+
+    expect(problemsIn(load({}, environment)).map((problem) => problem.split(/[ :]/)[0])).toEqual(
+      Object.keys(environment),
+    );
   });
 
   it('is told to be wrong along with a file that cannot be read, and nothing else is', () => {

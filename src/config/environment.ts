@@ -3,6 +3,7 @@ import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { type Problem, quote } from './problems.ts';
 import { type Setting, settingsOf } from './schema-walk.ts';
+import { isServiceLink } from './service-links.ts';
 
 /** Environment variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -66,11 +67,12 @@ export function applyEnvironment(
   const problems: Problem[] = [];
   for (const [name, text] of Object.entries(environment)) {
     if (text === undefined || !name.startsWith(PREFIX) || name === FILE_VARIABLE) continue;
+    if (isServiceLink(name, text)) continue;
     const setting = settings.get(name);
     if (setting === undefined) {
       const message = onlyInFile.has(name)
         ? 'can only be set in the file'
-        : unknownVariable(name, settings.keys());
+        : `unknown setting${didYouMean(name, settings.keys())}`;
       problems.push({ path: /^\w+$/.test(name) ? name : quote(name), message });
       continue;
     }
@@ -89,15 +91,6 @@ export function variablePath(name: string, path: string): string {
   return `${name} (${path})`;
 }
 
-function unknownVariable(name: string, known: Iterable<string>): string {
-  // Kubernetes and Docker links set such names for a service that is called "fanfare…".
-  const fromService = /_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_|$)/.test(name) ? SERVICE_LINKS : '';
-  return `unknown setting${didYouMean(name, known) || fromService}`;
-}
-
-const SERVICE_LINKS =
-  ' (if Kubernetes set it for a service of that name, set enableServiceLinks: false in the pod)';
-
 type ReadText = { readonly value: unknown } | { readonly message: string };
 
 /** Reads a variable by the type of its setting. Bounds and forms are left to the schema. */
@@ -107,7 +100,7 @@ function readText({ schema, nullable }: Setting, text: string): ReadText {
     // Exponents and hexadecimal numbers are refused: nobody means them here.
     return /^-?\d{1,20}(?:\.\d{1,20})?$/.test(text)
       ? { value: Number(text) }
-      : { message: `must be a whole number, got ${quote(text)}${hintFor(text)}` };
+      : { message: `must be a whole number, got ${quote(text)}` };
   }
   if (schema instanceof z.ZodBoolean) {
     return text === 'true' || text === 'false'
@@ -115,10 +108,6 @@ function readText({ schema, nullable }: Setting, text: string): ReadText {
       : { message: `must be true or false, got ${quote(text)}` };
   }
   return { value: text };
-}
-
-function hintFor(text: string): string {
-  return /^(?:tcp|udp):\/\//.test(text) ? SERVICE_LINKS : '';
 }
 
 /**

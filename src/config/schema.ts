@@ -18,7 +18,7 @@ const admin = z
     port: port(6003, 'The port to listen on'),
     password: orNull(
       text(''),
-      'The password of the dashboard and the admin API; null = none is set here.',
+      'The password of the dashboard and the admin API; null = the server makes one and keeps it beside the store, see `fanfare admin password`.',
     ),
   })
   .prefault({})

@@ -126,6 +126,24 @@ export const metricRows = {
       ],
     },
   },
+  adminRequestsRefused: {
+    name: 'fanfare_admin_requests_refused_total',
+    kind: 'counter',
+    help: 'Requests to the admin listener that were refused before what they ask for was looked at, by why; any increase of wrong passwords is worth a look.',
+    label: {
+      name: 'why',
+      values: [
+        'password-missing',
+        'password-wrong',
+        'too-many-wrong-passwords',
+        'other-site',
+        'too-many-requests',
+        'too-many-connections',
+        'too-slow',
+        'not-http',
+      ],
+    },
+  },
   quotaWarnings: {
     name: 'fanfare_quota_warnings_total',
     kind: 'counter',
@@ -161,6 +179,12 @@ export const metricRows = {
     name: 'fanfare_outbox_oldest_age_seconds',
     kind: 'gauge',
     help: 'Age of the oldest webhook request that waits in the outbox; 0 when it is empty.',
+  },
+  storeChangesRefused: {
+    name: 'fanfare_store_changes_refused_total',
+    kind: 'counter',
+    help: 'Changes of the store that were refused because too many waited, by whose they were: of an instance, of the admin API, or the server’s own.',
+    label: { name: 'owner', values: ['instance', 'admin', 'server'] },
   },
   pushDeliveries: {
     name: 'fanfare_push_deliveries_total',

@@ -20,6 +20,11 @@ export class StoreLost extends Error {
   override readonly name = 'StoreLost';
 }
 
+/** Too many changes wait for the store, and whoever asked has the most of them. Others are served. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy';
+}
+
 /**
  * Keeps the devices of all instances. What a method changed is durable when its promise settles. Each throws
  * where the store cannot be used, and `StoreLost` instead of saying "no such device" where the store has lost

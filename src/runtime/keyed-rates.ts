@@ -37,6 +37,12 @@ export class KeyedRates<Key> {
     return entry.bucket.take(rate, nowMs, tokens);
   }
 
+  /** Whether `tokens` are there to be taken. */
+  has(key: Key, rate: Rate, nowMs: number, tokens = 1): boolean {
+    const entry = this.entries.get(key);
+    return entry === undefined ? tokens <= rate.burst : entry.bucket.has(rate, nowMs, tokens);
+  }
+
   /** How many keys are remembered: those whose buckets may not be full, and not many more. */
   get size(): number {
     return this.entries.size;

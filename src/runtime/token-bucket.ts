@@ -26,14 +26,19 @@ export class TokenBucket {
   }
 
   /** Takes `tokens`, if they are there. The rate may differ from call to call: settings change. */
-  take({ perSecond, burst }: Rate, nowMs: number, tokens = 1): boolean {
+  take(rate: Rate, nowMs: number, tokens = 1): boolean {
+    if (!this.has(rate, nowMs, tokens)) return false;
+    this.tokens -= tokens;
+    return true;
+  }
+
+  /** Whether `tokens` are there to be taken. */
+  has({ perSecond, burst }: Rate, nowMs: number, tokens = 1): boolean {
     // A clock that was set back adds nothing and takes nothing away.
     const elapsedMs = Math.max(0, nowMs - this.refilledAtMs);
     this.tokens = Math.min(burst, this.tokens + (elapsedMs * perSecond) / 1000);
     this.refilledAtMs = nowMs;
-    if (this.tokens < tokens) return false;
-    this.tokens -= tokens;
-    return true;
+    return this.tokens >= tokens;
   }
 
   /** Takes tokens for something whose cost is known only afterwards: the bucket may owe some then. */

@@ -39,28 +39,31 @@ export class AppStore {
     const rows: AppKeyRow[] = await this.database.read`
       SELECT id, name, enabled, settings, app_key, secret
       FROM apps LEFT JOIN app_keys ON app_id = id ORDER BY created_at, id, position`;
-    const apps = new Map<string, StoredApp & { readonly keys: AppKey[] }>();
-    for (const { id, name, enabled, settings, app_key, secret } of rows) {
-      let app = apps.get(id);
-      if (app === undefined) {
-        app = { id, name, enabled: enabled !== 0, keys: [], settings: JSON.parse(settings) };
-        apps.set(id, app);
-      }
-      if (app_key !== null && secret !== null) app.keys.push({ key: app_key, secret });
-    }
-    return [...apps.values()];
+    return appsOf(rows);
   }
 
   async get(id: string): Promise<StoredApp | undefined> {
-    return (await this.list()).find((app) => app.id === id);
+    const rows: AppKeyRow[] = await this.database.read`
+      SELECT id, name, enabled, settings, app_key, secret
+      FROM apps LEFT JOIN app_keys ON app_id = id WHERE id = ${id} ORDER BY position`;
+    return appsOf(rows)[0];
   }
 
-  /** Throws when the id or the key is taken. */
-  async create(app: StoredApp, nowMs: number): Promise<void> {
-    await this.change((sql) => insert(sql, app, nowMs));
+  /** Creates an app, unless another one has its id or one of its keys. */
+  create(app: StoredApp, nowMs: number): Promise<'created' | 'id-taken' | 'key-taken'> {
+    return this.change(async (sql) => {
+      const sameId: unknown[] = await sql`SELECT 1 FROM apps WHERE id = ${app.id}`;
+      if (sameId.length > 0) return 'id-taken';
+      for (const { key } of app.keys) {
+        const sameKey: unknown[] = await sql`SELECT 1 FROM app_keys WHERE app_key = ${key}`;
+        if (sameKey.length > 0) return 'key-taken';
+      }
+      await insert(sql, app, nowMs);
+      return 'created';
+    });
   }
 
-  /** Makes the first app; `false` where there is one, which another server may have made just now. */
+  /** Creates the first app; `false` if there is one already, perhaps made by another server just now. */
   async createFirst(app: StoredApp, nowMs: number): Promise<boolean> {
     return await this.change(async (sql) => {
       const others: unknown[] = await sql`SELECT 1 FROM apps LIMIT 1`;
@@ -91,19 +94,26 @@ export class AppStore {
     });
   }
 
-  /** Gives the app one more pair; those it has stay valid. */
-  async addKey(id: string, { key, secret }: AppKey): Promise<void> {
-    await this.change(
+  /** Gives the app one more pair; those it has stay valid. `false` if there is no such app. */
+  addKey(id: string, { key, secret }: AppKey): Promise<boolean> {
+    return this.changedAny(
       (sql) => sql`INSERT INTO app_keys (app_key, app_id, secret, position)
-        SELECT ${key}, ${id}, ${secret}, MAX(position) + 1 FROM app_keys WHERE app_id = ${id}`,
+        SELECT ${key}, id, ${secret},
+          (SELECT COALESCE(MAX(position), -1) + 1 FROM app_keys WHERE app_id = ${id})
+        FROM apps WHERE id = ${id}`,
     );
   }
 
-  /** Takes a pair away; `false` where the app has no such key. */
-  async removeKey(id: string, key: string): Promise<boolean> {
-    return this.changedAny(
-      (sql) => sql`DELETE FROM app_keys WHERE app_id = ${id} AND app_key = ${key}`,
-    );
+  /** Removes a pair, but never the last one of an app. */
+  removeKey(id: string, key: string): Promise<'removed' | 'unknown' | 'last'> {
+    return this.change(async (sql) => {
+      const keys: { readonly app_key: string }[] = await sql`
+        SELECT app_key FROM app_keys WHERE app_id = ${id}`;
+      if (!keys.some((pair) => pair.app_key === key)) return 'unknown';
+      if (keys.length === 1) return 'last';
+      await sql`DELETE FROM app_keys WHERE app_id = ${id} AND app_key = ${key}`;
+      return 'removed';
+    });
   }
 
   /** `false` where there is no such app. */
@@ -134,8 +144,22 @@ export class AppStore {
       // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
       return await statements(sql);
-    });
+    }, 'admin');
   }
+}
+
+/** Puts the rows of each app together, in the order of the rows. */
+function appsOf(rows: readonly AppKeyRow[]): readonly StoredApp[] {
+  const apps = new Map<string, StoredApp & { readonly keys: AppKey[] }>();
+  for (const { id, name, enabled, settings, app_key, secret } of rows) {
+    let app = apps.get(id);
+    if (app === undefined) {
+      app = { id, name, enabled: enabled !== 0, keys: [], settings: JSON.parse(settings) };
+      apps.set(id, app);
+    }
+    if (app_key !== null && secret !== null) app.keys.push({ key: app_key, secret });
+  }
+  return [...apps.values()];
 }
 
 async function insert(sql: TransactionSQL, app: StoredApp, nowMs: number): Promise<void> {

@@ -5,18 +5,27 @@ import { StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
+import type { WriteOwner } from './waiting-changes.ts';
 import { type Change, WriteQueue } from './write-queue.ts';
 
 /** The store's database. Whoever reads uses `read`; all that changes something goes through `write`. */
 export class Database implements AsyncDisposable {
   readonly dialect: Dialect;
   private readonly backend: Backend;
+  /** Called for each change that is refused because too many wait, with whose it is. */
+  onRefused: (owner: WriteOwner) => void = () => undefined;
   private readonly queue: WriteQueue;
 
   constructor(backend: Backend) {
+    const { begin, commitsAtOnce } = backend;
     this.backend = backend;
     this.dialect = backend.dialect;
-    this.queue = new WriteQueue(backend.begin, backend.commitsAtOnce);
+    this.queue = new WriteQueue({
+      begin,
+      commitsAtOnce,
+      now: () => performance.now(),
+      refused: (owner) => this.onRefused(owner),
+    });
   }
 
   /** Sees what is committed. Not to be kept: after a fault it may be another one. */
@@ -26,10 +35,12 @@ export class Database implements AsyncDisposable {
 
   /**
    * Makes a change, all of it or nothing, and settles when it is durable. Changes that wait at the same time
-   * share one commit, so it must not wait for anything but its own statements.
+   * share one commit, so it must not wait for anything but its own statements. What is done for an instance or for
+   * the admin API names it as the owner, so that no owner keeps the others waiting. Rejects with `StoreBusy` where
+   * its owner has too many changes waiting.
    */
-  write<T>(change: Change<T>): Promise<T> {
-    return this.queue.run(change);
+  write<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
+    return this.queue.run(change, owner);
   }
 
   /** Throws `StoreUnavailable` where what is in the store is damaged, as far as that can be found out. */

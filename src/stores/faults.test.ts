@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { isStatementFault, isStoreFault, plainFault, StoreBusy, StoreSilent } from './faults.ts';
+import { StoreBusy } from '../push/ports.ts';
+import { isStatementFault, isStoreFault, plainFault, StoreSilent } from './faults.ts';
 
 const sqlite = (code: string) => new SQL.SQLiteError('secret', { code, errno: 1 });
 const postgres = (code: string, errno?: string) =>

@@ -1,13 +1,9 @@
 import { SQL } from 'bun';
+import { StoreBusy } from '../push/ports.ts';
 
 /** What this version cannot open a store with; told to the operator as it is. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-}
-
-/** More changes wait for the store than may wait. */
-export class StoreBusy extends Error {
-  override readonly name = 'StoreBusy';
 }
 
 /** PostgreSQL did not answer in time. */

@@ -85,7 +85,7 @@ export class StoredOutboxLog implements OutboxLog {
       if (replayed[0] !== undefined) return requestOf(replayed[0]);
       const waiting: unknown[] = await sql`SELECT 1 FROM outbox_requests WHERE id = ${id}`;
       return waiting.length > 0 ? 'waiting' : 'unknown';
-    });
+    }, 'admin');
   }
 
   async finished(): Promise<{ readonly rows: number; readonly bytes: number }> {

@@ -60,14 +60,14 @@ export async function openSqlite(url: string, filename: string): Promise<Backend
 }
 
 /** Makes an empty file where there is none, for its owner only: it will hold secrets. */
-function makeFile(filename: string): void {
+export function makeFile(filename: string): void {
   mkdirSync(dirname(filename), { recursive: true, mode: 0o700 });
   // One that is there is left alone: closing it here would end the locks of whoever else in this process has it.
   if (!existsSync(filename)) closeSync(openSync(filename, 'a', 0o600));
 }
 
 /** Tells one file from another that took its name; empty where there is none. */
-function fileIdentity(file: string): string {
+export function fileIdentity(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.dev}:${found.ino}`;
 }

@@ -81,8 +81,27 @@ describe('the admin API names what is wrong with', () => {
       [`/apps/${APP.id}/channels?limit=99999999999`, 'limit'],
       ['/apps?secrets=1', 'secrets'],
       ['/live?x=1', 'x'],
+      [`/webhooks?${'limit=1&'.repeat(99)}limit=x`, 'limit'],
     ] as const) {
       expect(await admin(server, 'GET', path)).toMatchObject({ status: 400, json: { field } });
+    }
+  });
+
+  it('a query with more parameters than any operation takes', async () => {
+    for (const query of ['a&'.repeat(101), 'limit=1&'.repeat(101), '&=&'.repeat(101)]) {
+      expect(await admin(server, 'GET', `/webhooks?${query}`)).toMatchObject({
+        status: 400,
+        json: { error: 'More than 100 parameters' },
+      });
+    }
+  });
+
+  it('a query or a path of which no database has anything', async () => {
+    for (const query of ['app=%00', 'before=%00', 'instance=%ed%a0%80', 'app=%ff', 'before=%']) {
+      expect(await admin(server, 'GET', `/webhooks?${query}`)).toMatchObject({ status: 200 });
+    }
+    for (const path of ['/apps/%00', '/webhooks/a%00', '/instances/%00', '/apps/3%00/usage']) {
+      expect((await admin(server, 'GET', path)).status).toBe(404);
     }
   });
 
@@ -120,7 +139,10 @@ describe('the admin API names what is wrong with', () => {
     expect(await admin(server, 'POST', '/apps', { raw })).toMatchObject({ status: 413 });
     const chunked = await fetch(`http://127.0.0.1:${server.adminPort}/api/v1/apps`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${server.adminPassword}`,
+      },
       body: new Response(raw).body,
     });
     expect(chunked.status).toBe(413);

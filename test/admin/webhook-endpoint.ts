@@ -1,4 +1,4 @@
-import type { Fanfare } from '../support/fanfare.ts';
+import type { AdminServer } from './api-client.ts';
 import { admin } from './api-client.ts';
 
 /** An endpoint on 127.0.0.1 that remembers what it was sent. */
@@ -43,7 +43,7 @@ export interface ListedWebhook {
 
 /** Asks until there are so many webhooks that fit the query: the outbox is written four times a second. */
 export async function webhooksOf(
-  server: Pick<Fanfare, 'adminPort'>,
+  server: AdminServer,
   query: string,
   count: number,
 ): Promise<readonly ListedWebhook[]> {

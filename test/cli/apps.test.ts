@@ -36,6 +36,8 @@ describe('fanfare apps, beside a running server', () => {
     const shown = await fanfare(directory.path, ['apps', 'show', app.id]);
     expect(shown.stdout).toContain('clientEvents  true');
     expect(shown.stdout).not.toContain(app.secret);
+    expect(await server.logged(/Apps changed/)).toContain(`"created":"${app.id}"`);
+    expect(server.output.stderr).not.toContain(app.secret);
   });
 
   it('closes the connections of a disabled app with 4003 and answers its requests with 403', async () => {

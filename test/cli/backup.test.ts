@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
 import { APP, configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
@@ -72,10 +72,8 @@ describe('fanfare backup', () => {
     expect(server.output.stderr).not.toContain('"level":"error"');
 
     using elsewhere = temporaryDirectory();
-    const config = configOf(elsewhere.path, {
-      ...options,
-      config: { ...options.config, store: { url: `sqlite:${made.at(-1)}` } },
-    });
+    renameSync(made.at(-1) ?? '', join(elsewhere.path, 'fanfare.db'));
+    const config = configOf(elsewhere.path, options);
     writeFileSync(join(elsewhere.path, 'config.json'), JSON.stringify(config));
     await using restored = await spawnFanfare(['serve', ...CONFIG], elsewhere.path);
     const delivered = await webhooksOf(restored, `app=${APP.id}&limit=1`, 1);

@@ -130,7 +130,7 @@ describe('the admin listener', () => {
     expect(await (await fetch(`${admin}/healthz`)).text()).toBe('ok\n');
     const ready = await fetch(`${admin}/readyz`);
     expect([ready.status, await ready.text()]).toEqual([200, 'ready\n']);
-    expect((await fetch(`${admin}/nothing`)).status).toBe(404);
+    expect((await fetch(`${admin}/nothing`)).status).toBe(401);
     const wrong = await fetch(`${admin}/readyz`, { method: 'POST' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET']);
   });

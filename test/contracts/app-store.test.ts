@@ -64,18 +64,19 @@ for (const { name, make } of databases) {
 
     it('takes neither an id nor a key twice, and then nothing at all', async () => {
       await store.create(app('1'), 1);
-      await expect(store.create(app('1', { keys: [] }), 2)).rejects.toThrow();
+      expect(await store.create(app('1', { keys: [] }), 2)).toBe('id-taken');
       const sameKey = app('2', {
         keys: [
           { key: 'another', secret: 's' },
           { key: 'key-1', secret: 's' },
         ],
       });
-      const revision = await store.revision();
-      await expect(store.create(sameKey, 2)).rejects.toThrow();
+      expect(await store.create(sameKey, 2)).toBe('key-taken');
       expect(await store.list()).toEqual([app('1')]);
-      expect(await store.revision()).toBe(revision);
-      await store.create(app('2', { keys: [{ key: 'another', secret: 's' }] }), 3);
+      const free = app('2', { keys: [{ key: 'another', secret: 's' }] });
+      expect(await store.create(free, 3)).toBe('created');
+      await expect(store.addKey('2', { key: 'key-1', secret: 's' })).rejects.toThrow();
+      expect(await store.get('2')).toEqual(free);
     });
 
     it('makes a first app only where there is none', async () => {
@@ -110,10 +111,99 @@ for (const { name, make } of databases) {
       await store.addKey('1', { key: 'Z', secret: 's' });
       const keys = async () => (await store.get('1'))?.keys.map(({ key }) => key);
       expect(await keys()).toEqual(['key-1', 'a', 'Z']);
-      expect(await store.removeKey('1', 'key-1')).toBe(true);
-      expect(await store.removeKey('1', 'key-2')).toBe(false);
-      expect(await store.removeKey('1', 'key-1')).toBe(false);
+      expect(await store.removeKey('1', 'key-1')).toBe('removed');
+      expect(await store.removeKey('1', 'key-2')).toBe('unknown');
+      expect(await store.removeKey('1', 'key-1')).toBe('unknown');
       expect(await keys()).toEqual(['a', 'Z']);
+    });
+
+    it('never takes the last pair away, so that every app can be given another one', async () => {
+      await store.create(app('1'), 1);
+      expect(await store.removeKey('1', 'key-1')).toBe('last');
+      expect(await store.get('1')).toEqual(app('1'));
+      // Versions before this rule could leave an app without any.
+      await store.create(app('2', { keys: [] }), 2);
+      const pair = { key: 'first', secret: 's' };
+      expect(await store.addKey('2', pair)).toBe(true);
+      expect(await store.get('2')).toEqual(app('2', { keys: [pair] }));
+    });
+
+    it('adds no pair to an app that is not there', async () => {
+      expect(await store.addKey('1', { key: 'a', secret: 's' })).toBe(false);
+      expect(await store.list()).toEqual([]);
+    });
+
+    describe('when two processes change it at the same moment', () => {
+      let otherDatabase: Database;
+      let other: AppStore;
+      beforeEach(async () => {
+        otherDatabase = await openDatabase(empty.url);
+        other = new AppStore(otherDatabase);
+      });
+      afterEach(() => otherDatabase[Symbol.asyncDispose]());
+
+      it('keeps one of two pairs that are both removed', async () => {
+        for (let round = 0; round < 20; round++) {
+          const id = `${round}`;
+          const keys = ['a', 'b'].map((name) => ({ key: `${name}${round}`, secret: 's' }));
+          await store.create(app(id, { keys }), round);
+          const results = await Promise.all([
+            store.removeKey(id, `a${round}`),
+            other.removeKey(id, `b${round}`),
+          ]);
+          expect(results.toSorted()).toEqual(['last', 'removed']);
+          expect((await store.get(id))?.keys).toHaveLength(1);
+        }
+      });
+
+      it('keeps each pair that both add, in one order', async () => {
+        await store.create(app('1'), 1);
+        const added = Array.from({ length: 20 }, (_, n) => ({ key: `k${n}`, secret: 's' }));
+        const results = await Promise.all(
+          added.map((pair, n) => (n % 2 === 0 ? store : other).addKey('1', pair)),
+        );
+        expect(results).toEqual(added.map(() => true));
+        const keys = (await store.get('1'))?.keys ?? [];
+        expect(keys.slice(1).toSorted((a, b) => (a.key < b.key ? -1 : 1))).toEqual(
+          added.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+        );
+        expect((await other.get('1'))?.keys).toEqual(keys);
+      });
+
+      it('deletes an app with the pair that is just being added', async () => {
+        for (let round = 0; round < 20; round++) {
+          const id = `${round}`;
+          await store.create(app(id), round);
+          const [, deleted] = await Promise.all([
+            store.addKey(id, { key: `late${round}`, secret: 's' }),
+            other.delete(id),
+          ]);
+          expect(deleted).toBe(true);
+          expect(await store.get(id)).toBeUndefined();
+          // The key is free again.
+          const pair = { key: `late${round}`, secret: 's' };
+          expect(await store.create(app(`again${round}`, { keys: [pair] }), 1)).toBe('created');
+        }
+      });
+
+      it('creates one of two apps with the same id or key, and renames without losing settings', async () => {
+        const both = await Promise.all([store.create(app('1'), 1), other.create(app('1'), 1)]);
+        expect(both.toSorted()).toEqual(['created', 'id-taken']);
+        const sameKey = [{ key: 'same', secret: 's' }];
+        const keyed = await Promise.all([
+          store.create(app('2', { keys: sameKey }), 1),
+          other.create(app('3', { keys: sameKey }), 1),
+        ]);
+        expect(keyed.toSorted()).toEqual(['created', 'key-taken']);
+        await Promise.all([
+          store.update('1', (now) => ({ ...now, name: 'renamed' })),
+          other.update('1', (now) => ({ ...now, settings: { clientEvents: false } })),
+        ]);
+        expect(await store.get('1')).toMatchObject({
+          name: 'renamed',
+          settings: { clientEvents: false },
+        });
+      });
     });
 
     it('says whether there was such an app, and deletes its keys with it', async () => {

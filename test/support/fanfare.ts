@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -30,6 +30,8 @@ export interface Fanfare extends AsyncDisposable {
   readonly port: number;
   readonly pushPort: number;
   readonly adminPort: number;
+  /** What the admin API wants, where the server has made it itself; `undefined` where it is configured. */
+  readonly adminPassword: string | undefined;
   readonly process: Bun.Subprocess;
   /** Its working directory. */
   readonly directory: string;
@@ -66,6 +68,18 @@ export function configOf(directory: string, options: FanfareOptions = {}): objec
     drainSeconds: 0,
     ...options.config,
   };
+}
+
+/** Where a server of these tests may keep the password of its admin API. */
+const PASSWORD_FILES = [
+  'fanfare.db.admin-password',
+  'data/fanfare.db.admin-password',
+  'data/admin-password',
+];
+
+function keptAdminPassword(directory: string): string | undefined {
+  const file = PASSWORD_FILES.map((name) => join(directory, name)).find((path) => existsSync(path));
+  return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
 }
 
 /** Starts a server with one app, and waits until it listens. */
@@ -150,6 +164,9 @@ export async function spawnFanfare(
     port,
     pushPort,
     adminPort,
+    get adminPassword() {
+      return keptAdminPassword(directory);
+    },
     process: process_,
     directory,
     output,

@@ -68,7 +68,7 @@ export class StoredDevices implements DeviceStore {
         }
         // Another server has registered the same token in between: its device is replaced now.
       }
-    });
+    }, instance);
     if (!registered) throw new StoreLost('the store has lost the instance');
   }
 
@@ -216,7 +216,7 @@ export class StoredDevices implements DeviceStore {
         DELETE FROM devices WHERE instance = ${instance} AND user_id = ${userId} RETURNING number`;
       await afterRemoval(sql, later, instance, deleted);
       return deleted.length;
-    });
+    }, instance);
     if (devices === 0) await requireInstance(this.database.read, instance);
     return devices;
   }
@@ -247,7 +247,7 @@ export class StoredDevices implements DeviceStore {
     const result = await database.write(async (sql, later) => {
       const device = await heldDevice(database.dialect, sql, instance, id, hold);
       return device && { done: await change(sql, device, later) };
-    });
+    }, instance);
     if (result === undefined) await requireInstance(database.read, instance);
     return result?.done;
   }

@@ -21,6 +21,11 @@ interface InstanceRow {
   readonly settings: string;
 }
 
+/** One row for each secret key of an instance; one without a key where it has none. */
+interface InstanceKeyRow extends InstanceRow {
+  readonly secret: string | null;
+}
+
 /**
  * The instances that are kept in the store, and the numbers that the rows of any instance go by. Several
  * processes may use one store; see `revision`.
@@ -35,27 +40,29 @@ export class StoredInstances {
   /** In the order in which they were created. */
   async list(): Promise<readonly StoredInstance[]> {
     // In one statement, so that no instance is seen without its keys.
-    const rows: (InstanceRow & { readonly secret: string | null })[] = await this.database.read`
+    const rows: InstanceKeyRow[] = await this.database.read`
       SELECT i.id, i.name, i.settings, k.secret
       FROM instances i LEFT JOIN instance_keys k ON k.instance_id = i.id
       ORDER BY i.created_at, i.id, k.position`;
-    return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap(([row, ...more]) =>
-      row === undefined
-        ? []
-        : storedInstance(
-            row,
-            [row, ...more].flatMap((one) => one.secret ?? []),
-          ),
-    );
+    return instancesOf(rows);
   }
 
   async get(id: string): Promise<StoredInstance | undefined> {
-    return (await this.list()).find((instance) => instance.id === id);
+    const rows: InstanceKeyRow[] = await this.database.read`
+      SELECT i.id, i.name, i.settings, k.secret
+      FROM instances i LEFT JOIN instance_keys k ON k.instance_id = i.id
+      WHERE i.id = ${id} ORDER BY k.position`;
+    return instancesOf(rows)[0];
   }
 
-  /** Throws when the id is taken. */
-  create(instance: StoredInstance, nowMs: number): Promise<void> {
-    return this.change((sql) => insert(sql, instance, nowMs));
+  /** Creates an instance; `false` if there is one with this id. */
+  create(instance: StoredInstance, nowMs: number): Promise<boolean> {
+    return this.change(async (sql) => {
+      const others: unknown[] = await sql`SELECT 1 FROM instances WHERE id = ${instance.id}`;
+      if (others.length > 0) return false;
+      await insert(sql, instance, nowMs);
+      return true;
+    });
   }
 
   /** Creates it where there is no other; `false` where somebody was faster. */
@@ -81,13 +88,14 @@ export class StoredInstances {
     });
   }
 
-  /** Gives the instance one more secret key; those it has stay valid. Throws where there is no such instance. */
-  async addKey(id: string, secret: string): Promise<void> {
-    await this.change(async (sql) => {
-      const [row]: { readonly last: number | null }[] = await sql`
-        SELECT MAX(position) AS last FROM instance_keys WHERE instance_id = ${id}`;
-      await sql`INSERT INTO instance_keys (instance_id, secret, position)
-        VALUES (${id}, ${secret}, ${Number(row?.last ?? -1) + 1})`;
+  /** Gives the instance one more secret key; those it has stay valid. `false` if there is no such instance. */
+  addKey(id: string, secret: string): Promise<boolean> {
+    return this.change(async (sql) => {
+      const { count } = await sql`INSERT INTO instance_keys (instance_id, secret, position)
+        SELECT id, ${secret},
+          (SELECT COALESCE(MAX(position), -1) + 1 FROM instance_keys WHERE instance_id = ${id})
+        FROM instances WHERE id = ${id}`;
+      return count > 0;
     });
   }
 
@@ -143,7 +151,7 @@ export class StoredInstances {
       // First, because it locks: what the statements then read is not changed by anybody else.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'instances'`;
       return await statements(sql);
-    });
+    }, 'admin');
   }
 }
 
@@ -160,8 +168,14 @@ async function insert(
   }
 }
 
-function storedInstance(row: InstanceRow, secretKeys: readonly string[]): StoredInstance {
-  return { id: row.id, name: row.name, secretKeys, settings: JSON.parse(row.settings) };
+/** Puts the rows of each instance together, in the order of the rows. */
+function instancesOf(rows: readonly InstanceKeyRow[]): readonly StoredInstance[] {
+  return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap(([row, ...more]) => {
+    if (row === undefined) return [];
+    const { id, name, settings } = row;
+    const secretKeys = [row, ...more].flatMap(({ secret }) => secret ?? []);
+    return [{ id, name, secretKeys, settings: JSON.parse(settings) }];
+  });
 }
 
 async function numberIn(sql: SQL, id: string): Promise<number | undefined> {

@@ -84,7 +84,7 @@ export class StoredPublishes implements PublishStore {
       }
       later(insertPublishes, publish);
       return accepted;
-    });
+    }, publish.instance);
   }
 
   async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
@@ -131,7 +131,7 @@ export class StoredPublishes implements PublishStore {
         publish: Number(found.number),
         run: (of, held) => cancelPublish(dialect, of, held, nowMs),
       });
-    });
+    }, instance);
     return await this.status(instance, id, nowMs);
   }
 
@@ -157,7 +157,7 @@ export class StoredPublishes implements PublishStore {
       if (kept.length === 0) return undefined;
       later(countReports, { publish: Number(publish.number), event: report.event });
       return { userId: device.user_id ?? undefined };
-    });
+    }, instance);
   }
 
   private async counts(publish: number): Promise<PublishStatus['platforms']> {

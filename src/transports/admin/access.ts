@@ -1,67 +1,131 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { addressKey } from '../../runtime/ip-address.ts';
+import { KeyedRates } from '../../runtime/keyed-rates.ts';
+import type { Rate } from '../../runtime/token-bucket.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
+import type { RequestHead } from './request-head.ts';
 
-export interface AccessSettings {
-  /** Where the listener is bound. */
-  readonly host: string;
-  /** `null`: none is set. */
-  readonly password: string | null;
+export interface AccessOptions {
+  /** `undefined`: nobody knows one, and nobody is let in. */
+  readonly password: () => string | undefined;
+  /** Whether programs on this machine may read metrics without the password. */
+  readonly metricsAreOpen: boolean;
+  readonly trustedProxies: TrustedProxies;
+  /** A clock that only goes forward. Milliseconds. */
+  readonly now: () => number;
 }
+
+export type DenialReason =
+  | 'password-missing'
+  | 'password-wrong'
+  | 'too-many-wrong-passwords'
+  | 'other-site';
 
 /** Why a request is not let in. */
-export interface Denied {
-  readonly status: 401 | 403;
+export interface Denial {
+  readonly reason: DenialReason;
+  readonly status: 401 | 403 | 429;
   readonly error: string;
+  readonly retryAfterSeconds?: number;
 }
 
-/** What a proxy adds: who is behind it is not on this machine. */
-const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+/** Who sends a request. */
+export interface Sender {
+  /** The client, as far as the proxies that the operator has named tell; otherwise the far end of the connection. */
+  readonly address: string;
+  /** What limits count it under. */
+  readonly key: string;
+  /** Whether a proxy that nobody has named passed the request on: clients behind it are not told apart. */
+  readonly throughUnknownProxy: boolean;
+}
+
+/** Wrong passwords of one address. */
+const WRONG_PASSWORDS: Rate = { perSecond: 10 / 60, burst: 10 };
 
 /**
- * Decides who may use the admin listener: with a password whoever knows it, without one whoever is on this
- * machine. A page in a browser on this machine is not let in under a name of its own (DNS rebinding).
+ * Decides who may use the admin API and metrics: who knows the password. Every request to it is checked here
+ * before its body is read.
  */
 export class Access {
-  private readonly settings: AccessSettings;
-  private readonly password: Buffer | undefined;
+  private readonly options: AccessOptions;
+  /** What is left of the wrong passwords that each sender may try. */
+  private readonly tries = new KeyedRates<string>();
+  private known: { readonly password: string; readonly digest: Buffer } | undefined;
 
-  constructor(settings: AccessSettings) {
-    this.settings = settings;
-    this.password = settings.password === null ? undefined : digest(settings.password);
+  constructor(options: AccessOptions) {
+    this.options = options;
   }
 
-  /** Without a password, and open to others: nobody is let in. */
-  get isShut(): boolean {
-    return this.password === undefined && !isLoopback(this.settings.host);
+  /**
+   * Finds out who sends a request. What comes through a proxy has a key of its own: strangers behind a proxy on this
+   * machine must not use up the tries of the command line beside it.
+   */
+  senderOf(head: RequestHead): Sender {
+    const { trustedProxies } = this.options;
+    const address = trustedProxies.clientOf(head.peer, {
+      xForwardedFor: head.header('x-forwarded-for'),
+      forwarded: head.header('forwarded'),
+    });
+    const isNamed = address !== head.peer;
+    const isProxied = cameThroughProxy(head);
+    const way = isNamed ? 'client' : isProxied || isFromAnotherSite(head) ? 'through' : 'direct';
+    return {
+      address,
+      key: `${way} ${addressKey(address)}`,
+      throughUnknownProxy: isProxied && !trustedProxies.trusts(head.peer),
+    };
   }
 
-  /** `undefined`: it is let in. */
-  check(headers: Headers): Denied | undefined {
-    if (this.password !== undefined) {
-      const given = passwordIn(headers.get('authorization') ?? '');
-      if (given === undefined) {
-        return { status: 401, error: 'A password is needed: Authorization: Bearer PASSWORD' };
-      }
-      return timingSafeEqual(digest(given), this.password)
+  /** `undefined`: the request is let in. */
+  check(head: RequestHead, sender: Sender): Denial | undefined {
+    if (head.method !== 'GET' && isFromAnotherSite(head)) {
+      return {
+        reason: 'other-site',
+        status: 403,
+        error: 'Pages of other sites may not change anything here',
+      };
+    }
+    const authorization = head.header('authorization');
+    if (authorization === undefined) {
+      return this.mayReadWithoutPassword(head)
         ? undefined
-        : { status: 401, error: 'The password is wrong' };
+        : {
+            reason: 'password-missing',
+            status: 401,
+            error:
+              'A password is needed: Authorization: Bearer PASSWORD. "fanfare admin password" shows it',
+          };
     }
-    if (this.isShut) {
+    return this.checkPassword(passwordIn(authorization), sender);
+  }
+
+  private mayReadWithoutPassword(head: RequestHead): boolean {
+    const { metricsAreOpen } = this.options;
+    const { method, target } = head;
+    return metricsAreOpen && method === 'GET' && target.path === '/metrics' && isLocal(head);
+  }
+
+  private checkPassword(given: Buffer | undefined, { key }: Sender): Denial | undefined {
+    const nowMs = this.options.now();
+    if (!this.tries.has(key, WRONG_PASSWORDS, nowMs)) {
       return {
-        status: 403,
-        error: `Set admin.password: without one, only a listener on a loopback address answers, and this one is on ${this.settings.host}`,
+        reason: 'too-many-wrong-passwords',
+        status: 429,
+        error: 'Too many wrong passwords came from this address; try again later',
+        retryAfterSeconds: Math.ceil(1 / WRONG_PASSWORDS.perSecond),
       };
     }
-    const host = hostName(headers.get('host') ?? '');
-    if (!isLoopback(host) && host !== this.settings.host.toLowerCase()) {
-      return {
-        status: 403,
-        error: 'Without admin.password, the Host header must name this machine, like 127.0.0.1',
-      };
-    }
-    if (PROXY_HEADERS.some((name) => headers.has(name))) {
-      return { status: 403, error: 'Set admin.password: this request came through a proxy' };
-    }
-    return undefined;
+    if (given !== undefined && this.isRight(given)) return undefined;
+    this.tries.take(key, WRONG_PASSWORDS, nowMs);
+    return { reason: 'password-wrong', status: 401, error: 'The password is wrong' };
+  }
+
+  private isRight(given: Buffer): boolean {
+    const password = this.options.password();
+    if (password === undefined) return false;
+    if (this.known?.password !== password) this.known = { password, digest: digest(password) };
+    return timingSafeEqual(digest(given), this.known.digest);
   }
 }
 
@@ -70,7 +134,7 @@ function passwordIn(authorization: string): Buffer | undefined {
   const [, scheme = '', rest = ''] = /^(\w+) +(\S.*)$/.exec(authorization) ?? [];
   switch (scheme.toLowerCase()) {
     case 'bearer':
-      // Bun gives each byte of a header as one character.
+      // Each byte of a header is one character.
       return Buffer.from(rest, 'latin1');
     case 'basic': {
       const pair = Buffer.from(rest, 'base64');
@@ -85,14 +149,4 @@ function passwordIn(authorization: string): Buffer | undefined {
 /** Of one length, so that the comparison does not tell how long the password is. */
 function digest(password: string | Buffer): Buffer {
   return createHash('sha256').update(password).digest();
-}
-
-function hostName(host: string): string {
-  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
-  return (bracketed ?? plain ?? '').toLowerCase();
-}
-
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }

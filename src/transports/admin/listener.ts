@@ -1,13 +1,37 @@
 import type { Log } from '../../channels/ports.ts';
-import { requestTarget } from '../request-target.ts';
-import { Access, type AccessSettings } from './access.ts';
-import { refuse, respond, TEXT } from './answers.ts';
+import { KeyedRates } from '../../runtime/keyed-rates.ts';
+import { LogThrottle } from '../../runtime/log-throttle.ts';
+import { printable } from '../../runtime/printable.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { Access, type Denial, type DenialReason, type Sender } from './access.ts';
+import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
+import { type AdminBounds, adminBounds, PARAMETERS_MAX } from './bounds.ts';
+import { type AdminRequest, AdminServer } from './http-server.ts';
 import { readJson } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
+import type { RequestHead } from './request-head.ts';
 import { type AdminRoute, findRoute } from './routes.ts';
 
-export interface AdminSettings extends AccessSettings {
+/** Why something was not answered with what it asked for, as it is counted. */
+export type AdminRefusal =
+  | DenialReason
+  | 'too-many-requests'
+  | 'too-many-connections'
+  | 'too-slow'
+  | 'not-http';
+
+export interface AdminListenerOptions {
+  readonly host: string;
   readonly port: number;
+  /** `undefined`: nobody knows one, and nobody is let in. */
+  readonly password: () => string | undefined;
+  /** Whether programs on this machine may read metrics without the password. */
+  readonly metricsAreOpen: boolean;
+  readonly trustedProxies: TrustedProxies;
+  readonly readiness: Readiness;
+  readonly log: Log;
+  readonly refused: (why: AdminRefusal) => void;
+  readonly bounds?: AdminBounds;
 }
 
 /** An open admin listener. */
@@ -17,101 +41,175 @@ export interface AdminListener extends AsyncDisposable {
   serve(routes: readonly AdminRoute[]): void;
 }
 
-/** Seconds without a byte after which a connection is closed; longer than any answer takes. */
-const IDLE_SECONDS = 30;
-
-/** Opens the listener for operators: whether the server lives, whether it is ready, and what it is given to serve. */
-export function listenForAdmin(
-  settings: AdminSettings,
-  readiness: Readiness,
-  log: Log,
-): AdminListener {
-  const access = new Access(settings);
-  let routes: readonly AdminRoute[] | undefined;
-  const answer = async (request: Request): Promise<Response> => {
-    const { path } = requestTarget(request.url);
-    const health = healthOf(path, readiness);
-    if (health !== undefined) {
-      return request.method === 'GET' ? health : methodNotAllowed(['GET']);
-    }
-    const denied = access.check(request.headers);
-    if (denied !== undefined) {
-      log.info('Admin request refused', { method: request.method, path, why: denied.error });
-      return denied.status === 401
-        ? refuse(401, denied.error, { 'www-authenticate': 'Basic realm="Fanfare"' })
-        : refuse(denied.status, denied.error);
-    }
-    return routes === undefined
-      ? refuse(503, 'The server is starting')
-      : await answerRoute(routes, request);
-  };
-
-  const server = Bun.serve({
-    hostname: settings.host,
-    port: settings.port,
-    development: false,
-    idleTimeout: IDLE_SECONDS,
-    // Bodies are bounded where they are read: Bun would refuse them without a word.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: answer,
-    error(error) {
-      log.error('An admin request failed', { error: error.stack ?? error.message });
-      return refuse(500, 'Internal server error; the log says more');
+/** Opens the listener for operators. Fails with what Node.js gives where the port cannot be opened. */
+export async function listenForAdmin(options: AdminListenerOptions): Promise<AdminListener> {
+  const { host, bounds = adminBounds } = options;
+  const desk = new Desk(options, bounds);
+  const server = await AdminServer.open({
+    host,
+    port: options.port,
+    bounds,
+    answer: (request) => desk.answer(request),
+    refused(why, address) {
+      const reason = why === 'connections' ? 'too-many-connections' : why;
+      desk.tellRefused(reason, { address, key: address });
     },
   });
-  if (access.isShut) {
-    log.warn('The admin API and /metrics answer nobody: set admin.password', {
-      host: settings.host,
-    });
-  }
   return {
-    address: { host: settings.host, port: server.port ?? settings.port, tls: false },
-    serve(given) {
-      routes = given;
+    address: { host, port: server.port, tls: false },
+    serve(routes) {
+      desk.routes = routes;
     },
-    [Symbol.asyncDispose]: () => server.stop(true),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-/** Open to everyone: a load balancer has no password. */
-function healthOf(path: string, readiness: Readiness): Response | undefined {
-  switch (path) {
-    case '/healthz':
-      // That it answers is the news.
-      return respond({ status: 200, contentType: TEXT, body: 'ok\n' });
-    case '/readyz': {
-      const reasons = readiness.reasons();
-      return reasons.length === 0
-        ? respond({ status: 200, contentType: TEXT, body: 'ready\n' })
-        : respond({ status: 503, contentType: TEXT, body: `not ready\n${reasons.join('\n')}\n` });
+/** Answers requests: health for everybody, the rest for those who may have it. */
+class Desk {
+  routes: readonly AdminRoute[] | undefined;
+  private readonly options: AdminListenerOptions;
+  private readonly bounds: AdminBounds;
+  private readonly access: Access;
+  private readonly throttle: LogThrottle;
+  private readonly rates = new KeyedRates<string>();
+  /** Requests without an answer, by the key of their sender. */
+  private readonly underWay = new Map<string, number>();
+
+  constructor(options: AdminListenerOptions, bounds: AdminBounds) {
+    this.options = options;
+    this.bounds = bounds;
+    this.access = new Access({ ...options, now: () => performance.now() });
+    this.throttle = new LogThrottle(performance);
+  }
+
+  /** Never throws. */
+  async answer(request: AdminRequest): Promise<AdminAnswer> {
+    const { head } = request;
+    const sender = this.access.senderOf(head);
+    const before = this.underWay.get(sender.key) ?? 0;
+    const { requestsPerAddress, requestRate } = this.bounds;
+    if (
+      before >= requestsPerAddress ||
+      !this.rates.take(sender.key, requestRate, performance.now())
+    ) {
+      this.tellRefused('too-many-requests', sender, head);
+      // A sender that goes on needs another connection for each request.
+      return refuse(429, 'Too many requests of this address, try again', {
+        'retry-after': '1',
+        connection: 'close',
+      });
     }
-    default:
-      return undefined;
+    this.underWay.set(sender.key, before + 1);
+    try {
+      return await this.answerOne(request, sender);
+    } catch (error) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.options.log.error('An admin request failed', { error: text });
+      return refuse(500, 'Internal server error; the log says more');
+    } finally {
+      const left = (this.underWay.get(sender.key) ?? 1) - 1;
+      if (left > 0) this.underWay.set(sender.key, left);
+      else this.underWay.delete(sender.key);
+    }
+  }
+
+  /** Counts a refusal, and logs it once a minute for each sender. */
+  tellRefused(
+    why: AdminRefusal,
+    sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean },
+    head?: RequestHead,
+  ): void {
+    const { log, refused } = this.options;
+    refused(why);
+    this.throttle.run(`${why} ${sender.key}`, (throttled) =>
+      log.info('Admin request refused', {
+        why,
+        address: sender.address,
+        method: head?.method,
+        path: head === undefined ? undefined : printable(head.target.path),
+        ...throttled,
+        hint: sender.throughUnknownProxy
+          ? 'It came through a proxy: name that in trustedProxies to tell its clients apart'
+          : undefined,
+      }),
+    );
+  }
+
+  private async answerOne(request: AdminRequest, sender: Sender): Promise<AdminAnswer> {
+    const { head } = request;
+    if (head.header('host') === undefined && !head.isHttp10) {
+      return refuse(400, 'The Host header is missing');
+    }
+    const health = this.healthOf(head.target.path);
+    if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
+    const denial = this.access.check(head, sender);
+    if (denial !== undefined) {
+      this.tellRefused(denial.reason, sender, head);
+      return denied(denial);
+    }
+    return this.routes === undefined
+      ? refuse(503, 'The server is starting')
+      : await answerRoute(this.routes, request, sender.address);
+  }
+
+  /** Open to everyone: a load balancer has no password. */
+  private healthOf(path: string): AdminAnswer | undefined {
+    switch (path) {
+      case '/healthz':
+        // That it answers is the news.
+        return textAnswer(200, 'ok\n');
+      case '/readyz': {
+        const reasons = this.options.readiness.reasons();
+        return reasons.length === 0
+          ? textAnswer(200, 'ready\n')
+          : textAnswer(503, `not ready\n${reasons.join('\n')}\n`);
+      }
+      default:
+        return undefined;
+    }
   }
 }
 
-async function answerRoute(routes: readonly AdminRoute[], request: Request): Promise<Response> {
-  const found = findRoute(routes, request.method, request.url);
+async function answerRoute(
+  routes: readonly AdminRoute[],
+  request: AdminRequest,
+  address: string,
+): Promise<AdminAnswer> {
+  const { method, target } = request.head;
+  const found = findRoute(routes, method, target);
   switch (found.found) {
     case 'nothing':
       return refuse(404, 'There is no such path');
     case 'path':
       return methodNotAllowed(found.methods);
     case 'route': {
-      const { route, path, query } = found;
-      if (request.method === 'GET') {
-        return respond(await route.answer({ path, query, body: undefined }));
-      }
+      const { route, path } = found;
+      const query = queryOf(target.query);
+      if (query === undefined) return refuse(400, `More than ${PARAMETERS_MAX} parameters`);
+      if (method === 'GET') return await route.answer({ path, query, body: undefined, address });
       const body = await readJson(request);
       if (!body.ok) return refuse(body.status, body.error);
-      return respond(await route.answer({ path, query, body: body.value }));
+      return await route.answer({ path, query, body: body.value, address });
     }
     default:
       return found satisfies never;
   }
 }
 
-function methodNotAllowed(methods: readonly string[]): Response {
+/** Of a repeated parameter the last; `undefined` where there are too many. */
+function queryOf(text: string): Readonly<Record<string, string>> | undefined {
+  const parameters = new URLSearchParams(text);
+  return parameters.size > PARAMETERS_MAX ? undefined : Object.fromEntries(parameters);
+}
+
+function denied({ status, error, retryAfterSeconds }: Denial): AdminAnswer {
+  return refuse(status, error, {
+    ...(status === 401 ? { 'www-authenticate': 'Basic realm="Fanfare"' } : {}),
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+  });
+}
+
+function methodNotAllowed(methods: readonly string[]): AdminAnswer {
   const allow = methods.join(', ');
   return refuse(405, `This path takes ${allow}`, { allow });
 }

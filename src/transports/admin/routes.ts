@@ -1,4 +1,4 @@
-import { requestTarget } from '../request-target.ts';
+import type { RequestTarget } from '../request-target.ts';
 import type { AdminAnswer } from './answers.ts';
 
 /** A request that was let in and whose path fits; nothing else of it is checked. */
@@ -8,6 +8,8 @@ export interface AdminCall {
   readonly query: Readonly<Record<string, string>>;
   /** Read from JSON; `undefined` where there was none. */
   readonly body: unknown;
+  /** Of the client, for the log. */
+  readonly address: string;
 }
 
 /** One thing that can be asked of this listener. */
@@ -23,23 +25,22 @@ export type Found =
       readonly found: 'route';
       readonly route: AdminRoute;
       readonly path: Readonly<Record<string, string>>;
-      readonly query: Readonly<Record<string, string>>;
     }
   | { readonly found: 'path'; readonly methods: readonly string[] }
   | { readonly found: 'nothing' };
 
 /** Finds what a request asks for. */
-export function findRoute(routes: readonly AdminRoute[], method: string, url: string): Found {
-  const target = requestTarget(url);
+export function findRoute(
+  routes: readonly AdminRoute[],
+  method: string,
+  target: RequestTarget,
+): Found {
   const fitting = routes.flatMap((route) => {
     const path = stepsOf(route.path, target.path);
     return path === undefined ? [] : [{ route, path }];
   });
   const match = fitting.find(({ route }) => route.method === method);
-  if (match !== undefined) {
-    const query = Object.fromEntries(new URLSearchParams(target.query));
-    return { found: 'route', ...match, query };
-  }
+  if (match !== undefined) return { found: 'route', ...match };
   return fitting.length === 0
     ? { found: 'nothing' }
     : { found: 'path', methods: fitting.map(({ route }) => route.method) };
@@ -62,7 +63,9 @@ function stepsOf(pattern: string, path: string): Record<string, string> | undefi
 
 function decoded(step: string): string | undefined {
   try {
-    return decodeURIComponent(step);
+    const text = decodeURIComponent(step);
+    // PostgreSQL has no text with this character in it, so nothing is called like this.
+    return text.includes('\0') ? undefined : text;
   } catch {
     // No path of ours is written like this.
     return undefined;

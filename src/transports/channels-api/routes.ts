@@ -43,6 +43,8 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
 
 /** Most requests have one of few paths. More are not remembered: channels and users are without number. */
 const REMEMBERED_MAX = 256;
+/** Longer paths are looked up each time, so that nobody fills the memory with them. */
+const REMEMBERED_CHARACTERS_MAX = 200;
 const remembered = new Map<string, Route>();
 /** What was found last, since most requests have the path of the one before: comparing is cheaper than hashing. */
 let last: { readonly path: string; readonly route: Route } | undefined;
@@ -50,6 +52,7 @@ let last: { readonly path: string; readonly route: Route } | undefined;
 /** Finds what a path leads to. Its segments are still encoded. */
 export function findRoute(path: string): Route | undefined {
   if (last?.path === path) return last.route;
+  if (path.length > REMEMBERED_CHARACTERS_MAX) return searchRoute(path);
   const route = rememberedRoute(path);
   if (route !== undefined) last = { path, route };
   return route;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
 import { admin } from '../../admin/api-client.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
 import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
@@ -244,6 +245,8 @@ describe('a webhook of an instance', () => {
       fanfare(server.directory, [
         'webhooks',
         ...args,
+        '--config',
+        join(server.directory, 'config.json'),
         '--url',
         `http://127.0.0.1:${server.adminPort}`,
       ]);

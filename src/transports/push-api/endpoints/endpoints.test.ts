@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { StoreLost } from '../../../push/ports.ts';
+import { StoreBusy, StoreLost } from '../../../push/ports.ts';
 import { statuses } from '../problems.ts';
 import { routes } from '../routes.ts';
 import {
@@ -50,6 +50,7 @@ describe('while the store cannot be used', () => {
     it(`${method} ${path} is asked later where the store fails`, async () => {
       for (const [error, why] of [
         [new StoreLost('it is gone'), 'it is gone'],
+        [new StoreBusy('too many changes wait for it'), 'too many changes wait for it'],
         [new Error('disk of /var/secret is full'), 'it did not answer'],
       ] as const) {
         const api = new PushApi();

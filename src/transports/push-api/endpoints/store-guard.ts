@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
-import { StoreLost } from '../../../push/ports.ts';
+import { StoreBusy, StoreLost } from '../../../push/ports.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { PushAnswer } from '../call.ts';
 
@@ -43,9 +43,8 @@ export class StoreGuard {
     } catch (error) {
       // What it was goes to the operator. The reason, if it is now known, is for everybody.
       this.state.storeFailed(error);
-      return (
-        this.away() ?? unavailable(error instanceof StoreLost ? error.message : 'it did not answer')
-      );
+      const isKnown = error instanceof StoreLost || error instanceof StoreBusy;
+      return this.away() ?? unavailable(isKnown ? error.message : 'it did not answer');
     }
     this.state.storeWorked();
     return answer(found);

@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'bun:test';
+import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { requestTarget } from '../request-target.ts';
+import { Access, type Denial } from './access.ts';
+import type { RequestHead } from './request-head.ts';
+
+const PASSWORD = 'geheim: ü';
+
+interface Given {
+  readonly method?: string;
+  readonly url?: string;
+  readonly peer?: string;
+  readonly isHttp10?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What curl sends on this machine, but for what is given. */
+function head({ method = 'GET', url = '/metrics', peer = '127.0.0.1', ...given }: Given) {
+  const headers: Readonly<Record<string, string>> = {
+    host: '127.0.0.1:6003',
+    'user-agent': 'curl/8',
+    accept: '*/*',
+    ...given.headers,
+  };
+  return {
+    method,
+    target: requestTarget(url),
+    peer,
+    isHttp10: given.isHttp10 ?? false,
+    isForProxy: !url.startsWith('/'),
+    header: (name) => headers[name],
+    headerNames: Object.keys(headers),
+  } satisfies RequestHead;
+}
+
+/** As a client sends it: the bytes of UTF-8. */
+const bearer = (password: string) => ({
+  authorization: `Bearer ${Buffer.from(password).toString('latin1')}`,
+});
+const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+
+function accessWith({
+  password = PASSWORD,
+  trusted = [],
+  metricsAreOpen = true,
+}: {
+  readonly password?: string | null;
+  readonly trusted?: readonly string[];
+  readonly metricsAreOpen?: boolean;
+} = {}) {
+  const clock = { nowMs: 0 };
+  let current = password ?? undefined;
+  const access = new Access({
+    password: () => current,
+    metricsAreOpen,
+    trustedProxies: new TrustedProxies(trusted),
+    now: () => clock.nowMs,
+  });
+  const check = (given: Given): Denial | undefined => {
+    const asked = head(given);
+    return access.check(asked, access.senderOf(asked));
+  };
+  return {
+    clock,
+    check,
+    status: (given: Given): number => check(given)?.status ?? 200,
+    changePassword(to: string) {
+      current = to;
+    },
+    senderOf: (given: Given) => access.senderOf(head(given)),
+  };
+}
+
+describe('the admin API', () => {
+  it('lets in who sends the password, as a token or as that of any user', () => {
+    const { status } = accessWith();
+    for (const headers of [bearer(PASSWORD), basic('', PASSWORD), basic('anybody', PASSWORD)]) {
+      expect(status({ url: '/api/v1/apps?secrets=true', headers })).toBe(200);
+      expect(status({ url: '/api/v1/apps', method: 'POST', headers, peer: '192.0.2.7' })).toBe(200);
+    }
+  });
+
+  it.each([
+    bearer('geheim'),
+    bearer(`${PASSWORD}x`),
+    bearer(''),
+    basic('admin', 'geheim'),
+    basic(PASSWORD, ''),
+    { authorization: 'Bearer' },
+    { authorization: `Digest ${PASSWORD.slice(0, 6)}` },
+    { authorization: 'Basic %%%' },
+    { authorization: 'Basic ' },
+    { authorization: '' },
+    {},
+  ])('lets nobody else in: %j', (headers) => {
+    const { check } = accessWith();
+    for (const method of ['GET', 'POST', 'DELETE', 'HEAD', 'OPTIONS']) {
+      const denial = check({ method, url: '/api/v1/apps', headers });
+      expect(denial).toMatchObject({ status: 401 });
+      expect(denial?.error).not.toContain('geheim');
+    }
+  });
+
+  it('has no open state: where there is no password, nobody is let in', () => {
+    const { status } = accessWith({ password: null });
+    for (const headers of [bearer(''), bearer('undefined'), bearer('null'), basic('', ''), {}]) {
+      expect(status({ url: '/api/v1/live', headers })).toBe(401);
+    }
+  });
+
+  it('takes over another password', () => {
+    const { status, changePassword } = accessWith();
+    expect(status({ headers: bearer(PASSWORD) })).toBe(200);
+    changePassword('another');
+    expect(status({ url: '/api/v1/live', headers: bearer(PASSWORD) })).toBe(401);
+    expect(status({ url: '/api/v1/live', headers: bearer('another') })).toBe(200);
+  });
+});
+
+describe('metrics without the password', () => {
+  it.each<Given>([
+    {},
+    { url: '/metrics?x=1' },
+    { peer: '::1', headers: { host: '[::1]:6003' } },
+    { peer: '::ffff:127.0.0.1', headers: { host: 'LOCALHOST' } },
+    { peer: '127.9.9.9', headers: { host: '127.0.0.2:80' } },
+    { headers: { 'sec-fetch-site': 'none' } },
+  ])('are for programs on this machine: %j', (given) => {
+    expect(accessWith().status(given)).toBe(200);
+    expect(accessWith({ metricsAreOpen: false }).status(given)).toBe(401);
+    expect(accessWith().status({ ...given, url: '/api/v1/live' })).toBe(401);
+  });
+
+  it.each([
+    ['an address of this machine that others can reach', { peer: '192.0.2.2' }],
+    ['another machine', { peer: '192.0.2.7' }],
+    ['nobody knows where', { peer: '' }],
+  ] as const)('are not for requests from %s', (_, given) => {
+    expect(accessWith().status(given)).toBe(401);
+  });
+
+  it.each<Given>([
+    { isHttp10: true },
+    { url: 'http://127.0.0.1:6003/metrics' },
+    ...[
+      'via',
+      'forwarded',
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-forwarded-port',
+      'x-forwarded-server',
+      'x-forwarded-prefix',
+      'x-real-ip',
+      'x-client-ip',
+      'x-cluster-client-ip',
+      'x-original-forwarded-for',
+      'x-original-host',
+      'x-envoy-external-address',
+      'x-amzn-trace-id',
+      'x-azure-clientip',
+      'true-client-ip',
+      'client-ip',
+      'cf-connecting-ip',
+      'cf-ray',
+      'cdn-loop',
+      'fastly-client-ip',
+      'fly-client-ip',
+      'proxy-connection',
+    ].map((name) => ({ headers: { [name]: 'x' } })),
+  ])('are not for what came through a proxy: %j', (given) => {
+    expect(accessWith().status(given)).toBe(401);
+    expect(accessWith({ trusted: ['127.0.0.1'] }).status(given)).toBe(401);
+  });
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil.example:6003',
+    '127.0.0.1@evil.example',
+    '[::1].evil.example',
+    '0.0.0.0',
+    '0.0.0.0:6003',
+    '[::]',
+    '10.0.0.1',
+    '127.1',
+    '2130706433',
+    '0177.0.0.1',
+    '',
+  ])('are not for a page that was made to name this machine (DNS rebinding): %s', (host) => {
+    expect(accessWith().status({ headers: { host } })).toBe(401);
+  });
+
+  it.each([
+    { origin: 'https://evil.example' },
+    { origin: 'http://127.0.0.1:6003' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'whatever comes next' },
+  ])('are not for pages of a browser: %j', (headers) => {
+    expect(accessWith().status({ headers })).toBe(401);
+  });
+
+  it('are only to be read', () => {
+    for (const method of ['POST', 'DELETE', 'OPTIONS', 'HEAD']) {
+      expect(accessWith().status({ method })).toBe(401);
+    }
+  });
+});
+
+describe('a page of another site', () => {
+  const own = { ...basic('', PASSWORD), host: 'admin.example' };
+
+  it.each([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'https://admin.example.evil.example' },
+    { origin: 'https://evil-admin.example' },
+    { origin: 'https://admin.example:8443' },
+    { origin: 'null' },
+    { origin: '' },
+    { origin: 'file://' },
+    { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+  ])('changes nothing, although the browser adds the password: %j', (headers) => {
+    for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
+      expect(
+        accessWith().check({ method, url: '/api/v1/apps', headers: { ...own, ...headers } }),
+      ).toMatchObject({ status: 403, reason: 'other-site' });
+    }
+  });
+
+  it.each([
+    {},
+    { 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'https://admin.example' },
+    { origin: 'http://admin.example' },
+    { origin: 'https://admin.example', host: 'ADMIN.example:443' },
+    { origin: 'http://127.0.0.1:6003', host: '127.0.0.1:6003', 'sec-fetch-site': 'same-origin' },
+    { origin: 'http://[::1]:6003', host: '[::1]:6003' },
+  ])('is not taken for one of its own: %j', (headers) => {
+    const given = { method: 'POST', url: '/api/v1/apps', headers: { ...own, ...headers } };
+    expect(accessWith().status(given)).toBe(200);
+  });
+});
+
+describe('wrong passwords', () => {
+  const url = '/api/v1/live';
+  const wrong = bearer('wrong');
+  const right = bearer(PASSWORD);
+
+  it('are refused without a look at the password after 10, and again after a while', () => {
+    const { status, check, clock } = accessWith();
+    for (let n = 0; n < 10; n++) expect(status({ url, headers: wrong })).toBe(401);
+    for (const headers of [wrong, right]) {
+      expect(check({ url, headers })).toMatchObject({
+        status: 429,
+        reason: 'too-many-wrong-passwords',
+        retryAfterSeconds: 6,
+      });
+    }
+    clock.nowMs = 6_000;
+    expect(status({ url, headers: right })).toBe(200);
+    clock.nowMs = 66_000;
+    let refused = 0;
+    while (status({ url, headers: wrong }) === 401) refused++;
+    expect(refused).toBe(10);
+  });
+
+  it('cost nothing where the password is right, or none is sent', () => {
+    const { status } = accessWith();
+    for (let n = 0; n < 50; n++) {
+      expect(status({ url, headers: right })).toBe(200);
+      expect(status({ url })).toBe(401);
+      expect(status({})).toBe(200);
+    }
+  });
+
+  it('of one address do not shut others out, and all of an IPv6 network count as one', () => {
+    const { status } = accessWith();
+    for (let n = 0; n < 12; n++) {
+      status({ url, headers: wrong, peer: '192.0.2.1' });
+      status({ url, headers: wrong, peer: `2001:db8::${n}` });
+    }
+    expect(status({ url, headers: right, peer: '192.0.2.1' })).toBe(429);
+    expect(status({ url, headers: right, peer: '2001:db8::ffff' })).toBe(429);
+    expect(status({ url, headers: right, peer: '192.0.2.2' })).toBe(200);
+    expect(status({ url, headers: right, peer: '2001:db8:0:1::1' })).toBe(200);
+  });
+
+  it.each<Given>([
+    { isHttp10: true },
+    { headers: { 'x-forwarded-for': '203.0.113.7' } },
+    { headers: { forwarded: 'for=203.0.113.7' } },
+    { headers: { via: '1.1 proxy' } },
+    { headers: { origin: 'https://evil.example' } },
+    { headers: { 'sec-fetch-site': 'cross-site' } },
+  ])('that came through something do not shut out the command line beside it: %j', (given) => {
+    const { status } = accessWith();
+    for (let n = 0; n < 20; n++) status({ ...given, url, headers: { ...given.headers, ...wrong } });
+    expect(status({ ...given, url, headers: { ...given.headers, ...right } })).toBe(429);
+    expect(status({ url, headers: right })).toBe(200);
+  });
+
+  it('behind a proxy that the operator has named count for each client', () => {
+    const { status, senderOf } = accessWith({ trusted: ['127.0.0.1'] });
+    const behind = (client: string, more: object) => ({
+      url,
+      headers: { 'x-forwarded-for': client, ...more },
+    });
+    for (let n = 0; n < 20; n++) status(behind('203.0.113.7', wrong));
+    expect(status(behind('203.0.113.7', right))).toBe(429);
+    expect(status(behind('203.0.113.8', right))).toBe(200);
+    expect(status({ url, headers: right })).toBe(200);
+    expect(senderOf(behind('203.0.113.7', {}))).toMatchObject({
+      address: '203.0.113.7',
+      throughUnknownProxy: false,
+    });
+    // What a stranger claims to be the command line beside the proxy is not.
+    for (let n = 0; n < 20; n++) status(behind('127.0.0.1', wrong));
+    expect(status({ url, headers: right })).toBe(200);
+  });
+
+  it('tell that a proxy is not named only where one shows itself', () => {
+    const { senderOf } = accessWith();
+    expect(senderOf({}).throughUnknownProxy).toBe(false);
+    expect(senderOf({ headers: { origin: 'https://evil.example' } }).throughUnknownProxy).toBe(
+      false,
+    );
+    expect(senderOf({ isHttp10: true }).throughUnknownProxy).toBe(true);
+    expect(senderOf({ headers: { 'x-forwarded-for': '203.0.113.7' } })).toMatchObject({
+      address: '127.0.0.1',
+      throughUnknownProxy: true,
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net';
+import { FairBudget } from '../../runtime/fair-budget.ts';
+import { addressKey } from '../../runtime/ip-address.ts';
+import type { AdminBounds } from './bounds.ts';
+
+/** The connections of a listener, by the address of their other end. */
+export class Connections {
+  private readonly bounds: AdminBounds;
+  private readonly budget: FairBudget;
+  /** The oldest of each address first. */
+  private readonly byAddress = new Map<string, Set<Socket>>();
+  /** Requests of each connection that have no answer yet. */
+  private readonly busy = new Map<Socket, number>();
+
+  constructor(bounds: AdminBounds) {
+    this.bounds = bounds;
+    this.budget = new FairBudget(bounds.connections);
+  }
+
+  /** Lets a connection in. `false` where its address has too many: it is closed. */
+  open(socket: Socket): boolean {
+    const key = keyOf(socket);
+    if (this.budget.of(key) >= this.bounds.connectionsPerAddress || !this.makeRoom(key)) {
+      socket.destroy();
+      return false;
+    }
+    this.budget.add(key);
+    const sockets = this.byAddress.get(key) ?? new Set();
+    this.byAddress.set(key, sockets.add(socket));
+    socket.once('close', () => this.forget(key, socket));
+    return true;
+  }
+
+  /** Counts a request that begins on a connection, or one that is over. */
+  countRequest(socket: Socket, by: 1 | -1): void {
+    const count = (this.busy.get(socket) ?? 0) + by;
+    if (count > 0) this.busy.set(socket, count);
+    else this.busy.delete(socket);
+  }
+
+  closeAll(): void {
+    for (const sockets of this.byAddress.values()) for (const socket of sockets) socket.destroy();
+  }
+
+  /** Closes a connection where there is no room for one more of this address; `false` where that is not right. */
+  private makeRoom(key: string): boolean {
+    const largest = this.budget.whoYields(key);
+    if (largest === undefined) return true;
+    // Where all addresses have one connection, the oldest goes: otherwise many addresses could keep others out.
+    const [oldest] = this.byAddress.keys();
+    const loser = largest !== key ? largest : this.budget.of(key) === 0 ? oldest : undefined;
+    if (loser === undefined) return false;
+    const sockets = [...(this.byAddress.get(loser) ?? [])];
+    const victim = sockets.find((socket) => !this.busy.has(socket)) ?? sockets.at(-1);
+    if (victim === undefined) return false;
+    this.forget(loser, victim);
+    victim.destroy();
+    return true;
+  }
+
+  private forget(key: string, socket: Socket): void {
+    const sockets = this.byAddress.get(key);
+    if (!sockets?.delete(socket)) return;
+    this.busy.delete(socket);
+    this.budget.release(key);
+    if (sockets.size === 0) this.byAddress.delete(key);
+  }
+}
+
+function keyOf(socket: Socket): string {
+  return addressKey(socket.remoteAddress ?? '');
+}

@@ -1,0 +1,216 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { type AdminAnswer, headersOf, refuse } from './answers.ts';
+import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
+import { Connections } from './connections.ts';
+import { headOf, type RequestHead } from './request-head.ts';
+
+/** A request whose body nobody has asked for yet. */
+export interface AdminRequest {
+  readonly head: RequestHead;
+  /** Reads the body; `too-long` where it has more bytes than it may. Settles with `gone` where no more of it comes. */
+  readBody(): Promise<Buffer | 'too-long' | 'gone'>;
+}
+
+export interface AdminServerOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly bounds: AdminBounds;
+  /** Must not throw. */
+  readonly answer: (request: AdminRequest) => Promise<AdminAnswer>;
+  /** A connection, or what came on one, was refused before it was a request. */
+  readonly refused: (reason: 'connections' | 'not-http' | 'too-slow', address: string) => void;
+}
+
+/**
+ * The HTTP server under the admin listener. It is that of `node:http` because `Bun.serve` tells neither the version
+ * of HTTP nor when a request is too slow, and reads bodies that nobody has asked for.
+ */
+export class AdminServer implements AsyncDisposable {
+  private readonly options: AdminServerOptions;
+  private readonly server: Server;
+  private readonly connections: Connections;
+
+  private constructor(options: AdminServerOptions) {
+    const { bounds } = options;
+    this.options = options;
+    this.connections = new Connections(bounds);
+    this.server = createServer({
+      headersTimeout: bounds.headMs,
+      requestTimeout: bounds.requestMs,
+      keepAliveTimeout: bounds.idleMs,
+      connectionsCheckingInterval: Math.min(1000, bounds.requestMs / 2),
+      maxHeaderSize: HEAD_BYTES_MAX,
+      // Checked by us, so that the refusal has a body.
+      requireHostHeader: false,
+    });
+    this.server.on('connection', (socket) => this.connected(socket));
+    this.server.on('request', (request, response) => this.requested(request, response, false));
+    this.server.on('checkContinue', (request, response) => this.requested(request, response, true));
+    this.server.on('checkExpectation', (request, response) =>
+      this.requested(request, response, false),
+    );
+    this.server.on('connect', (_, socket) => socket.destroy());
+    this.server.on('clientError', (error: { readonly code?: string }, socket) =>
+      this.unreadable(error.code ?? '', socket as Socket),
+    );
+  }
+
+  /** Opens the port. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
+  static async open(options: AdminServerOptions): Promise<AdminServer> {
+    const opened = new AdminServer(options);
+    const { server } = opened;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+    await promise;
+    server.off('error', reject);
+    return opened;
+  }
+
+  /** Where it listens. */
+  get port(): number {
+    const address = this.server.address();
+    return typeof address === 'object' && address !== null ? address.port : this.options.port;
+  }
+
+  /** Closes the port and every connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.server.close(() => resolve());
+    this.connections.closeAll();
+    await promise;
+  }
+
+  private connected(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    if (!this.connections.open(socket)) this.options.refused('connections', address);
+  }
+
+  private unreadable(code: string, socket: Socket): void {
+    const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (!socket.writable || !(isLate || code.startsWith('HPE_'))) {
+      socket.destroy();
+      return;
+    }
+    this.options.refused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
+    socket.end(
+      rawAnswer(
+        isLate
+          ? refuse(408, 'The request was not complete in time')
+          : code === 'HPE_HEADER_OVERFLOW'
+            ? refuse(431, 'The head of the request is too large')
+            : refuse(400, 'The request is not valid HTTP'),
+      ),
+    );
+    destroyLater(socket, this.options.bounds.restMs);
+  }
+
+  /** `asksFirst`: its sender waits to be told that it may send the body. */
+  private requested(request: IncomingMessage, response: ServerResponse, asksFirst: boolean): void {
+    const { socket } = request;
+    this.connections.countRequest(socket, 1);
+    response.once('close', () => this.connections.countRequest(socket, -1));
+    const body = new RequestBody(request, response, this.options.bounds.bodyBytes);
+    void this.options
+      .answer({ head: headOf(request), readBody: () => body.read(asksFirst) })
+      .then((answer) => this.send(answer, response, body));
+  }
+
+  private send(answer: AdminAnswer, response: ServerResponse, body: RequestBody): void {
+    const { socket } = response;
+    if (socket === null || response.destroyed) return;
+    const { bounds } = this.options;
+    const headers = headersOf(answer);
+    const unread = setTimeout(() => socket.destroy(), bounds.idleMs);
+    response.once('close', () => clearTimeout(unread));
+    if (body.isComplete) {
+      response.writeHead(answer.status, headers).end(answer.body);
+      return;
+    }
+    // Whoever is still sending would not see the answer if the connection were closed at once.
+    response.writeHead(answer.status, { ...headers, connection: 'close' });
+    response.write(answer.body);
+    const rest = setTimeout(() => response.end(), bounds.restMs);
+    response.once('close', () => clearTimeout(rest));
+    body.skip(bounds.restBytes, () => response.end());
+  }
+}
+
+/** The body of a request, of which nothing is read before somebody asks for it. */
+class RequestBody {
+  private readonly request: IncomingMessage;
+  private readonly response: ServerResponse;
+  private readonly bytesMax: number;
+  private complete: boolean;
+
+  constructor(request: IncomingMessage, response: ServerResponse, bytesMax: number) {
+    const { headers } = request;
+    this.request = request;
+    this.response = response;
+    this.bytesMax = bytesMax;
+    this.complete =
+      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+    request.once('end', () => {
+      this.complete = true;
+    });
+  }
+
+  /** Whether nothing of it is still to come. */
+  get isComplete(): boolean {
+    return this.complete;
+  }
+
+  read(asksFirst: boolean): Promise<Buffer | 'too-long' | 'gone'> {
+    const { request, response, bytesMax } = this;
+    if (this.complete) return Promise.resolve(Buffer.alloc(0));
+    if (Number(request.headers['content-length'] ?? 0) > bytesMax)
+      return Promise.resolve('too-long');
+    const { promise, resolve } = Promise.withResolvers<Buffer | 'too-long' | 'gone'>();
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    request.on('data', (part: Uint8Array) => {
+      bytes += part.length;
+      if (bytes > bytesMax) resolve('too-long');
+      else parts.push(part);
+    });
+    request.once('end', () => resolve(Buffer.concat(parts)));
+    request.once('close', () => resolve('gone'));
+    request.once('error', () => resolve('gone'));
+    if (asksFirst) response.writeContinue();
+    return promise;
+  }
+
+  /** Reads on without keeping anything, and calls back once it is over or longer than `bytesMax`. */
+  skip(bytesMax: number, over: () => void): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let bytes = 0;
+    this.request.on('data', (part: Uint8Array) => {
+      bytes += part.length;
+      if (bytes > bytesMax) resolve();
+    });
+    for (const event of ['end', 'error', 'close']) this.request.once(event, resolve);
+    this.request.resume();
+    void promise.then(over);
+  }
+}
+
+/** A whole answer, for what is no request that could be answered. */
+function rawAnswer(answer: AdminAnswer): string {
+  const headers = { ...headersOf(answer), connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status, body } = answer;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function destroyLater(socket: Socket, delayMs: number): void {
+  const timer = setTimeout(() => socket.destroy(), delayMs);
+  socket.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+import { type RequestTarget, requestTarget } from '../request-target.ts';
+
+/** What is known of a request before its body. */
+export interface RequestHead {
+  readonly method: string;
+  readonly target: RequestTarget;
+  /** The address of the other end of the connection: a client, or a proxy. */
+  readonly peer: string;
+  readonly isHttp10: boolean;
+  /** Whether the target is a whole URL, as clients send it to a proxy. */
+  readonly isForProxy: boolean;
+  /** `name` in lower case. Of a repeated header all, with commas between. */
+  header(name: string): string | undefined;
+  /** In lower case. */
+  readonly headerNames: readonly string[];
+}
+
+export function headOf(request: IncomingMessage): RequestHead {
+  const { headers, url = '/', method = '', httpVersion, socket } = request;
+  return {
+    method,
+    target: requestTarget(url),
+    peer: socket.remoteAddress ?? '',
+    isHttp10: httpVersion === '1.0',
+    isForProxy: !url.startsWith('/'),
+    header(name) {
+      const value = headers[name];
+      return typeof value === 'string' ? value : value?.join(', ');
+    },
+    headerNames: Object.keys(headers),
+  };
+}

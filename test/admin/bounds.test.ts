@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { TrustedProxies } from '../../src/runtime/trusted-proxies.ts';
+import { adminBounds } from '../../src/transports/admin/bounds.ts';
+import { type AdminListener, listenForAdmin } from '../../src/transports/admin/listener.ts';
+import { Readiness } from '../../src/transports/admin/readiness.ts';
+import type { AdminRoute } from '../../src/transports/admin/routes.ts';
+import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
+import { RawHttp } from '../support/raw-http.ts';
+
+const PASSWORD = 'password';
+const authorization = `Bearer ${PASSWORD}`;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Says how long the body was; or, at `/slow`, nothing before it is told to. */
+function routesWith(gate: Promise<void>): readonly AdminRoute[] {
+  const answer = (body: string) => ({ status: 200, contentType: 'text/plain', body });
+  return [
+    { method: 'POST', path: '/echo', answer: async ({ body }) => answer(JSON.stringify(body)) },
+    { method: 'GET', path: '/large', answer: async () => answer('x'.repeat(20_000_000)) },
+    {
+      method: 'GET',
+      path: '/slow',
+      answer: async () => {
+        await gate;
+        return answer('at last');
+      },
+    },
+  ];
+}
+
+/** A listener with bounds that tests can reach, and what it has refused. */
+async function listening(bounds: Partial<typeof adminBounds> = {}) {
+  const refused: string[] = [];
+  const log = keptLog();
+  const gate = Promise.withResolvers<void>();
+  const listener: AdminListener = await listenForAdmin({
+    host: '127.0.0.1',
+    port: 0,
+    password: () => PASSWORD,
+    metricsAreOpen: true,
+    trustedProxies: new TrustedProxies([]),
+    readiness: new Readiness(),
+    log,
+    refused: (why) => refused.push(why),
+    bounds: { ...adminBounds, ...bounds },
+  });
+  listener.serve(routesWith(gate.promise));
+  const { port } = listener.address;
+  return {
+    port,
+    refused,
+    log,
+    open: gate.resolve,
+    listener,
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * A connection from an address of this machine, which has begun a request: the system hands over a silent one only
+ * after a second.
+ */
+async function connectFrom(localAddress: string, port: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, localAddress });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.once('connect', resolve);
+  socket.once('error', reject);
+  await promise;
+  socket.write('G');
+  return socket;
+}
+
+/** Whether a request from an address is answered, and its connection not closed instead. */
+async function answersFrom(localAddress: string, port: number): Promise<boolean> {
+  const socket = await connectFrom(localAddress, port);
+  socket.write('ET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('data', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  socket.once('close', () => resolve(false));
+  const isAnswered = await promise;
+  socket.destroy();
+  return isAnswered;
+}
+
+function closed(socket: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.on('error', () => undefined);
+  if (socket.destroyed) resolve();
+  socket.once('close', () => resolve());
+  // It ends with what it has read, too.
+  socket.resume();
+  return promise;
+}
+
+const post = (headers: Readonly<Record<string, string>>, length: number) =>
+  [
+    'POST /echo HTTP/1.1',
+    'Host: 127.0.0.1',
+    `Content-Length: ${length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    '',
+    '',
+  ].join('\r\n');
+
+describe('the admin listener reads a body', () => {
+  it('only when the password is right', async () => {
+    await using server = await listening();
+    await using http = await RawHttp.open({ port: server.port });
+    const body = '{"a":"b"}';
+    http.writes(post({ ...JSON_TYPE, expect: '100-continue' }, body.length));
+    // Without a 100 before it.
+    expect((await http.reads()).status).toBe(401);
+    await using allowed = await RawHttp.open({ port: server.port });
+    allowed.writes(post({ ...JSON_TYPE, authorization, expect: '100-continue' }, body.length));
+    expect((await allowed.reads()).status).toBe(100);
+    allowed.writes(body);
+    expect(await allowed.reads()).toMatchObject({ status: 200, body });
+  });
+
+  it('of 64 KiB at most, and no more of a refused one than its sender needs to see the answer', async () => {
+    await using server = await listening({ restMs: 300 });
+    for (const headers of [JSON_TYPE, { ...JSON_TYPE, authorization }]) {
+      await using http = await RawHttp.open({ port: server.port });
+      http.writes(post(headers, 1_000_000_000));
+      http.writes('x'.repeat(100_000));
+      expect((await http.reads()).status).toBe('authorization' in headers ? 413 : 401);
+      await http.ends();
+    }
+    await using chunked = await RawHttp.open({ port: server.port });
+    const chunks = Array.from({ length: 70 }, () => 'x'.repeat(1000));
+    const headers = { ...JSON_TYPE, authorization };
+    const answer = await chunked.asks({ method: 'POST', target: '/echo', headers, chunks });
+    expect(answer.status).toBe(413);
+    await using most = await RawHttp.open({ port: server.port });
+    const body = JSON.stringify('x'.repeat(65_534));
+    expect(await most.asks({ method: 'POST', target: '/echo', headers, body })).toMatchObject({
+      status: 200,
+      body,
+    });
+  });
+
+  it('that comes in time', async () => {
+    await using server = await listening({ headMs: 200, requestMs: 300 });
+    await using http = await RawHttp.open({ port: server.port });
+    http.writes(post({ ...JSON_TYPE, authorization }, 1000));
+    const dripping = setInterval(() => http.writes('x'), 20);
+    const { status, body } = await http.reads();
+    clearInterval(dripping);
+    expect([status, body]).toEqual([408, '{"error":"The request was not complete in time"}\n']);
+    await http.ends();
+    expect(server.refused).toEqual(['too-slow']);
+  });
+
+  it('to its end', async () => {
+    await using server = await listening();
+    await using http = await RawHttp.open({ port: server.port });
+    http.writes(post({ ...JSON_TYPE, authorization }, 1000));
+    http.writes('half');
+    await http[Symbol.asyncDispose]();
+    await using next = await RawHttp.open({ port: server.port });
+    expect((await next.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    expect(server.log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
+  });
+});
+
+describe('the admin listener ends connections', () => {
+  it('that say nothing, or never the whole head of a request', async () => {
+    await using server = await listening({ headMs: 200, requestMs: 300 });
+    for (const said of ['', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nA: ']) {
+      await using http = await RawHttp.open({ port: server.port });
+      if (said !== '') http.writes(said);
+      const dripping = setInterval(() => said !== '' && http.writes('x'), 20);
+      expect((await http.reads()).status).toBe(408);
+      clearInterval(dripping);
+      await http.ends();
+    }
+  });
+
+  it('that do not speak HTTP, or have too large a head', async () => {
+    await using server = await listening();
+    for (const [said, status] of [
+      ['\x16\x03\x01\x02\x00\x01\x00', 400],
+      ['GET / HTTP/1.1\r\nHost\r\n\r\n', 400],
+      [`GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ] as const) {
+      await using http = await RawHttp.open({ port: server.port });
+      http.writes(said);
+      expect((await http.reads()).status).toBe(status);
+      await http.ends();
+    }
+    await using hostless = await RawHttp.open({ port: server.port });
+    hostless.writes('GET /healthz HTTP/1.1\r\n\r\n');
+    expect((await hostless.reads()).status).toBe(400);
+    expect(server.refused).toEqual(['not-http', 'not-http', 'not-http']);
+  });
+
+  it('that ask without end', async () => {
+    await using server = await listening({ requestRate: { perSecond: 0.001, burst: 20 } });
+    await using http = await RawHttp.open({ port: server.port });
+    http.writes('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+    for (let n = 0; n < 20; n++) expect((await http.reads()).status).toBe(200);
+    expect((await http.reads()).status).toBe(429);
+    await http.ends();
+    expect(server.refused).toEqual(['too-many-requests']);
+  });
+
+  it('whose answers nobody reads', async () => {
+    await using server = await listening({ idleMs: 300 });
+    const socket = await connectFrom('127.0.0.1', server.port);
+    socket.pause();
+    socket.write(`ET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+    const connections = async () =>
+      (await fetch(`http://127.0.0.1:${server.port}/healthz`)).status === 200 && socket.destroyed;
+    const gone = Promise.withResolvers<void>();
+    socket.on('error', () => gone.resolve());
+    socket.once('close', () => gone.resolve());
+    // It hears of the end when it writes again.
+    const writing = setInterval(() => socket.write('GET'), 50);
+    await gone.promise;
+    clearInterval(writing);
+    socket.destroy();
+    expect(await connections()).toBe(true);
+  });
+
+  it('of one address that has too many', async () => {
+    await using server = await listening({ connectionsPerAddress: 3 });
+    const open: Socket[] = [];
+    for (let n = 0; n < 3; n++) open.push(await connectFrom('127.0.0.2', server.port));
+    await closed(await connectFrom('127.0.0.2', server.port));
+    expect(server.refused).toEqual(['too-many-connections']);
+    await using other = await RawHttp.open({ port: server.port });
+    expect((await other.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    open[0]?.destroy();
+    // As soon as the server knows that one is gone, there is room for another.
+    while (!(await answersFrom('127.0.0.2', server.port)));
+    for (const socket of open) socket.destroy();
+  });
+
+  it('of the address that has the most, so that others get in when there are as many as there may be', async () => {
+    await using server = await listening({ connections: 6, connectionsPerAddress: 5 });
+    const many: Socket[] = [];
+    for (let n = 0; n < 5; n++) many.push(await connectFrom('127.0.0.2', server.port));
+    const few = await connectFrom('127.0.0.3', server.port);
+    await using honest = await RawHttp.open({ port: server.port });
+    expect((await honest.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    await closed(many[0] ?? few);
+    expect(few.destroyed).toBe(false);
+    for (const socket of [...many, few]) socket.destroy();
+  });
+});
+
+it('the admin listener lets somebody new in, however many addresses have a connection each', async () => {
+  await using server = await listening({ connections: 3 });
+  const open: Socket[] = [];
+  for (let n = 2; n < 5; n++) open.push(await connectFrom(`127.0.0.${n}`, server.port));
+  expect(await answersFrom('127.0.0.9', server.port)).toBe(true);
+  await closed(open[0] as Socket);
+  for (const socket of open) socket.destroy();
+});
+
+it('the admin listener has a bounded number of requests of one address under way', async () => {
+  await using server = await listening({ requestsPerAddress: 3 });
+  const ask = (target: string) =>
+    fetch(`http://127.0.0.1:${server.port}${target}`, { headers: { authorization } });
+  const slow = [1, 2, 3].map(() => ask('/slow'));
+  // One of them answers only when there is no room for a fourth.
+  let refused: Response;
+  do refused = await ask('/healthz');
+  while (refused.status === 200);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+  await using other = await RawHttp.open({ port: server.port });
+  const via = { via: '1.1 proxy' };
+  expect((await other.asks({ method: 'GET', target: '/healthz', headers: via })).status).toBe(200);
+  server.open();
+  for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('at last');
+  expect((await ask('/healthz')).status).toBe(200);
+});
+
+it('the admin listener answers one address only so often', async () => {
+  await using server = await listening({ requestRate: { perSecond: 0.001, burst: 3 } });
+  const ask = (headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`http://127.0.0.1:${server.port}/healthz`, { headers });
+  for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect([refused.status, refused.headers.get('connection')]).toEqual([429, 'close']);
+  // What comes through a proxy is somebody else.
+  expect((await ask({ via: '1.1 proxy' })).status).toBe(200);
+});
+
+it('the admin listener ends with every connection that it has', async () => {
+  const server = await listening();
+  const idle = await connectFrom('127.0.0.1', server.port);
+  const half = await connectFrom('127.0.0.1', server.port);
+  half.write(`ET /slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  // Both were accepted before this one is answered.
+  expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
+  const ended = Promise.all([closed(idle), closed(half)]);
+  await server[Symbol.asyncDispose]();
+  await ended;
+});

@@ -1,0 +1,175 @@
+import { Database } from 'bun:sqlite';
+import { expect, it } from 'bun:test';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Ended, FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
+import { configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
+import { restart } from '../support/restart.ts';
+import { becomes, readiness, storeOf } from './store-trouble.ts';
+
+/** Starts one more server in the directory of another one; its store is named as `url` has it. */
+function startAnother(directory: string, url: string): Promise<Ended> {
+  return fanfare(directory, ['serve'], { ...FREE_PORTS, FANFARE_STORE_URL: url });
+}
+
+const nothing = async () => undefined;
+
+async function isReady(server: Fanfare): Promise<void> {
+  expect(await becomes(server, /^200/, nothing)).toBe('200 ready\n');
+}
+
+function expectRefused(ended: Ended, owner: Fanfare): void {
+  expect(ended).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      new RegExp(
+        `^fanfare: The store sqlite:\\S+ is used by another server: process ${owner.process.pid} on \\S+, since 2\\S+Z\\. `,
+      ),
+    ),
+  });
+}
+
+it('refuses to use a store that another server uses, by whatever path it is named', async () => {
+  await using server = await startFanfare();
+  const { directory } = server;
+  const file = storeOf(directory);
+  mkdirSync(join(directory, 'other'));
+  symlinkSync(file, join(directory, 'other', 'link.db'));
+  symlinkSync(directory, join(directory, 'other', 'folder'));
+  const before = statSync(file).mtimeMs;
+  for (const path of [
+    file,
+    'fanfare.db',
+    './other/../fanfare.db',
+    `//${file}`,
+    'other/link.db',
+    'other/folder/fanfare.db',
+  ]) {
+    expectRefused(await startAnother(directory, `sqlite:${path}`), server);
+  }
+  expect(statSync(file).mtimeMs).toBe(before);
+  await isReady(server);
+});
+
+it('refuses a store that a stopped server uses', async () => {
+  await using server = await startFanfare();
+  server.process.kill('SIGSTOP');
+  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+  server.process.kill('SIGCONT');
+  await isReady(server);
+});
+
+it('refuses before it changes anything: the work that the owner has claimed stays its own', async () => {
+  await using server = await startFanfare();
+  using store = new Database(storeOf(server.directory));
+  store.run('PRAGMA busy_timeout = 5000');
+  // Migrations of a newer version would stop any start that got this far.
+  store.run('INSERT INTO migrations (number) VALUES (999)');
+  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+});
+
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'uses the store at once when its last owner has ended by %s',
+  async (signal) => {
+    await using server = await startFanfare();
+    await using again = await restart(server, signal);
+    await isReady(again);
+    expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), again);
+  },
+);
+
+it('starts one server of many that start at the same moment', async () => {
+  for (let round = 0; round < 3; round++) {
+    using directory = temporaryDirectory();
+    const file = join(directory.path, 'config.json');
+    writeFileSync(file, JSON.stringify(configOf(directory.path)));
+    const starts = await Promise.allSettled(
+      Array.from({ length: 5 }, () => spawnFanfare(['serve', '--config', file], directory.path)),
+    );
+    await using started = new AsyncDisposableStack();
+    for (const start of starts) if (start.status === 'fulfilled') started.use(start.value);
+    const why = starts.flatMap((start) =>
+      start.status === 'rejected' ? [String(start.reason)] : [],
+    );
+    expect(why).toHaveLength(4);
+    for (const text of why) expect(text).toContain('is used by another server');
+  }
+});
+
+it('lets commands and backups use the store beside its owner', async () => {
+  await using server = await startFanfare();
+  const { directory } = server;
+  const beside = (...args: string[]) =>
+    fanfare(directory, [...args, '--config', join(directory, 'config.json')]);
+  const created = await beside('apps', 'create', '--json');
+  expect(created).toMatchObject({ exitCode: 0, stderr: '' });
+  expect((await beside('apps', 'list')).stdout).toContain(JSON.parse(created.stdout).id);
+  expect(await beside('backup', 'copy.db')).toMatchObject({ exitCode: 0, stderr: '' });
+  // The copy is another store.
+  await using other = await spawnFanfare(['serve'], directory, {
+    ...FREE_PORTS,
+    FANFARE_STORE_URL: 'sqlite:copy.db',
+  });
+  await isReady(other);
+  expectRefused(await startAnother(directory, 'sqlite:fanfare.db'), server);
+});
+
+it('takes its lock again when somebody removes the file of it', async () => {
+  await using server = await startFanfare();
+  const lock = `${storeOf(server.directory)}.lock`;
+  expect(statSync(lock).mode & 0o777).toBe(0o600);
+  rmSync(lock);
+  while (!existsSync(lock)) await readiness(server);
+  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+  await isReady(server);
+});
+
+it('is not ready while another server has got the lock that was taken from it', async () => {
+  await using server = await startFanfare();
+  const lock = `${storeOf(server.directory)}.lock`;
+  // What another server would have made, in one step.
+  const other = join(server.directory, 'other.lock');
+  {
+    using database = new Database(other);
+    database.run('BEGIN IMMEDIATE');
+    renameSync(other, lock);
+    expect(await becomes(server, /^503.*store:/s, nothing)).toContain('another server uses it');
+    database.run('ROLLBACK');
+    await isReady(server);
+  }
+  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+});
+
+it('does not start where the store has several names, or its lock cannot be used', async () => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'fanfare.db');
+  writeFileSync(`${file}.lock`, 'no database'.repeat(100));
+  expect(await startAnother(directory.path, 'sqlite:fanfare.db')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('fanfare.db.lock: file is not a database'),
+  });
+  linkSync(file, join(directory.path, 'second-name.db'));
+  expect(await startAnother(directory.path, 'sqlite:fanfare.db')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/has several names \(hard links\).* Keep one name of \S+fanfare/),
+  });
+});
+
+it('needs no lock for a store in memory', async () => {
+  using directory = temporaryDirectory();
+  const environment = { ...FREE_PORTS, FANFARE_STORE_URL: 'sqlite::memory:' };
+  await using one = await spawnFanfare(['serve'], directory.path, environment);
+  await using two = await spawnFanfare(['serve'], directory.path, environment);
+  for (const server of [one, two]) await isReady(server);
+  expect(existsSync(join(directory.path, ':memory:.lock'))).toBe(false);
+});
