@@ -20,6 +20,7 @@ export class Connection {
   used = false;
   private unanswered = 0;
   private faulty = false;
+  private isCutOff = false;
   private lastAnswer: string | undefined;
 
   constructor(socket: Duplex, door: { readonly closing: boolean }) {
@@ -68,6 +69,14 @@ export class Connection {
       const timer = setTimeout(() => this.socket.destroy(), lingerMs);
       this.socket.once('close', () => clearTimeout(timer));
     }
+    return true;
+  }
+
+  /** Ends the connection at once. `false` where that was done before: it has many requests, and one reason is enough. */
+  cutOff(): boolean {
+    if (this.isCutOff) return false;
+    this.isCutOff = true;
+    this.socket.destroy();
     return true;
   }
 

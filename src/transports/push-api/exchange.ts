@@ -280,11 +280,11 @@ export class Exchange implements Receiving {
     if (!this.hold(text.length)) this.cutOff('answers that nobody takes fill the memory for them');
   }
 
-  /** Ends the connection at once, and says so. Its other requests are over with it, so that none says it again. */
+  /** Ends the connection at once, and logs it once, whichever of its requests is the first to ask for it. */
   private cutOff(why: string): void {
     const { address } = this.call;
+    if (!this.connection.cutOff()) return;
     this.context.log.info(`Push connection closed: ${why}`, { address });
-    this.connection.destroy();
   }
 
   /**
