@@ -154,7 +154,14 @@ export const instanceSettings = z
     ),
     limits: z
       .strictObject({
-        devices: limit(0, 'Devices of this instance; with more, publishing is refused with 402'),
+        devices: limit(
+          0,
+          'Devices of this instance; one more is refused with 429. With more devices that a gateway has accepted, publishing is refused with 402',
+        ),
+        interests: limit(
+          50_000_000,
+          'Interests of all devices of this instance, each counted for each device; more are refused with 429',
+        ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
       })
       .prefault({}),

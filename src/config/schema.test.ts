@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { DEFAULT_LIMITS } from '../../test/support/push-limits.ts';
 import { app, configIn, instance, load, loadJson, problemsIn, vapid } from './loading.fixture.ts';
 
 describe('a configuration', () => {
@@ -92,7 +93,7 @@ describe('a configuration', () => {
     expect(plain).toEqual({
       ...instance,
       name: '',
-      limits: { devices: 0, publishesPerSecond: 100 },
+      limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
       webhooks: [],
     });

@@ -85,6 +85,8 @@ export type DeviceResult =
       readonly device: number;
       readonly platform: Platform;
       readonly userId: string | undefined;
+      /** The token that was accepted, where no gateway had accepted it before: its device is marked. */
+      readonly firstToken?: string;
     }
   | {
       readonly what: 'retry';

@@ -38,8 +38,10 @@ export interface PushInstance {
   /** Each of them is valid; there is one at least. */
   readonly secretKeys: readonly string[];
   readonly limits: {
-    /** 0: no limit. Over it, publishing is refused; registering is not. */
+    /** 0: no limit. One more may not register; with more that a gateway has accepted, publishing is refused. */
     readonly devices: number;
+    /** Of all devices together, each counted for each device. 0: no limit. */
+    readonly interests: number;
     /** 0: no limit. */
     readonly publishesPerSecond: number;
   };

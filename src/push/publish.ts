@@ -28,7 +28,7 @@ export interface NewPublish extends PublishRequest {
   readonly createdAtMs: number;
   /** With it, the same request is accepted once. */
   readonly idempotency: Idempotency | undefined;
-  /** Devices that the instance may have, or 0: with more, the publish is refused. */
+  /** Accepted devices that the instance may have, or 0: with more, the publish is refused. */
   readonly devicesMax: number;
 }
 
@@ -44,6 +44,7 @@ export type Acceptance =
   | { readonly result: 'accepted'; readonly id: PublishId }
   /** Another request had the same key. */
   | { readonly result: 'key-taken' }
+  /** `devices`: those that a gateway has accepted. Others are no reason to refuse: anybody can register them. */
   | { readonly result: 'over-plan'; readonly devices: number };
 
 export type PublishState = 'scheduled' | 'planning' | 'delivering' | 'finished' | 'cancelled';

@@ -7,7 +7,7 @@ import { revised } from './revisions.ts';
  * The changes that make the tables, in order; the number of one is its place, from 1. One that was released
  * is never changed: add another.
  */
-const migrations: readonly (readonly string[])[] = [
+export const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE apps (
       id {text} PRIMARY KEY,
@@ -270,14 +270,25 @@ const migrations: readonly (readonly string[])[] = [
       ready_at BIGINT NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // When a gateway first accepted the token of a device; NULL: never. 0 stands for devices from before this was
+    // recorded. They count as accepted: each publish since then has removed those whose tokens were dead, and the
+    // opposite would make every device of an old store a suspect. A default is instant, however many rows there are.
+    'ALTER TABLE devices ADD COLUMN accepted_at BIGINT DEFAULT 0',
+    'CREATE INDEX devices_by_instance ON devices (instance, number)',
+    'ALTER TABLE instance_numbers ADD COLUMN accepted BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE instance_numbers ADD COLUMN interests BIGINT NOT NULL DEFAULT 0',
+    `UPDATE instance_numbers SET accepted = devices, interests = (
+      SELECT COUNT(*) FROM device_interests WHERE instance = instance_numbers.number)`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */
 export async function migrate({
   dialect,
-  begin,
-}: Pick<Backend, 'dialect' | 'begin'>): Promise<void> {
-  await begin(async (transaction) => {
+  beginUnhurried,
+}: Pick<Backend, 'dialect' | 'beginUnhurried'>): Promise<void> {
+  await beginUnhurried(async (transaction) => {
     await exclusively(dialect, transaction, 'fanfare migrations');
     await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
     const done = await lastMigration(transaction);

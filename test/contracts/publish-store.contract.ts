@@ -17,6 +17,8 @@ export interface PublishStoreCase extends AsyncDisposable {
   readonly foreign: number;
   /** Registers a device, of a user where one is named, and gives its id. */
   device(instance: number, userId?: string): Promise<string>;
+  /** A gateway accepts the device. */
+  acceptDevice(instance: number, id: string): Promise<void>;
   /** Loses everything, as when a database is put in the place of another. */
   lose(): Promise<void>;
 }
@@ -184,12 +186,14 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.accept(later)).toEqual({ result: 'accepted', id: later.id });
     });
 
-    it('refuses a publish of an instance with more devices than allowed', async () => {
+    it('refuses a publish of an instance with more accepted devices than allowed', async () => {
       await using given = await open();
-      await given.device(given.instance);
+      const ids = [await given.device(given.instance), await given.device(given.instance)];
+      const accept = (id = '') => given.acceptDevice(given.instance, id);
+      await accept(ids[0]);
       const within = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(within)).toEqual({ result: 'accepted', id: within.id });
-      await given.device(given.instance);
+      await accept(ids[1]);
       const over = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(over)).toEqual({ result: 'over-plan', devices: 2 });
       expect(await given.store.status(given.instance, over.id, NOW_MS)).toBeUndefined();

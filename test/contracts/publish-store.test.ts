@@ -5,7 +5,7 @@ import { StoredPublishes } from '../../src/stores/push/publish-store.ts';
 import { databases } from '../support/databases.ts';
 import { MemoryPublishes } from '../support/memory-publishes.ts';
 import { MemoryDevices } from '../support/memory-push-stores.ts';
-import { makeInstance } from '../support/push-instance.ts';
+import { acceptDevice, makeInstance } from '../support/push-instance.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 import { publishStoreContract } from './publish-store.contract.ts';
 
@@ -27,6 +27,11 @@ publishStoreContract('MemoryPublishes', async () => {
     instance: devices.newInstance(),
     foreign: devices.newInstance(),
     device: registerIn(devices),
+    async acceptDevice(instance, id) {
+      for (const { number, registered, token } of devices.of(instance)) {
+        if (registered.id === id) devices.accept(number, token.token, NOW_MS);
+      }
+    },
     lose: async () => store.lose(),
     async [Symbol.asyncDispose]() {
       // Nothing is open.
@@ -50,6 +55,7 @@ for (const { name, make } of databases) {
       instance,
       foreign,
       device: registerIn(new StoredDevices(database)),
+      acceptDevice: (where, id) => acceptDevice(database, where, id),
       lose: () =>
         database.write(async (sql) => {
           await sql`DELETE FROM publishes`;

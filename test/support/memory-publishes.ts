@@ -76,7 +76,7 @@ export class MemoryPublishes implements PublishStore {
 
   async accept(publish: NewPublish): Promise<Acceptance> {
     const { instance, devicesMax, idempotency, createdAtMs } = publish;
-    const devices = this.devices.of(instance).length;
+    const devices = this.devices.counts(instance).accepted;
     if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
     if (idempotency !== undefined) {
       const name = `${instance} ${idempotency.key}`;

@@ -12,6 +12,7 @@ import type {
 import type { Database } from '../database.ts';
 import type { Batch } from '../write-queue.ts';
 import { cancelPublish } from './cancelling.ts';
+import { readCounts } from './instance-counts.ts';
 import { requireInstance, requireInstances } from './instance-presence.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
@@ -211,20 +212,14 @@ async function refusalOf(
   publish: NewPublish,
 ): Promise<Acceptance | undefined> {
   if (publish.devicesMax > 0) {
-    const devices = await devicesOf(sql, publish.instance);
-    if (devices > publish.devicesMax) return { result: 'over-plan', devices };
+    const { accepted } = await readCounts(sql, publish.instance);
+    if (accepted > publish.devicesMax) return { result: 'over-plan', devices: accepted };
   }
   return await takeKey(sql, publish);
 }
 
 function planRow({ number, instance, due_at }: PlanRow) {
   return { publish: number, instance, planned_to: 0, ended: 0, due_at, ready_at: due_at };
-}
-
-async function devicesOf(sql: TransactionSQL, instance: number): Promise<number> {
-  const rows: { devices: number | string }[] = await sql`
-    SELECT devices FROM instance_numbers WHERE number = ${instance}`;
-  return Number(rows[0]?.devices ?? 0);
 }
 
 /** Takes the key of a request, or gives what became of the request that has it. */

@@ -56,8 +56,14 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'over-plan': {
     status: 402,
     title: 'Payment Required',
-    when: 'The instance has more devices than `limits.devices` allows. Nothing was sent; devices can still register.',
-    advice: 'Raise the limit.',
+    when: 'More devices of the instance than `limits.devices` allows have been accepted by a gateway. Devices that never were do not count. Nothing was sent.',
+    advice: 'Raise the limit, or remove devices: `fanfare devices remove`.',
+  },
+  'instance-full': {
+    status: 429,
+    title: 'Instance Full',
+    when: 'A device registers, and the instance has as many devices as `limits.devices` allows; or a device adds interests, and all devices of the instance have as many as `limits.interests` allows. Nothing was changed. The SDKs of iOS and Android try again by themselves, each at most once a minute.',
+    advice: 'Raise the limit, or remove devices that were never reached: `fanfare devices remove`.',
   },
   forbidden: {
     status: 403,

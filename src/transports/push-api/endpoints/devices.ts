@@ -13,6 +13,7 @@ import {
   NO_DEVICE,
   readDeviceBody,
 } from './device-endpoint.ts';
+import { refuseFull } from './instance-full.ts';
 
 /** `GET …/web-vapid-public-key`: the key that browsers subscribe with. */
 export function readVapidKey(context: EndpointContext): Endpoint {
@@ -34,12 +35,16 @@ export function registerDevice(context: EndpointContext): Endpoint {
     const registration = readRegistration(platform, body, instance, clientOf(call));
     if (registration instanceof Refusal) return registration;
     const id = newDeviceId(platform);
+    const { devices: devicesMax } = instance.limits;
     return guard.ask(
-      () => devices.register(instance.number, { id, ...registration }, now()),
-      // Android fails without the set, and the web SDK knows none.
-      () => ({
-        json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
-      }),
+      () => devices.register(instance.number, { id, ...registration }, now(), devicesMax),
+      (result) => {
+        if (result === 'full') return refuseFull(context, instance, 'devices');
+        // Android fails without the set, and the web SDK knows none.
+        return {
+          json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
+        };
+      },
     );
   });
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
+import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/delivery.ts';
 import type { Platform } from '../../../push/device.ts';
@@ -22,7 +23,7 @@ export const INSTANCE: PushInstance = {
   number: 1,
   name: 'test',
   secretKeys: [SECRET, 'the next one'],
-  limits: { devices: 0, publishesPerSecond: 0 },
+  limits: NO_LIMITS,
   whenUserIsFull: 'refuse',
   webhooks: [],
   web: {
@@ -152,7 +153,10 @@ export class PushApi {
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,
       now: () => this.nowMs,
-      log: { info: (message, fields) => this.logged.push({ message, ...fields }) },
+      log: {
+        info: (message, fields) => this.logged.push({ message, ...fields }),
+        warn: (message, fields) => this.logged.push({ message, ...fields }),
+      },
       settings: {
         get tokenLeewaySeconds() {
           return api.settings.tokenLeewaySeconds;
@@ -250,7 +254,7 @@ export class PushApi {
     return {
       accept: async (publish) => {
         const { devicesMax, idempotency } = publish;
-        const devices = this.kept().length;
+        const devices = this.devices.counts(INSTANCE.number).accepted;
         if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
         const first = this.publishes.find(
           (earlier) => idempotency && earlier.idempotency?.key === idempotency.key,

@@ -1,4 +1,5 @@
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Endpoints } from '../call.ts';
 import type { EndpointContext } from './context.ts';
 import { deleteUser } from './delete-user.ts';
@@ -19,7 +20,7 @@ import { readServiceWorker } from './sdk.ts';
 import { setUser } from './set-user.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
+export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'refusals'> & StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
@@ -34,6 +35,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     pauses,
     webhooks,
     guard,
+    refusals: new LogThrottle({ now }),
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,

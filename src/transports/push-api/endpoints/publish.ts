@@ -66,7 +66,7 @@ function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer 
     case 'over-plan':
       return new Refusal(
         'over-plan',
-        `The instance has ${acceptance.devices} devices, and its limit is ${limits.devices}`,
+        `The instance has ${acceptance.devices} devices that a gateway has accepted, and its limit is ${limits.devices}`,
       );
     default:
       return acceptance satisfies never;

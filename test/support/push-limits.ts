@@ -1,0 +1,15 @@
+import type { PushInstance } from '../../src/push/instance.ts';
+
+/** An instance that nothing limits. */
+export const NO_LIMITS: PushInstance['limits'] = {
+  devices: 0,
+  interests: 0,
+  publishesPerSecond: 0,
+};
+
+/** As they are where nothing is configured. */
+export const DEFAULT_LIMITS: PushInstance['limits'] = {
+  devices: 0,
+  interests: 50_000_000,
+  publishesPerSecond: 100,
+};
