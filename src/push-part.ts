@@ -9,6 +9,7 @@ import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { PushInstance } from './push/instance.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import { PushWebhooks } from './push-webhooks.ts';
+import { TrustedProxies } from './runtime/trusted-proxies.ts';
 import { type ServedInstance, ServedInstances } from './served-instances.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Database } from './stores/database.ts';
@@ -21,6 +22,7 @@ import { Removals } from './stores/push/removals.ts';
 import { StoredUntoldEnds } from './stores/push/untold-ends.ts';
 import { Sweeper } from './sweeper.ts';
 import { systemTimers } from './system-timers.ts';
+import { pushBounds } from './transports/push-api/bounds.ts';
 import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
@@ -172,14 +174,16 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
 }
 
 async function openListener({ config, tls, meter, log }: PushPartOptions): Promise<PushListener> {
-  const { host, port } = config.push;
+  const { host, port, maxConnections, bodyBytesPerSecond } = config.push;
   try {
     return await listenForPush(
       { host, port, tls },
       {
         log,
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
+        proxies: new TrustedProxies(config.trustedProxies),
       },
+      { ...pushBounds, connections: maxConnections, bodyBytesPerSecond },
     );
   } catch (error) {
     throw listenFault(error, 'push', config.push);

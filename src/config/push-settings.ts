@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import {
+  BYTES_MAX,
+  COUNT_MAX,
   httpUrl,
   limit,
   oneOrMore,
@@ -186,6 +188,16 @@ export const pushSettings = z
     publicUrl: orNull(
       origin(''),
       'The address by which browsers reach this listener, such as https://push.example.org; null = the one that they ask for.',
+    ),
+    maxConnections: wholeNumber(
+      { min: 1, max: COUNT_MAX },
+      20_000,
+      'Connections to this listener at one time; one more takes the place of one of the address that has most.',
+    ),
+    bodyBytesPerSecond: wholeNumber(
+      { min: 0, max: BYTES_MAX },
+      1024,
+      'The least speed of a request body, on average after its first 5 seconds; a slower one is refused with 408; 0 = any speed.',
     ),
     tokenLeewaySeconds: wholeNumber(
       { min: 0, max: SECONDS_MAX },

@@ -28,6 +28,8 @@ describe('a configuration', () => {
           host: '0.0.0.0',
           port: 6002,
           publicUrl: null,
+          maxConnections: 20_000,
+          bodyBytesPerSecond: 1024,
           tokenLeewaySeconds: 60,
           tokenIssuers: [],
         },

@@ -1,13 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
-import type { Load, PushBounds } from './bounds.ts';
-import { bodyBytesMax, type Endpoint, type Endpoints, type PushAnswer } from './call.ts';
+import type { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import type { AnonymousTurns, WaitingRequest } from './anonymous-turns.ts';
+import { type PushBounds, QUERY_PARAMETERS_MAX } from './bounds.ts';
+import {
+  bodyBytesMax,
+  costOf,
+  type Endpoint,
+  type Endpoints,
+  type PushAnswer,
+  type PushHead,
+} from './call.ts';
 import type { Connection, Receiving } from './connection.ts';
 import { corsOf, preflightOf } from './cors.ts';
 import { statuses } from './problems.ts';
 import { bodyOf, headersOf, JSON_TYPE } from './refused.ts';
 import { RequestCall } from './request-call.ts';
+import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
 import { findRoute, type PushFamily, pathForLog } from './routes.ts';
 
 /** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
@@ -18,18 +29,29 @@ export interface PushMeter {
 /** What all requests of a listener share. */
 export interface ExchangeContext {
   readonly bounds: PushBounds;
-  readonly load: Load;
+  readonly proxies: TrustedProxies;
+  /** Requests with the secret key of an instance, by its number. */
+  readonly backends: RequestPool<number>;
+  /** All others, by the address of the client. */
+  readonly anonymous: RequestPool<string>;
+  readonly turns: AnonymousTurns;
+  /** Requests whose bodies are on their way. */
+  readonly receiving: Set<Exchange>;
   readonly log: Log;
+  /** By client, for lines of which strangers can cause any number. */
+  readonly refusals: LogThrottle;
   readonly meter: PushMeter;
+  /** A client, or an instance, has so many requests or bytes under way that one was refused. */
+  crowded(client: Pick<PushHead, 'address' | 'addressKey'>, instance: number | undefined): void;
   /** `undefined` while the server starts. */
   readonly endpoints: Endpoints | undefined;
 }
 
-/** Seconds after which a server that has too much to do, or still starts, is worth asking again. */
+/** Seconds after which a server that is overloaded, or still starts, is worth asking again. */
 const SOON_SECONDS = 1;
 
 /** One request and its answer. */
-export class Exchange implements Receiving {
+export class Exchange implements Receiving, PooledRequest {
   private readonly context: ExchangeContext;
   private readonly connection: Connection;
   private readonly request: IncomingMessage;
@@ -38,12 +60,18 @@ export class Exchange implements Receiving {
   private readonly call: RequestCall;
   private family: PushFamily = 'other';
   private endpoint: Endpoint | undefined;
+  /** The number of the instance whose secret key it has. */
+  private backend: number | undefined;
+  private place: Place | undefined;
+  private waiting: WaitingRequest | undefined;
   private bodyMax = 0;
   private parts: Uint8Array[] = [];
   private receivedBytes = 0;
-  private heldBytes = 0;
+  private receivingSinceMs = 0;
   /** Nothing of the body is still to come. */
   private received: boolean;
+  /** Its endpoint is at it: what that does cannot be taken back. */
+  private isRunning = false;
   private answered = false;
   private finished = false;
   private allow: string | undefined;
@@ -62,28 +90,28 @@ export class Exchange implements Receiving {
     this.request = request;
     this.response = response;
     this.asksFirst = asksFirst;
-    this.call = new RequestCall(request);
+    this.call = new RequestCall(request, connection, context.proxies);
     this.received = !hasBody(request);
   }
 
   begin(): void {
-    const { bounds, load } = this.context;
-    load.requests++;
-    if (this.connection.begin() > bounds.requestsPerConnection) {
+    const { requestsPerConnection } = this.context.bounds;
+    if (this.connection.begin(this.received ? undefined : this) > requestsPerConnection) {
       this.cutOff('it has too many requests without an answer');
       this.finish();
       return;
     }
     try {
-      if (!this.received) this.receiveBody();
       const early = this.answerOfHead();
-      if (early === undefined && this.asksFirst) this.response.writeContinue();
       if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
       else if (early !== undefined) this.refuse(early);
-      else if (this.received) this.run();
+      else if (!this.received) this.admitBody();
+      else this.runInTurn();
     } catch (error) {
       this.fail(error);
     }
+    // What is still to come of an answered request is read and dropped.
+    if (!this.received && this.answered) this.receiveBody();
   }
 
   breakOff(refusal: Refusal): void {
@@ -101,9 +129,34 @@ export class Exchange implements Receiving {
     this.finish();
   }
 
+  /** Breaks the request off where its body has come too slowly so far. */
+  checkSpeed(nowMs: number): void {
+    const { bodyBytesPerSecond, bodyGraceMs } = this.context.bounds;
+    const overdueMs = nowMs - this.receivingSinceMs - bodyGraceMs;
+    if (this.receivedBytes * 1000 >= overdueMs * bodyBytesPerSecond) return;
+    this.breakOff(
+      new Refusal(
+        'timeout',
+        `The body comes too slowly: it must have ${bodyBytesPerSecond} bytes per second`,
+      ),
+    );
+  }
+
+  giveWay(): void {
+    this.leave();
+    // What is being done can be neither undone nor said to have failed, and answers keep their order.
+    if (this.answered) {
+      this.cutOff('answers that nobody takes fill the memory for them');
+    } else if (this.isRunning || this.connection.hasEarlier) {
+      this.cutOff('others need its place');
+    } else {
+      this.refuse(this.overloaded(), { connection: 'close' });
+    }
+  }
+
   /** What the request gets whatever its body says; `undefined`: the body matters. */
   private answerOfHead(): Refusal | 'preflight' | undefined {
-    const { bounds, load, endpoints } = this.context;
+    const { endpoints } = this.context;
     const { headers, httpVersion } = this.request;
     const { method, path } = this.call;
     const found = findRoute(method, path);
@@ -111,7 +164,6 @@ export class Exchange implements Receiving {
     if (headers.host === undefined && httpVersion === '1.1') {
       return new Refusal('bad-request', 'The Host header is missing');
     }
-    if (load.requests > bounds.requests) return tooMuch();
     if (method === 'OPTIONS' && preflightOf(this.family) !== undefined) return 'preflight';
     switch (found.found) {
       case 'nothing':
@@ -125,11 +177,17 @@ export class Exchange implements Receiving {
         if (endpoints === undefined) {
           return new Refusal('store', 'The server is starting', SOON_SECONDS);
         }
+        if (this.call.hasMoreParameters(QUERY_PARAMETERS_MAX)) {
+          const most = `${QUERY_PARAMETERS_MAX} parameters at most`;
+          return new Refusal('bad-request', `The query may have ${most}`);
+        }
         this.endpoint = endpoints[found.endpoint];
         this.call.params = found.params;
         this.bodyMax = bodyBytesMax[found.endpoint];
-        const refusal = this.endpoint.before?.(this.call);
-        if (refusal !== undefined) return refusal;
+        const judged = this.endpoint.before?.(this.call);
+        if (judged instanceof Refusal) return judged;
+        this.backend = judged?.instance;
+        if (!this.enter()) return this.overloaded();
         return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
       }
       default:
@@ -137,9 +195,47 @@ export class Exchange implements Receiving {
     }
   }
 
-  /** Nothing comes before this turn of the loop is over. */
+  /** Takes a place among the requests under way; `false`: there is none, and nobody has to give one up for it. */
+  private enter(): boolean {
+    const { backends, anonymous, turns } = this.context;
+    if (this.backend === undefined) {
+      this.place = anonymous.enter(this.call.addressKey, this);
+    } else {
+      turns.heardBackend();
+      this.place = backends.enter(this.backend, this);
+    }
+    return this.place !== undefined;
+  }
+
+  /** Reads the body, once whatever must be known first is known. Until then, none of it is in memory. */
+  private admitBody(): void {
+    const asked = this.endpoint?.beforeBody?.(this.call);
+    if (asked === undefined) {
+      this.acceptBody();
+      return;
+    }
+    asked.then(
+      (refusal) => {
+        if (this.answered) return;
+        if (refusal === undefined) {
+          this.acceptBody();
+        } else {
+          this.refuse(refusal);
+          this.receiveBody();
+        }
+      },
+      (error) => this.fail(error),
+    );
+  }
+
+  private acceptBody(): void {
+    if (this.asksFirst) this.response.writeContinue();
+    this.receivingSinceMs = performance.now();
+    this.context.receiving.add(this);
+    this.receiveBody();
+  }
+
   private receiveBody(): void {
-    this.connection.receiving = this;
     this.request.on('data', (part: Uint8Array) => this.receive(part));
     this.request.on('end', () => this.complete());
   }
@@ -152,36 +248,55 @@ export class Exchange implements Receiving {
       this.parts.push(part);
       const fits = this.hold(part.length);
       if (this.receivedBytes > this.bodyMax) this.refuse(this.tooLarge());
-      else if (!fits) this.refuse(tooMuch());
+      else if (!fits) this.refuse(this.overloaded(), { connection: 'close' });
     }
   }
 
   private complete(): void {
     this.received = true;
+    this.context.receiving.delete(this);
     if (this.connection.receiving === this) this.connection.receiving = undefined;
     if (this.lingering !== undefined) this.stopLingering();
-    else if (!this.answered) this.run();
+    else if (!this.answered) this.runInTurn();
   }
 
-  private run(): void {
+  /** Backends are answered at once, others when it is their turn. */
+  private runInTurn(): void {
+    if (this.backend !== undefined) {
+      void this.run();
+      return;
+    }
+    this.waiting = {
+      owner: this.call.addressKey,
+      cost: costOf(this.receivedBytes),
+      start: () => {
+        this.waiting = undefined;
+        return this.run();
+      },
+    };
+    this.context.turns.add(this.waiting);
+  }
+
+  private run(): Promise<void> | undefined {
     const first = this.parts[0];
     // Most bodies come in one piece, which needs no copy.
     if (first !== undefined) {
       this.call.body = this.parts.length === 1 ? first : Buffer.concat(this.parts);
     }
+    this.isRunning = true;
     try {
       const answer = this.endpoint?.answer(this.call);
       if (answer instanceof Promise) {
-        answer.then(
+        return answer.then(
           (given) => this.give(given),
           (error) => this.fail(error),
         );
-      } else if (answer !== undefined) {
-        this.give(answer);
       }
+      if (answer !== undefined) this.give(answer);
     } catch (error) {
       this.fail(error);
     }
+    return undefined;
   }
 
   private give(answer: PushAnswer): void {
@@ -222,16 +337,19 @@ export class Exchange implements Receiving {
   }
 
   private refuse(refusal: Refusal, more?: Readonly<Record<string, string>>): void {
-    const { log } = this.context;
+    const { log, refusals } = this.context;
     const { status } = statuses[refusal.problem];
-    const { address, method, path } = this.call;
-    log[status < 500 ? 'info' : 'warn']('Push request refused', {
-      address,
-      method,
-      path: pathForLog(path),
-      status,
-      why: refusal.description,
-    });
+    const { address, addressKey, method, path } = this.call;
+    refusals.run(addressKey, (throttled) =>
+      log[status < 500 ? 'info' : 'warn']('Push request refused', {
+        address,
+        method,
+        path: pathForLog(path),
+        status,
+        why: refusal.description,
+        ...throttled,
+      }),
+    );
     const headers = { ...headersOf(refusal, this.family), ...more };
     if (this.allow !== undefined) headers['allow'] = this.allow;
     this.respond(status, headers, bodyOf(refusal));
@@ -241,14 +359,16 @@ export class Exchange implements Receiving {
     const { response, connection } = this;
     if (this.answered) return;
     this.answered = true;
+    this.context.receiving.delete(this);
+    if (this.waiting !== undefined) this.context.turns.remove(this.waiting);
     this.parts = [];
-    this.release();
+    this.place?.release();
     if (response.destroyed) {
       // Nobody is there any more.
       this.finish();
       return;
     }
-    const lingers = !this.received && !this.canSkipRest();
+    const lingers = !this.received && (headers['connection'] === 'close' || !this.canSkipRest());
     if (lingers || connection.closing) headers['connection'] = 'close';
     if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
     response.writeHead(status, headers);
@@ -282,9 +402,12 @@ export class Exchange implements Receiving {
 
   /** Ends the connection at once, and logs it once, whichever of its requests is the first to ask for it. */
   private cutOff(why: string): void {
-    const { address } = this.call;
+    const { address, addressKey } = this.call;
+    const { log, refusals } = this.context;
     if (!this.connection.cutOff()) return;
-    this.context.log.info(`Push connection closed: ${why}`, { address });
+    refusals.run(addressKey, (throttled) =>
+      log.info(`Push connection closed: ${why}`, { address, ...throttled }),
+    );
   }
 
   /**
@@ -304,6 +427,11 @@ export class Exchange implements Receiving {
     this.finish();
   }
 
+  private overloaded(): Refusal {
+    this.context.crowded(this.call, this.backend);
+    return new Refusal('store', 'Server is overloaded, try again', SOON_SECONDS);
+  }
+
   private tooLarge(): Refusal {
     return new Refusal(
       this.family === 'device' ? 'bad-device-request' : 'bad-request',
@@ -311,25 +439,22 @@ export class Exchange implements Receiving {
     );
   }
 
-  /** Counts bytes that stay in memory. Gives whether there is room for them. */
+  /** Counts bytes that stay in memory. `false`: there is no room for them. */
   private hold(bytes: number): boolean {
-    const { load, bounds } = this.context;
-    this.heldBytes += bytes;
-    load.heldBytes += bytes;
-    return load.heldBytes <= bounds.heldBytes;
+    return this.place?.hold(bytes) ?? true;
   }
 
-  private release(): void {
-    this.context.load.heldBytes -= this.heldBytes;
-    this.heldBytes = 0;
+  private leave(): void {
+    this.place?.leave();
+    this.place = undefined;
   }
 
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
     this.parts = [];
-    this.release();
-    this.context.load.requests--;
+    this.context.receiving.delete(this);
+    this.leave();
     this.connection.finish();
   }
 }
@@ -341,8 +466,4 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** `NaN` where it is not said beforehand, which is neither more nor less than any bound. */
 function announcedBytes({ headers }: IncomingMessage): number {
   return Number(headers['content-length']);
-}
-
-function tooMuch(): Refusal {
-  return new Refusal('store', 'The server has too much to do', SOON_SECONDS);
 }

@@ -2,8 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
-import { Load, type PushBounds, pushBounds } from './bounds.ts';
-import type { Endpoints } from './call.ts';
+import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Rate } from '../../runtime/token-bucket.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { AnonymousTurns } from './anonymous-turns.ts';
+import { type PushBounds, pushBounds } from './bounds.ts';
+import type { Endpoints, PushHead } from './call.ts';
 import type { Connection } from './connection.ts';
 import {
   type Certificate,
@@ -15,11 +19,13 @@ import {
 import { Exchange, type ExchangeContext, type PushMeter } from './exchange.ts';
 import { statuses } from './problems.ts';
 import { familyOfPacket, rawAnswer, refusalOfFault } from './refused.ts';
+import { type PoolLoad, RequestPool } from './request-pool.ts';
 import type { PushFamily } from './routes.ts';
 
 export interface PushListenerContext {
   readonly log: Log;
   readonly meter: PushMeter;
+  readonly proxies: TrustedProxies;
 }
 
 /** An open push listener. To dispose of it lets the requests under way have their answers, within a bound. */
@@ -33,6 +39,8 @@ export interface PushListener extends AsyncDisposable {
    * nothing on a listener without TLS.
    */
   replaceCertificate(tls: Certificate): Promise<void>;
+  /** What requests without a secret key hold now. */
+  load(): PoolLoad;
 }
 
 /** Opens the port of the push side. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
@@ -46,26 +54,42 @@ export async function listenForPush(
   return listener;
 }
 
-/** How often a line of the log says that connections were refused, whatever their number. */
-const CROWDED_LOG_MS = 60_000;
+/** Lines about refused requests of one client. */
+const REFUSALS_LOGGED: Rate = { perSecond: 10, burst: 100 };
+
+/** It is never set, unlike the clock of the system. */
+const monotonic = { now: () => performance.now() };
 
 class Listener implements PushListener, ExchangeContext, DoorEvents {
   readonly bounds: PushBounds;
-  readonly load = new Load();
+  readonly proxies: TrustedProxies;
+  readonly backends: RequestPool<number>;
+  readonly anonymous: RequestPool<string>;
+  readonly turns = new AnonymousTurns(() => performance.now());
+  readonly receiving = new Set<Exchange>();
   readonly log: Log;
+  readonly refusals = new LogThrottle(monotonic, REFUSALS_LOGGED);
   readonly meter: PushMeter;
   endpoints: Endpoints | undefined;
   private settings: DoorSettings;
   private readonly doors = new Set<Door>();
   private replaced: Promise<void> = Promise.resolve();
   private stopped = false;
-  private crowdedLoggedMs = Number.NEGATIVE_INFINITY;
+  private readonly bites = new LogThrottle(monotonic);
+  private readonly speedChecks: NodeJS.Timeout;
 
   constructor(settings: DoorSettings, context: PushListenerContext, bounds: PushBounds) {
     this.settings = settings;
     this.log = context.log;
     this.meter = context.meter;
+    this.proxies = context.proxies;
     this.bounds = bounds;
+    this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
+    this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);
+    this.speedChecks = setInterval(() => {
+      const nowMs = performance.now();
+      for (const exchange of this.receiving) exchange.checkSpeed(nowMs);
+    }, bounds.checkMs);
   }
 
   get address(): PushListener['address'] {
@@ -81,6 +105,10 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
 
   serve(endpoints: Endpoints): void {
     this.endpoints = endpoints;
+  }
+
+  load(): PoolLoad {
+    return this.anonymous.load();
   }
 
   replaceCertificate(tls: Certificate): Promise<void> {
@@ -123,6 +151,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     }, this.bounds.stopMs);
     await Promise.all([...this.doors].map((door) => door.close()));
     clearTimeout(timer);
+    clearInterval(this.speedChecks);
   }
 
   request(
@@ -154,24 +183,64 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.refuse(connection, refusal, 'other', 0);
   }
 
-  crowded(): void {
-    const nowMs = performance.now();
-    if (nowMs - this.crowdedLoggedMs < CROWDED_LOG_MS) return;
-    this.crowdedLoggedMs = nowMs;
-    this.log.warn('Push connections refused: there are as many as there may be', {
-      limit: this.bounds.connections,
-    });
+  crowdedOut({ peer, peerKey }: Connection): void {
+    this.bites.run(`connections ${peerKey}`, (throttled) =>
+      this.log.warn('Push connections closed: there are as many as allowed', {
+        address: peer,
+        setting: 'push.maxConnections',
+        limit: this.bounds.connections,
+        ...this.proxyHint(peer),
+        ...throttled,
+      }),
+    );
+  }
+
+  crowded(
+    { address, addressKey }: Pick<PushHead, 'address' | 'addressKey'>,
+    instance: number | undefined,
+  ): void {
+    const { requests, heldBytes } = this.bounds;
+    const limits = { requests, bytes: heldBytes };
+    if (instance === undefined) {
+      this.bites.run(`requests ${addressKey}`, (throttled) =>
+        this.log.warn('Push requests of an address refused: too many are under way', {
+          address,
+          ...limits,
+          ...this.proxyHint(address),
+          ...throttled,
+        }),
+      );
+    } else {
+      this.bites.run(`requests of ${instance}`, (throttled) =>
+        this.log.warn('Push requests of a backend refused: too many are under way', {
+          address,
+          ...limits,
+          ...throttled,
+        }),
+      );
+    }
+  }
+
+  /** What to do where an address is that of a proxy, and stands for many clients. */
+  private proxyHint(address: string): { readonly hint?: string } {
+    return this.proxies.trusts(address)
+      ? {}
+      : { hint: 'if it is a proxy of yours, name it in trustedProxies' };
   }
 
   /** Answers what is no request that could be answered. */
   private refuse(connection: Connection, refusal: Refusal, family: PushFamily, lingerMs: number) {
     if (!connection.endWith(rawAnswer(refusal, family), lingerMs)) return;
     const { status } = statuses[refusal.problem];
-    this.log.info('Push request refused', {
-      address: connection.address,
-      status,
-      why: refusal.description,
-    });
+    const { peer, peerKey } = connection;
+    this.refusals.run(peerKey, (throttled) =>
+      this.log.info('Push request refused', {
+        address: peer,
+        status,
+        why: refusal.description,
+        ...throttled,
+      }),
+    );
     this.meter.count('pushRequests', 1, family, String(status));
   }
 }

@@ -25,7 +25,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'bad-request': {
     status: 400,
     title: 'Bad request',
-    when: 'A call of a backend, or a report of a device: the body is too large or not a JSON object, or a part of the request breaks a rule. Or a request is not valid HTTP; its connection is closed. Nothing was done.',
+    when: 'A call of a backend, or a report of a device: the body is too large or not a JSON object, or a part of the request breaks a rule, such as a query with more than 100 parameters. Or a request is not valid HTTP; its connection is closed. Nothing was done.',
     advice: 'The text names the field or the limit.',
   },
   'bad-device-request': {
@@ -116,7 +116,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   timeout: {
     status: 408,
     title: 'Request Timeout',
-    when: 'A request was not complete 30 seconds after its first byte, its head not after 10. The connection is closed.',
+    when: 'A request was not complete 30 seconds after its first byte, its head not after 10, or its body came more slowly than `push.bodyBytesPerSecond` on average after 5 seconds. The connection is closed.',
     advice: 'Check the network, and that the body is as long as `Content-Length` says.',
   },
   'head-too-large': {
@@ -128,7 +128,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   store: {
     status: 503,
     title: 'Service Unavailable',
-    when: 'The server is starting or has too much to do, or its store cannot be used now. Nothing was done.',
+    when: 'The server is starting or overloaded, or its store cannot be used now. Nothing was done. An overloaded server refuses those first of whose instance, or address, most is under way, and may close their connections.',
     advice: 'Try again, after the seconds that the `Retry-After` header names if there is one.',
   },
   internal: {

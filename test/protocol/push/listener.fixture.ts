@@ -1,5 +1,6 @@
 import type { LogFields } from '../../../src/channels/ports.ts';
 import { Refusal } from '../../../src/push/refusal.ts';
+import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
 import type { Endpoint, Endpoints, PushCall } from '../../../src/transports/push-api/call.ts';
 import type { DoorSettings } from '../../../src/transports/push-api/door.ts';
@@ -12,6 +13,9 @@ export interface ListenerUnderTest extends AsyncDisposable {
   readonly listener: PushListener;
   readonly lines: readonly Line[];
   readonly counted: ReadonlyMap<string, number>;
+  /** Requests of anybody without a secret key that have no answer yet, and the bytes of their bodies in memory. */
+  underWay(): number;
+  heldBytes(): number;
 }
 
 export interface Line extends LogFields {
@@ -25,6 +29,8 @@ export interface ListenerOptions {
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
   /** Serves nothing yet. */
   readonly starting?: boolean;
+  /** As in the setting; none where it is left out. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** Short, so that no test waits long for what takes longer. */
@@ -71,6 +77,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
           counted.set(series, (counted.get(series) ?? 0) + by);
         },
       },
+      proxies: new TrustedProxies(options.trustedProxies ?? []),
     },
     { ...SHORT, ...options.bounds },
   );
@@ -83,6 +90,8 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
     listener,
     lines,
     counted,
+    underWay: () => listener.load().requests,
+    heldBytes: () => listener.load().bytes,
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   };
 }

@@ -43,6 +43,24 @@ export function deviceEndpoint(
   }, answer);
 }
 
+/** For a large body: it is read only where there is such a device. */
+export function deviceBeforeBody({
+  instances,
+  devices,
+  guard,
+}: EndpointContext): NonNullable<Endpoint['beforeBody']> {
+  return async (head) => {
+    const instance = instances.byId(head.params.instance);
+    const id = deviceIdOf(head);
+    // Looked at before, and again afterwards.
+    if (instance === undefined || id === undefined) return undefined;
+    return await guard.ask(
+      () => devices.get(instance.number, id),
+      (device) => (device === undefined ? NO_DEVICE : undefined),
+    );
+  };
+}
+
 /** The id of the device that a path names, where it has the form of one. */
 export function deviceIdOf({ params }: PushHead): DeviceId | undefined {
   const { platform, device } = params;

@@ -36,6 +36,9 @@ export const INSTANCE: PushInstance = {
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 export const NOW_MS = 1_800_000_000_000;
 
+/** Where all requests come from. */
+const CLIENT = '192.0.2.1';
+
 export const JSON_HEADERS = { 'content-type': 'application/json' };
 export const BACKEND = { authorization: `Bearer ${SECRET}` };
 export const BACKEND_JSON = { ...JSON_HEADERS, ...BACKEND };
@@ -191,12 +194,16 @@ export class PushApi {
           path: target.path,
           params: found.params,
           query: new URLSearchParams(target.query),
-          address: undefined,
+          address: CLIENT,
+          addressKey: CLIENT,
           header: (name) => headers[name],
           body: bytesOf(body),
         };
         const endpoint = this.endpoints[found.endpoint];
-        return heard(endpoint.before?.(call) ?? (await endpoint.answer(call)));
+        const judged = endpoint.before?.(call);
+        if (judged instanceof Refusal) return heard(judged);
+        const refused = call.body.length > 0 ? await endpoint.beforeBody?.(call) : undefined;
+        return heard(refused ?? (await endpoint.answer(call)));
       }
       default:
         return found satisfies never;

@@ -89,7 +89,7 @@ describe('the interests of a device', () => {
 
   it('are not written where nothing changes', async () => {
     const { api, path, set } = await withInterests(['a', 'b']);
-    const asked = () => api.asked.splice(0).map(([method]) => method);
+    const asked = () => api.asked.splice(0).flatMap(([method]) => (method === 'get' ? [] : method));
     asked();
     await set({ interests: ['b', 'a', 'b'] });
     await api.ask('POST', `${path}/a`);

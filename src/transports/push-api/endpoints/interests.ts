@@ -5,7 +5,14 @@ import type { InterestRefusal } from '../../../push/ports.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { Endpoint } from '../call.ts';
 import type { EndpointContext } from './context.ts';
-import { DONE, deviceEndpoint, doneIf, NO_DEVICE, readDeviceBody } from './device-endpoint.ts';
+import {
+  DONE,
+  deviceBeforeBody,
+  deviceEndpoint,
+  doneIf,
+  NO_DEVICE,
+  readDeviceBody,
+} from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
 import { cursorAfter, readInterestPage } from './interest-page.ts';
 
@@ -44,7 +51,7 @@ export function readInterests(context: EndpointContext): Endpoint {
 /** `PUT …/devices/PLATFORM/ID/interests`: these and no others. What changes nothing writes nothing. */
 export function setInterests(context: EndpointContext): Endpoint {
   const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
     const interests = readInterestSet(body);
@@ -62,6 +69,7 @@ export function setInterests(context: EndpointContext): Endpoint {
       },
     );
   });
+  return { ...endpoint, beforeBody: deviceBeforeBody(context) };
 }
 
 function refuse(context: EndpointContext, instance: PushInstance, why: InterestRefusal): Refusal {
