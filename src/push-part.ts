@@ -191,6 +191,6 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {
-  const { tokenLeewaySeconds, tokenIssuers, publicUrl } = push;
-  return { tokenLeewaySeconds, tokenIssuers, publicUrl, tls: address.tls };
+  const { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits } = push;
+  return { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits, tls: address.tls };
 }

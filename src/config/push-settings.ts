@@ -165,6 +165,18 @@ export const instanceSettings = z
           'Interests of all devices of this instance, each counted for each device; more are refused with 429',
         ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
+        deviceRequestsPerSecond: limit(
+          5_000,
+          'Requests of all devices of this instance per second, a minute of them at once; more are refused with 429',
+        ),
+        deviceRowsPerSecond: limit(
+          5_000,
+          'Rows that all devices of this instance change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+        ),
+        reportsPerSecond: limit(
+          5_000,
+          'Reports of all devices of this instance per second, a minute of them at once; more are refused with 429',
+        ),
       })
       .prefault({}),
     whenUserIsFull: z
@@ -199,6 +211,23 @@ export const pushSettings = z
       1024,
       'The least speed of a request body, on average after its first 5 seconds; a slower one is refused with 408; 0 = any speed.',
     ),
+    addressLimits: z
+      .strictObject({
+        requestsPerSecond: limit(
+          500,
+          'Requests of devices per second from one client address, a minute of them at once; each KiB of a body counts as one more; more are refused with 429',
+        ),
+        rowsPerSecond: limit(
+          500,
+          'Rows that devices at one client address change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+        ),
+        reportsPerSecond: limit(
+          1_000,
+          'Reports of devices per second from one client address, a minute of them at once; more are refused with 429',
+        ),
+      })
+      .prefault({})
+      .describe('What devices may do from one client address; see `trustedProxies`.'),
     tokenLeewaySeconds: wholeNumber(
       { min: 0, max: SECONDS_MAX },
       60,

@@ -30,6 +30,7 @@ describe('a configuration', () => {
           publicUrl: null,
           maxConnections: 20_000,
           bodyBytesPerSecond: 1024,
+          addressLimits: { requestsPerSecond: 500, rowsPerSecond: 500, reportsPerSecond: 1000 },
           tokenLeewaySeconds: 60,
           tokenIssuers: [],
         },

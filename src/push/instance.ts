@@ -44,6 +44,11 @@ export interface PushInstance {
     readonly interests: number;
     /** 0: no limit. */
     readonly publishesPerSecond: number;
+    /** Of all devices together, from all addresses. 0: no limit, also in the two that follow. */
+    readonly deviceRequestsPerSecond: number;
+    /** Rows that devices change in the store. */
+    readonly deviceRowsPerSecond: number;
+    readonly reportsPerSecond: number;
   };
   /** What happens when a user who has as many devices as allowed signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';

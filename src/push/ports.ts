@@ -117,7 +117,10 @@ export interface PublishStore {
   status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
   /** Cancels what has not gone out; a publish that is finished stays as it is. */
   cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
-  /** Keeps a report once; one for an unknown publish or device is dropped: then `undefined`. */
+  /**
+   * Keeps a report once. One that repeats another is dropped, and so is one for an unknown publish or device, or of a
+   * device that is on no page of the publish, or only on one that was cancelled: then `undefined`.
+   */
   report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined>;
 }
 

@@ -151,8 +151,11 @@ export class MemoryPublishes implements PublishStore {
     const kept = this.find(instance, publishId);
     const device = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
     if (kept === undefined || device === undefined) return undefined;
+    const isReached = kept.pages.some(
+      ({ state, devices }) => state !== 'cancelled' && devices.includes(device.number),
+    );
     const report = `${event} ${deviceId}`;
-    if (kept.reports.has(report)) return undefined;
+    if (!isReached || kept.reports.has(report)) return undefined;
     kept.reports.set(report, nowMs);
     return { userId: device.userId };
   }

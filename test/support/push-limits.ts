@@ -5,6 +5,9 @@ export const NO_LIMITS: PushInstance['limits'] = {
   devices: 0,
   interests: 0,
   publishesPerSecond: 0,
+  deviceRequestsPerSecond: 0,
+  deviceRowsPerSecond: 0,
+  reportsPerSecond: 0,
 };
 
 /** As they are where nothing is configured. */
@@ -12,4 +15,7 @@ export const DEFAULT_LIMITS: PushInstance['limits'] = {
   devices: 0,
   interests: 50_000_000,
   publishesPerSecond: 100,
+  deviceRequestsPerSecond: 5_000,
+  deviceRowsPerSecond: 5_000,
+  reportsPerSecond: 5_000,
 };

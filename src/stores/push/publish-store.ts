@@ -11,6 +11,7 @@ import type {
 } from '../../push/publish.ts';
 import type { Database } from '../database.ts';
 import type { Batch } from '../write-queue.ts';
+import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancelling.ts';
 import { readCounts } from './instance-counts.ts';
 import { requireInstance, requireInstances } from './instance-presence.ts';
@@ -35,6 +36,13 @@ interface KeyRow {
   readonly fingerprint: string;
   readonly publish_id: PublishId;
   readonly expires_at: number | string;
+}
+
+/** A report that is to be kept. */
+interface Reported {
+  readonly publish: number;
+  readonly device: number;
+  readonly userId: string | undefined;
 }
 
 type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
@@ -136,29 +144,55 @@ export class StoredPublishes implements PublishStore {
     return await this.status(instance, id, nowMs);
   }
 
-  report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
-    return this.database.write(async (sql, later) => {
-      const publishes: { number: number | string }[] = await sql`
-        SELECT number FROM publishes WHERE id = ${report.publishId} AND instance = ${instance}`;
-      const devices: { number: number | string; user_id: string | null }[] = await sql`
-        SELECT number, user_id FROM devices
-        WHERE id = ${report.deviceId} AND instance = ${instance}`;
-      const [publish, device] = [publishes[0], devices[0]];
-      if (publish === undefined || device === undefined) {
-        await requireInstance(sql, instance);
-        return undefined;
-      }
+  async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
+    const reported = await this.reported(instance, report);
+    if (reported === undefined) return undefined;
+    const { publish, device, userId } = reported;
+    const isKept = await this.database.write(async (sql, later) => {
       const kept: unknown[] = await sql`
         INSERT INTO publish_reports (publish, device, event, reported_at, device_time,
           app_in_background, has_displayable_content, has_data)
-        VALUES (${publish.number}, ${device.number}, ${report.event}, ${nowMs},
+        VALUES (${publish}, ${device}, ${report.event}, ${nowMs},
           ${report.timestampSeconds}, ${flag(report.appInBackground)},
           ${flag(report.hasDisplayableContent)}, ${flag(report.hasData)})
         ON CONFLICT DO NOTHING RETURNING publish`;
-      if (kept.length === 0) return undefined;
-      later(countReports, { publish: Number(publish.number), event: report.event });
-      return { userId: device.user_id ?? undefined };
+      if (kept.length === 0) return false;
+      later(countReports, { publish, event: report.event });
+      return true;
     });
+    return isKept ? { userId } : undefined;
+  }
+
+  /**
+   * What a report is about; `undefined` where there is nothing to keep: the publish or the device is unknown, the
+   * device is on no page of the publish that may have gone out, or it has reported the same before. Only read, since
+   * anybody may send any number of these.
+   */
+  private async reported(
+    instance: number,
+    { publishId, deviceId, event }: Report,
+  ): Promise<Reported | undefined> {
+    const { read } = this.database;
+    const [publish]: { number: number | string }[] = await read`
+      SELECT number FROM publishes WHERE id = ${publishId} AND instance = ${instance}`;
+    const [device]: { number: number | string; user_id: string | null }[] =
+      publish === undefined
+        ? []
+        : await read`
+            SELECT number, user_id FROM devices
+            WHERE id = ${deviceId} AND instance = ${instance}`;
+    if (publish === undefined || device === undefined) {
+      await requireInstance(read, instance);
+      return undefined;
+    }
+    const [publishNumber, deviceNumber] = [Number(publish.number), Number(device.number)];
+    const page = await audiencePageOf(read, publishNumber, deviceNumber);
+    if (page === undefined || page.state === 'cancelled') return undefined;
+    const before: unknown[] = await read`
+      SELECT 1 FROM publish_reports
+      WHERE publish = ${publishNumber} AND device = ${deviceNumber} AND event = ${event}`;
+    if (before.length > 0) return undefined;
+    return { publish: publishNumber, device: deviceNumber, userId: device.user_id ?? undefined };
   }
 
   private async counts(publish: number): Promise<PublishStatus['platforms']> {

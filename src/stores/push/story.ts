@@ -2,9 +2,9 @@ import type { SQL } from 'bun';
 import type { DeviceEvent, DeviceStory } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../push/publish.ts';
+import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 import type { BigInteger } from './device-rows.ts';
 import { requireInstance } from './instance-presence.ts';
-import { readDevices } from './page-devices.ts';
 
 interface PublishRow {
   readonly number: BigInteger;
@@ -20,13 +20,6 @@ interface KnownDevice {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
-}
-
-interface PageRow {
-  readonly state: 'waiting' | 'delivered' | 'cancelled';
-  readonly first_device: BigInteger;
-  readonly done_at: BigInteger | null;
-  readonly devices: string;
 }
 
 interface DeviceRow {
@@ -58,7 +51,7 @@ export async function readStory(
   }
   const fields: Record<string, unknown> = JSON.parse(publish.body);
   const [page, row, reports, matches] = await Promise.all([
-    pageOf(sql, publish.number, device.number),
+    audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
     reportsOf(sql, publish.number, device.number),
     isNamed(sql, instance, namesIn(fields[publish.target]), publish.target, device),
@@ -123,15 +116,6 @@ async function prunedDevice(
     registeredAtMs: Number(row.registered_at),
     removed: { atMs: Number(row.removed_at), reason: row.reason, words: row.words },
   };
-}
-
-/** The page that the device is in. Pages do not overlap, so only one can hold it. */
-async function pageOf(sql: SQL, publish: BigInteger, device: number): Promise<PageRow | undefined> {
-  const [row]: PageRow[] = await sql`
-    SELECT state, first_device, done_at, devices FROM publish_pages
-    WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;
-  if (row === undefined || Number(row.first_device) > device) return undefined;
-  return readDevices(row.devices).includes(device) ? row : undefined;
 }
 
 async function placeInPlan(
@@ -201,7 +185,7 @@ function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
 /** What became of the attempts to reach it: of those that failed, the last. */
 function attemptsOf(
   publish: PublishRow,
-  page: PageRow | undefined,
+  page: AudiencePage | undefined,
   row: DeviceRow | undefined,
 ): readonly DeviceEvent[] {
   if (row === undefined) {

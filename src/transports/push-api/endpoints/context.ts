@@ -5,6 +5,7 @@ import type { InstanceDirectory } from '../../../push/instance.ts';
 import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { AddressLimits, DeviceRates } from './device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
 /** What operators may change of this API. It is read at each request. */
@@ -17,6 +18,7 @@ export interface PushEndpointSettings {
   readonly publicUrl: string | null;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;
+  readonly addressLimits: AddressLimits;
 }
 
 /** Tells what is known of one device and one publish. */
@@ -39,5 +41,6 @@ export interface EndpointContext {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Keeps what strangers cause from filling the log. */
   readonly refusals: LogThrottle;
+  readonly rates: DeviceRates;
   readonly settings: PushEndpointSettings;
 }

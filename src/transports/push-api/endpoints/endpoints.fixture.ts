@@ -90,6 +90,8 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   /** What is no text and no bytes is sent as JSON. */
   readonly body?: unknown;
+  /** The address of the client. */
+  readonly from?: string;
 }
 
 /** An answer as its client sees it. */
@@ -112,6 +114,7 @@ export class PushApi {
     tokenIssuers: [],
     publicUrl: null,
     tls: false,
+    addressLimits: { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 },
   };
   storeFault: string | undefined;
   /** What every question to a store is answered with, where it is. */
@@ -173,12 +176,19 @@ export class PushApi {
         get tls() {
           return api.settings.tls;
         },
+        get addressLimits() {
+          return api.settings.addressLimits;
+        },
       },
     });
   }
 
   /** Asks as a client does. */
-  async ask(method: string, path: string, { headers = {}, body }: Asked = {}): Promise<Heard> {
+  async ask(
+    method: string,
+    path: string,
+    { headers = {}, body, from = CLIENT }: Asked = {},
+  ): Promise<Heard> {
     const target = requestTarget(path);
     const found = findRoute(method, target.path);
     switch (found.found) {
@@ -194,8 +204,8 @@ export class PushApi {
           path: target.path,
           params: found.params,
           query: new URLSearchParams(target.query),
-          address: CLIENT,
-          addressKey: CLIENT,
+          address: from,
+          addressKey: from,
           header: (name) => headers[name],
           body: bytesOf(body),
         };

@@ -3,6 +3,7 @@ import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Endpoints } from '../call.ts';
 import type { EndpointContext } from './context.ts';
 import { deleteUser } from './delete-user.ts';
+import { DeviceRates } from './device-rates.ts';
 import {
   deleteDevice,
   readDevice,
@@ -20,13 +21,15 @@ import { readServiceWorker } from './sdk.ts';
 import { setUser } from './set-user.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'refusals'> & StoreState;
+export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'refusals' | 'rates'> &
+  StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted, now, log, settings } =
     options;
   const guard = new StoreGuard(options);
+  const refusals = new LogThrottle({ now });
   const context = {
     instances,
     devices,
@@ -35,7 +38,8 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     pauses,
     webhooks,
     guard,
-    refusals: new LogThrottle({ now }),
+    refusals,
+    rates: new DeviceRates({ limits: () => settings.addressLimits, now, log, refusals }),
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,

@@ -50,7 +50,7 @@ export function readInterests(context: EndpointContext): Endpoint {
 
 /** `PUT …/devices/PLATFORM/ID/interests`: these and no others. What changes nothing writes nothing. */
 export function setInterests(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
+  const { devices, guard, rates } = context;
   const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
@@ -62,6 +62,8 @@ export function setInterests(context: EndpointContext): Endpoint {
       (changes) => {
         if (changes === undefined) return NO_DEVICE;
         if (changes === 0) return DONE;
+        const refused = rates.refuse('rows', call, instance, changes);
+        if (refused !== undefined) return refused;
         return guard.ask(
           () => devices.setInterests(number, id, interests, limits.interests),
           (result) => (result === 'set' ? DONE : refuse(context, instance, result)),
@@ -95,11 +97,13 @@ function readInterestSet({ interests }: JsonObject): readonly string[] | Refusal
 
 /** `POST …/devices/PLATFORM/ID/interests/NAME`. */
 export function addInterest(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, { params: { name } }) => {
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
     if (!isInterest(name)) return BAD_NAME;
     const { number, limits } = instance;
     const add = () =>
+      rates.refuse('rows', call, instance) ??
       guard.ask(
         () => devices.addInterest(number, id, name, INTERESTS_PER_DEVICE, limits.interests),
         (result) => {
@@ -116,10 +120,14 @@ export function addInterest(context: EndpointContext): Endpoint {
 
 /** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds as well where the device has no such interest. */
 export function removeInterest(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance: { number }, id }, { params: { name } }) => {
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
     if (!isInterest(name)) return BAD_NAME;
-    const remove = () => guard.ask(() => devices.removeInterest(number, id, name), doneIf);
+    const { number } = instance;
+    const remove = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(() => devices.removeInterest(number, id, name), doneIf);
     return guard.ask(
       () => devices.hasInterest(number, id, name),
       (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? remove() : DONE),

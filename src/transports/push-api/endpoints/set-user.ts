@@ -23,7 +23,7 @@ const BAD_ID = new Refusal('bad-device-request', 'The device id in the path is n
 
 /** `PUT …/devices/PLATFORM/ID/user`: says whose device it is, by a Beams Token. Source: push protocol, §3.5. */
 export function setUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, settings } = context;
+  const { devices, guard, now, rates, settings } = context;
   const verify = (instance: PushInstance, head: PushHead): VerifiedBeamsToken | Refusal => {
     const authorization = head.header('authorization');
     if (authorization === undefined || authorization === '') return NO_TOKEN;
@@ -38,6 +38,8 @@ export function setUser(context: EndpointContext): Endpoint {
   const set = ({ instance, id }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
     const verified = verify(instance, call);
     if (verified instanceof Refusal) return verified;
+    const refused = rates.refuse('rows', call, instance);
+    if (refused !== undefined) return refused;
     const user = {
       userId: verified.userId,
       max: DEVICES_PER_USER,
