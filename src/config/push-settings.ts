@@ -165,6 +165,10 @@ export const instanceSettings = z
           'Interests of all devices of this instance, each counted for each device; more are refused with 429',
         ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
+        pendingPublishBytes: limit(
+          268_435_456,
+          'Bytes in the bodies of publishes of this instance that are not finished, each counted as 512 at least; more are refused with 429',
+        ),
         deviceRequestsPerSecond: limit(
           5_000,
           'Requests of all devices of this instance per second, a minute of them at once; more are refused with 429',

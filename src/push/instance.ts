@@ -44,6 +44,8 @@ export interface PushInstance {
     readonly interests: number;
     /** 0: no limit. */
     readonly publishesPerSecond: number;
+    /** Bytes in the bodies of publishes that are not finished. 0: no limit. */
+    readonly pendingPublishBytes: number;
     /** Of all devices together, from all addresses. 0: no limit, also in the two that follow. */
     readonly deviceRequestsPerSecond: number;
     /** Rows that devices change in the store. */

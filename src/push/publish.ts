@@ -17,7 +17,7 @@ export interface PublishRequest {
   readonly webhookUrl: string | undefined;
   /** When it is to go out; `undefined`: at once. Milliseconds. */
   readonly sendAtMs: number | undefined;
-  /** The body as it came, JSON text: payloads are read from it again where they are sent. */
+  /** What is kept of the body, JSON text: payloads are read from it again where they are sent. */
   readonly body: string;
 }
 
@@ -30,6 +30,8 @@ export interface NewPublish extends PublishRequest {
   readonly idempotency: Idempotency | undefined;
   /** Accepted devices that the instance may have, or 0: with more, the publish is refused. */
   readonly devicesMax: number;
+  /** Bytes that the bodies of the instance's unfinished publishes may have, or 0: with more, the publish is refused. */
+  readonly pendingBytesMax: number;
 }
 
 export interface Idempotency {
@@ -45,7 +47,8 @@ export type Acceptance =
   /** Another request had the same key. */
   | { readonly result: 'key-taken' }
   /** `devices`: those that a gateway has accepted. Others are no reason to refuse: anybody can register them. */
-  | { readonly result: 'over-plan'; readonly devices: number };
+  | { readonly result: 'over-plan'; readonly devices: number }
+  | { readonly result: 'too-much-pending' };
 
 export type PublishState = 'scheduled' | 'planning' | 'delivering' | 'finished' | 'cancelled';
 

@@ -280,6 +280,13 @@ export const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE instance_numbers ADD COLUMN interests BIGINT NOT NULL DEFAULT 0',
     `UPDATE instance_numbers SET accepted = devices, interests = (
       SELECT COUNT(*) FROM device_interests WHERE instance = instance_numbers.number)`,
+    // A body is forgotten once its publish is finished and told. What is still asked about later is in the outline;
+    // of publishes that were accepted before, it is NULL, and their bodies stay until they are forgotten as a whole.
+    'ALTER TABLE publishes ADD COLUMN body_bytes BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE publishes ADD COLUMN outline TEXT',
+    // Whether webhooks may be told of its end, so that its body is needed until they are.
+    'ALTER TABLE publishes ADD COLUMN tells_end INTEGER',
+    'CREATE INDEX publishes_unfinished ON publishes (instance, body_bytes) WHERE finished_at IS NULL',
   ],
 ];
 

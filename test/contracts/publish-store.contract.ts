@@ -37,6 +37,7 @@ function publish(instance: number, changes: Partial<NewPublish> = {}): NewPublis
     body: '{"interests":["hello"],"web":{}}',
     idempotency: undefined,
     devicesMax: 0,
+    pendingBytesMax: 0,
     ...changes,
   };
 }

@@ -90,6 +90,7 @@ export class DeliveryScene {
       body: JSON.stringify({ [target.kind]: target.names, fcm: {}, web: {} }),
       idempotency: undefined,
       devicesMax: 0,
+      pendingBytesMax: 0,
       ...changes,
     };
     await this.stores.publishes.accept(publish);

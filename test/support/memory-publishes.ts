@@ -78,6 +78,13 @@ export class MemoryPublishes implements PublishStore {
     const { instance, devicesMax, idempotency, createdAtMs } = publish;
     const devices = this.devices.counts(instance).accepted;
     if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
+    const pendingBytes = this.all()
+      .filter(({ over, publish: other }) => over === undefined && other.instance === instance)
+      .reduce((sum, { publish: other }) => sum + Buffer.byteLength(other.body), 0);
+    const bytes = pendingBytes + Buffer.byteLength(publish.body);
+    if (publish.pendingBytesMax > 0 && bytes > publish.pendingBytesMax) {
+      return { result: 'too-much-pending' };
+    }
     if (idempotency !== undefined) {
       const name = `${instance} ${idempotency.key}`;
       const first = this.keys.get(name);

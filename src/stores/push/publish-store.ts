@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
 import type { KeptReport, PublishStore } from '../../push/ports.ts';
@@ -9,12 +10,14 @@ import type {
   PublishStatus,
   Report,
 } from '../../push/publish.ts';
+import { writeOutline } from '../../push/publish-outline.ts';
 import type { Database } from '../database.ts';
 import type { Batch } from '../write-queue.ts';
 import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancelling.ts';
 import { readCounts } from './instance-counts.ts';
 import { requireInstance, requireInstances } from './instance-presence.ts';
+import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 
@@ -77,12 +80,27 @@ const countReports: Batch<{ readonly publish: number; readonly event: Report['ev
 /** The publishes in the store's tables. Several servers may use one store. */
 export class StoredPublishes implements PublishStore {
   private readonly database: Database;
+  private readonly pending = new PendingBodies();
 
   constructor(database: Database) {
     this.database = database;
   }
 
   accept(publish: NewPublish): Promise<Acceptance> {
+    const { instance, body, pendingBytesMax, createdAtMs } = publish;
+    if (pendingBytesMax === 0) return this.keep(publish);
+    const bytes = countedBytes(body);
+    const { read } = this.database;
+    const fits = this.pending.add(instance, bytes, pendingBytesMax, createdAtMs, read);
+    if (fits === true) return this.keep(publish);
+    return this.keepIf(publish, fits);
+  }
+
+  private async keepIf(publish: NewPublish, fits: boolean | Promise<boolean>): Promise<Acceptance> {
+    return (await fits) ? await this.keep(publish) : { result: 'too-much-pending' };
+  }
+
+  private keep(publish: NewPublish): Promise<Acceptance> {
     return this.database.write((sql, later) => {
       const accepted: Acceptance = { result: 'accepted', id: publish.id };
       if (publish.devicesMax > 0 || publish.idempotency !== undefined) {
@@ -227,16 +245,19 @@ export class StoredPublishes implements PublishStore {
 }
 
 function publishRow(publish: NewPublish) {
-  const { createdAtMs, sendAtMs } = publish;
+  const { createdAtMs, sendAtMs, target, webhookUrl, body } = publish;
   return {
     id: publish.id,
     instance: publish.instance,
     state: sendAtMs === undefined ? 'planning' : 'scheduled',
-    target: publish.target.kind,
+    target: target.kind,
     created_at: createdAtMs,
     send_at: sendAtMs ?? null,
     due_at: sendAtMs ?? createdAtMs,
-    body: publish.body,
+    body,
+    body_bytes: countedBytes(body),
+    outline: writeOutline(publish),
+    tells_end: target.kind === 'users' || webhookUrl !== undefined ? 1 : 0,
   };
 }
 
@@ -262,7 +283,8 @@ async function takeKey(
   { id, instance, createdAtMs, idempotency }: NewPublish,
 ): Promise<Acceptance | undefined> {
   if (idempotency === undefined) return undefined;
-  const { key, fingerprint, expiresAtMs } = idempotency;
+  const { fingerprint, expiresAtMs } = idempotency;
+  const key = shortened(idempotency.key);
   const rows: KeyRow[] = await sql`
     SELECT fingerprint, publish_id, expires_at FROM publish_keys
     WHERE instance = ${instance} AND idempotency_key = ${key}`;
@@ -280,6 +302,15 @@ async function takeKey(
     VALUES (${instance}, ${key}, ${fingerprint}, ${id}, ${expiresAtMs})`;
   return undefined;
 }
+
+/** Keys are kept for a day, and there may be millions: long ones as their hashes. */
+function shortened(key: string): string {
+  if (key.length <= KEY_AS_IT_IS_MAX) return key;
+  return `sha256 ${createHash('sha256').update(key).digest('base64url')}`;
+}
+
+/** Characters. No key that is kept as it is has a space, which the others have. */
+const KEY_AS_IT_IS_MAX = 64;
 
 function flag(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);

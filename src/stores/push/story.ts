@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import type { DeviceEvent, DeviceStory } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../push/publish.ts';
+import { outlineOfBody, type PublishOutline, readOutline } from '../../push/publish-outline.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 import type { BigInteger } from './device-rows.ts';
 import { requireInstance } from './instance-presence.ts';
@@ -12,6 +13,7 @@ interface PublishRow {
   readonly target: PublishTarget['kind'];
   readonly finished_at: BigInteger | null;
   readonly body: string;
+  readonly outline: string | null;
 }
 
 interface KnownDevice {
@@ -40,7 +42,7 @@ export async function readStory(
   deviceId: DeviceId,
 ): Promise<DeviceStory | undefined> {
   const [publish]: PublishRow[] = await sql`
-    SELECT number, state, target, finished_at, body FROM publishes
+    SELECT number, state, target, finished_at, body, outline FROM publishes
     WHERE id = ${publishId} AND instance = ${instance}`;
   const device =
     (await registeredDevice(sql, instance, deviceId)) ??
@@ -49,12 +51,12 @@ export async function readStory(
     await requireInstance(sql, instance);
     return undefined;
   }
-  const fields: Record<string, unknown> = JSON.parse(publish.body);
+  const { names, platforms } = outlineOf(publish);
   const [page, row, reports, matches] = await Promise.all([
     audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
     reportsOf(sql, publish.number, device.number),
-    isNamed(sql, instance, namesIn(fields[publish.target]), publish.target, device),
+    names && isNamed(sql, instance, names, publish.target, device),
   ]);
   const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
   return {
@@ -64,10 +66,15 @@ export async function readStory(
     registeredAtMs: device.registeredAtMs,
     removed: device.removed,
     matches,
-    hasPayload: fields[device.platform] !== undefined && fields[device.platform] !== null,
+    hasPayload: platforms.includes(device.platform),
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+/** The body tells all, as long as it is there. */
+function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
+  return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
 }
 
 async function registeredDevice(
@@ -170,11 +177,6 @@ async function isNamed(
     SELECT 1 FROM device_interests
     WHERE instance = ${instance} AND device = ${number} AND interest IN ${sql([...names])} LIMIT 1`;
   return found.length > 0;
-}
-
-/** The body was read when it was accepted, so they are there. */
-function namesIn(field: unknown): readonly string[] {
-  return Array.isArray(field) ? field.filter((name) => typeof name === 'string') : [];
 }
 
 /** Where nobody was at it when the publish was cancelled, its row still says that it waits. */

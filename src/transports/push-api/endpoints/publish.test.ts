@@ -46,6 +46,7 @@ describe('a publish', () => {
           sendAtMs: undefined,
           idempotency: undefined,
           devicesMax: 0,
+          pendingBytesMax: 0,
           body: JSON.stringify(body),
         },
       ]);
