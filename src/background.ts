@@ -22,6 +22,7 @@ import { openDatabase } from './stores/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from './stores/faults.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
+import { DeviceList } from './stores/push/device-list.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
 import { type AdminListener, listenForAdmin } from './transports/admin/listener.ts';
@@ -176,6 +177,7 @@ async function start({
       served,
       instanceStore: push.store,
       servedInstances: push.served,
+      devices: new DeviceList(database),
       usage: usageStore,
       webhooks,
       realtime,
