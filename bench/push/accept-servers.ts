@@ -52,7 +52,12 @@ export const fanfare: Contender = {
 };
 
 /** All of it comes from one address. */
-const NO_ADDRESS_LIMITS = { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 };
+const NO_ADDRESS_LIMITS = {
+  connectionsPerSecond: 0,
+  requestsPerSecond: 0,
+  rowsPerSecond: 0,
+  reportsPerSecond: 0,
+};
 
 function fanfareConfig(port: number, storeFile: string): object {
   const instances = benchInstances.map(({ id, secretKey }) => ({

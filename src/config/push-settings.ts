@@ -217,9 +217,13 @@ export const pushSettings = z
     ),
     addressLimits: z
       .strictObject({
+        connectionsPerSecond: limit(
+          1_000,
+          'New connections per second from one address, 5 seconds of them at once; more are closed. Not for proxies in `trustedProxies`',
+        ),
         requestsPerSecond: limit(
-          500,
-          'Requests of devices per second from one client address, a minute of them at once; each KiB of a body counts as one more; more are refused with 429',
+          1_000,
+          'Requests without a secret key per second from one client address, a minute of them at once; each KiB that a device sends counts as one more; more are refused with 429',
         ),
         rowsPerSecond: limit(
           500,

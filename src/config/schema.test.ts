@@ -30,7 +30,12 @@ describe('a configuration', () => {
           publicUrl: null,
           maxConnections: 20_000,
           bodyBytesPerSecond: 1024,
-          addressLimits: { requestsPerSecond: 500, rowsPerSecond: 500, reportsPerSecond: 1000 },
+          addressLimits: {
+            connectionsPerSecond: 1000,
+            requestsPerSecond: 1000,
+            rowsPerSecond: 500,
+            reportsPerSecond: 1000,
+          },
           tokenLeewaySeconds: 60,
           tokenIssuers: [],
         },

@@ -2,6 +2,8 @@
 export interface PushBounds {
   /** Connections. One more takes the place of one of the address that has most. */
   readonly connections: number;
+  /** New connections of one address per second, a few seconds of them at once; 0: any number. */
+  readonly connectionsPerSecond: number;
   /** Requests of one connection that have no answer yet, or whose answer was not taken; one more ends it. */
   readonly requestsPerConnection: number;
   /**
@@ -39,6 +41,7 @@ const MIB = 1024 * KIB;
 /** As the table of bounds in ARCHITECTURE.md has them. */
 export const pushBounds: PushBounds = {
   connections: 20_000,
+  connectionsPerSecond: 1_000,
   requestsPerConnection: 32,
   requests: 5_000,
   heldBytes: 64 * MIB,

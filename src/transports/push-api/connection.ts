@@ -27,6 +27,7 @@ export class Connection {
   readonly peerKey: string;
   /** Whether it has asked for anything. */
   used = false;
+  isClosed = false;
   private readonly socket: Duplex;
   private readonly owner: ConnectionOwner;
   private incoming: Receiving | undefined;
@@ -41,7 +42,10 @@ export class Connection {
     this.owner = owner;
     this.peer = (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '';
     this.peerKey = addressKey(this.peer);
-    socket.once('close', () => this.incoming?.abandon());
+    socket.once('close', () => {
+      this.isClosed = true;
+      this.incoming?.abandon();
+    });
   }
 
   /** The last request, until its body is complete. */

@@ -36,6 +36,8 @@ export interface DoorEvents {
   fault(error: ConnectionFault, connection: Connection): void;
   /** A request for a tunnel, which takes the whole connection. */
   tunnel(connection: Connection): void;
+  /** Whether the address may connect so often. */
+  mayConnect(newcomer: Connection): boolean;
   /** There are as many connections as there may be, and one was closed: one of the address that has most. */
   crowdedOut(closed: Connection): void;
 }
@@ -140,6 +142,10 @@ export class Door implements ConnectionOwner {
   /** Takes a new connection, and makes room for it. */
   private take(socket: Duplex): void {
     const newcomer = new Connection(socket, this);
+    if (!this.events.mayConnect(newcomer)) {
+      newcomer.destroy();
+      return;
+    }
     for (;;) {
       const closed = this.share.tooMany(newcomer);
       if (closed === undefined) break;

@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
-import type { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import type { AnonymousTurns, WaitingRequest } from './anonymous-turns.ts';
 import { type PushBounds, QUERY_PARAMETERS_MAX } from './bounds.ts';
 import {
   bodyBytesMax,
@@ -15,7 +13,9 @@ import {
 } from './call.ts';
 import type { Connection, Receiving } from './connection.ts';
 import { corsOf, preflightOf } from './cors.ts';
+import type { FairTurns, WaitingRequest } from './fair-turns.ts';
 import { statuses } from './problems.ts';
+import type { RefusalLog } from './refusal-log.ts';
 import { bodyOf, headersOf, JSON_TYPE } from './refused.ts';
 import { RequestCall } from './request-call.ts';
 import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
@@ -34,21 +34,28 @@ export interface ExchangeContext {
   readonly backends: RequestPool<number>;
   /** All others, by the address of the client. */
   readonly anonymous: RequestPool<string>;
-  readonly turns: AnonymousTurns;
+  readonly backendTurns: FairTurns<number>;
+  readonly anonymousTurns: FairTurns<string>;
+  /** A backend has asked: others wait a little longer for a moment. */
+  heardBackend(): void;
   /** Requests whose bodies are on their way. */
   readonly receiving: Set<Exchange>;
   readonly log: Log;
-  /** By client, for lines of which strangers can cause any number. */
-  readonly refusals: LogThrottle;
+  readonly refusals: RefusalLog;
   readonly meter: PushMeter;
   /** A client, or an instance, has so many requests or bytes under way that one was refused. */
   crowded(client: Pick<PushHead, 'address' | 'addressKey'>, instance: number | undefined): void;
   /** `undefined` while the server starts. */
   readonly endpoints: Endpoints | undefined;
+  /** Refuses a client without a secret key that asks too often. */
+  slowDown(head: PushHead): Refusal | undefined;
 }
 
 /** Seconds after which a server that is overloaded, or still starts, is worth asking again. */
 const SOON_SECONDS = 1;
+
+/** Most requests have no larger body, and come in one packet. */
+const SMALL_BODY_BYTES = 1024;
 
 /** One request and its answer. */
 export class Exchange implements Receiving, PooledRequest {
@@ -63,7 +70,8 @@ export class Exchange implements Receiving, PooledRequest {
   /** The number of the instance whose secret key it has. */
   private backend: number | undefined;
   private place: Place | undefined;
-  private waiting: WaitingRequest | undefined;
+  /** Gives up its turn, while it waits for that. */
+  private leaveTurns: (() => void) | undefined;
   private bodyMax = 0;
   private parts: Uint8Array[] = [];
   private receivedBytes = 0;
@@ -72,6 +80,8 @@ export class Exchange implements Receiving, PooledRequest {
   private received: boolean;
   /** Its endpoint is at it: what that does cannot be taken back. */
   private isRunning = false;
+  /** It is refused by its head because of how much its sender asks: the connection ends, with all else that was sent on it. */
+  private isShed = false;
   private answered = false;
   private finished = false;
   private allow: string | undefined;
@@ -103,15 +113,12 @@ export class Exchange implements Receiving, PooledRequest {
     }
     try {
       const early = this.answerOfHead();
-      if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
-      else if (early !== undefined) this.refuse(early);
+      if (early !== undefined) this.inTurn(1, () => this.answerEarly(early));
       else if (!this.received) this.admitBody();
-      else this.runInTurn();
+      else this.inTurn(1, () => this.run());
     } catch (error) {
       this.fail(error);
     }
-    // What is still to come of an answered request is read and dropped.
-    if (!this.received && this.answered) this.receiveBody();
   }
 
   breakOff(refusal: Refusal): void {
@@ -156,6 +163,22 @@ export class Exchange implements Receiving, PooledRequest {
 
   /** What the request gets whatever its body says; `undefined`: the body matters. */
   private answerOfHead(): Refusal | 'preflight' | undefined {
+    const early = this.judgeHead();
+    if (this.backend === undefined) {
+      // Also what is refused anyway costs time, and there may be any number of it.
+      const slowDown = this.context.slowDown(this.call);
+      if (slowDown !== undefined) {
+        this.isShed = true;
+        return slowDown;
+      }
+    }
+    if (!this.enter()) return this.overloaded();
+    if (early !== undefined) return early;
+    return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
+  }
+
+  /** Finds what the request asks for, and who asks; or why its head alone is refused. */
+  private judgeHead(): Refusal | 'preflight' | undefined {
     const { endpoints } = this.context;
     const { headers, httpVersion } = this.request;
     const { method, path } = this.call;
@@ -185,10 +208,12 @@ export class Exchange implements Receiving, PooledRequest {
         this.call.params = found.params;
         this.bodyMax = bodyBytesMax[found.endpoint];
         const judged = this.endpoint.before?.(this.call);
-        if (judged instanceof Refusal) return judged;
+        if (judged instanceof Refusal) {
+          this.isShed = judged.problem === 'rate-limited';
+          return judged;
+        }
         this.backend = judged?.instance;
-        if (!this.enter()) return this.overloaded();
-        return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
+        return undefined;
       }
       default:
         return found satisfies never;
@@ -197,11 +222,11 @@ export class Exchange implements Receiving, PooledRequest {
 
   /** Takes a place among the requests under way; `false`: there is none, and nobody has to give one up for it. */
   private enter(): boolean {
-    const { backends, anonymous, turns } = this.context;
+    const { backends, anonymous } = this.context;
     if (this.backend === undefined) {
       this.place = anonymous.enter(this.call.addressKey, this);
     } else {
-      turns.heardBackend();
+      this.context.heardBackend();
       this.place = backends.enter(this.backend, this);
     }
     return this.place !== undefined;
@@ -257,24 +282,47 @@ export class Exchange implements Receiving, PooledRequest {
     this.context.receiving.delete(this);
     if (this.connection.receiving === this) this.connection.receiving = undefined;
     if (this.lingering !== undefined) this.stopLingering();
-    else if (!this.answered) this.runInTurn();
+    else if (!this.answered) this.inTurn(costOf(this.receivedBytes), () => this.run());
   }
 
-  /** Backends are answered at once, others when it is their turn. */
-  private runInTurn(): void {
-    if (this.backend !== undefined) {
-      void this.run();
+  /** Goes on when it is its turn, which mostly is at once; with what is shed, always. */
+  private inTurn(cost: number, goOn: () => Promise<void> | undefined): void {
+    const { backendTurns, anonymousTurns } = this.context;
+    if (this.isShed) {
+      void goOn();
       return;
     }
-    this.waiting = {
-      owner: this.call.addressKey,
-      cost: costOf(this.receivedBytes),
-      start: () => {
-        this.waiting = undefined;
-        return this.run();
-      },
+    const start = () => {
+      this.leaveTurns = undefined;
+      try {
+        if (!this.connection.isClosed) return goOn();
+        // Nobody waits for it any more.
+        this.finish();
+      } catch (error) {
+        this.fail(error);
+      }
+      return undefined;
     };
-    this.context.turns.add(this.waiting);
+    if (this.backend === undefined) {
+      this.waitIn(anonymousTurns, { owner: this.call.addressKey, cost, start });
+    } else {
+      this.waitIn(backendTurns, { owner: this.backend, cost, start });
+    }
+  }
+
+  private waitIn<Owner extends string | number>(
+    turns: FairTurns<Owner>,
+    request: WaitingRequest<Owner>,
+  ): void {
+    this.leaveTurns = () => turns.remove(request);
+    turns.add(request);
+  }
+
+  /** Answers a request whose body does not matter; what is still to come of it is read and dropped. */
+  private answerEarly(early: Refusal | 'preflight'): undefined {
+    if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
+    else this.refuse(early);
+    if (!this.received) this.receiveBody();
   }
 
   private run(): Promise<void> | undefined {
@@ -351,6 +399,7 @@ export class Exchange implements Receiving, PooledRequest {
       }),
     );
     const headers = { ...headersOf(refusal, this.family), ...more };
+    if (this.isShed) headers['connection'] = 'close';
     if (this.allow !== undefined) headers['allow'] = this.allow;
     this.respond(status, headers, bodyOf(refusal));
   }
@@ -360,7 +409,7 @@ export class Exchange implements Receiving, PooledRequest {
     if (this.answered) return;
     this.answered = true;
     this.context.receiving.delete(this);
-    if (this.waiting !== undefined) this.context.turns.remove(this.waiting);
+    this.waitNoMore();
     this.parts = [];
     this.place?.release();
     if (response.destroyed) {
@@ -368,13 +417,20 @@ export class Exchange implements Receiving, PooledRequest {
       this.finish();
       return;
     }
-    const lingers = !this.received && (headers['connection'] === 'close' || !this.canSkipRest());
+    const lingers = !this.received && this.mustLinger(headers['connection'] === 'close');
     if (lingers || connection.closing) headers['connection'] = 'close';
     if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
     response.writeHead(status, headers);
     this.context.meter.count('pushRequests', 1, this.family, String(status));
     if (lingers) this.linger(text);
     else this.send(text);
+  }
+
+  /** Whether the connection must stay open for a while after the answer: what is still to come is not little. */
+  private mustLinger(isLast: boolean): boolean {
+    // The rest of a small request has come already, or its sender tries again without having seen the answer.
+    if (this.isShed && announcedBytes(this.request) <= SMALL_BODY_BYTES) return false;
+    return isLast || !this.canSkipRest();
   }
 
   /** Whether what is still to come of a refused request is so little that the connection can go on after it. */
@@ -428,6 +484,7 @@ export class Exchange implements Receiving, PooledRequest {
   }
 
   private overloaded(): Refusal {
+    this.isShed = this.backend === undefined;
     this.context.crowded(this.call, this.backend);
     return new Refusal('store', 'Server is overloaded, try again', SOON_SECONDS);
   }
@@ -444,6 +501,11 @@ export class Exchange implements Receiving, PooledRequest {
     return this.place?.hold(bytes) ?? true;
   }
 
+  private waitNoMore(): void {
+    this.leaveTurns?.();
+    this.leaveTurns = undefined;
+  }
+
   private leave(): void {
     this.place?.leave();
     this.place = undefined;
@@ -454,6 +516,7 @@ export class Exchange implements Receiving, PooledRequest {
     this.finished = true;
     this.parts = [];
     this.context.receiving.delete(this);
+    this.waitNoMore();
     this.leave();
     this.connection.finish();
   }

@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
+import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
-import type { Rate } from '../../runtime/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import { AnonymousTurns } from './anonymous-turns.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import type { Connection } from './connection.ts';
@@ -17,7 +16,9 @@ import {
   type DoorSettings,
 } from './door.ts';
 import { Exchange, type ExchangeContext, type PushMeter } from './exchange.ts';
+import { FairTurns } from './fair-turns.ts';
 import { statuses } from './problems.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { familyOfPacket, rawAnswer, refusalOfFault } from './refused.ts';
 import { type PoolLoad, RequestPool } from './request-pool.ts';
 import type { PushFamily } from './routes.ts';
@@ -31,8 +32,11 @@ export interface PushListenerContext {
 /** An open push listener. To dispose of it lets the requests under way have their answers, within a bound. */
 export interface PushListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
-  /** Serves these from now on; before, their paths are answered with 503. */
-  serve(endpoints: Endpoints): void;
+  /**
+   * Serves these from now on; before, their paths are answered with 503. `slowDown` says whether a client asks too
+   * often that has no secret key, whatever it asks for.
+   */
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void;
   /**
    * Takes new connections with another certificate; of those that are open, idle ones end at once, the others
    * with their next answer. Fails, and leaves everything as it is, where the certificate cannot be used. Does
@@ -54,8 +58,19 @@ export async function listenForPush(
   return listener;
 }
 
-/** Lines about refused requests of one client. */
-const REFUSALS_LOGGED: Rate = { perSecond: 10, burst: 100 };
+/** What is begun in one turn of the loop for backends, in tenths of milliseconds; less where several instances wait. */
+const BACKEND_COST = 256;
+const BACKEND_COST_SHARED = 64;
+
+/** The same for all others, and while backends are asking. */
+const ANONYMOUS_COST = 128;
+const ANONYMOUS_COST_BESIDE = 8;
+
+/** Milliseconds after a request of a backend in which others are likely to follow. */
+const BACKEND_MS = 100;
+
+/** Seconds of new connections that may come at once. */
+const CONNECTIONS_BURST_SECONDS = 5;
 
 /** It is never set, unlike the clock of the system. */
 const monotonic = { now: () => performance.now() };
@@ -65,16 +80,24 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   readonly proxies: TrustedProxies;
   readonly backends: RequestPool<number>;
   readonly anonymous: RequestPool<string>;
-  readonly turns = new AnonymousTurns(() => performance.now());
+  readonly backendTurns = new FairTurns<number>((waitingInstances) =>
+    waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
+  );
+  readonly anonymousTurns = new FairTurns<string>(() =>
+    performance.now() - this.backendMs < BACKEND_MS ? ANONYMOUS_COST_BESIDE : ANONYMOUS_COST,
+  );
   readonly receiving = new Set<Exchange>();
   readonly log: Log;
-  readonly refusals = new LogThrottle(monotonic, REFUSALS_LOGGED);
+  readonly refusals = new RefusalLog(monotonic);
   readonly meter: PushMeter;
   endpoints: Endpoints | undefined;
+  slowDown: (head: PushHead) => Refusal | undefined = () => undefined;
   private settings: DoorSettings;
   private readonly doors = new Set<Door>();
   private replaced: Promise<void> = Promise.resolve();
+  private backendMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
+  private readonly connecting = new KeyedRates<string>();
   private readonly bites = new LogThrottle(monotonic);
   private readonly speedChecks: NodeJS.Timeout;
 
@@ -103,8 +126,9 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.doors.add(door);
   }
 
-  serve(endpoints: Endpoints): void {
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void {
     this.endpoints = endpoints;
+    this.slowDown = slowDown;
   }
 
   load(): PoolLoad {
@@ -181,6 +205,31 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   tunnel(connection: Connection): void {
     const refusal = new Refusal('bad-request', 'CONNECT is for proxies, and this is none');
     this.refuse(connection, refusal, 'other', 0);
+  }
+
+  heardBackend(): void {
+    this.backendMs = performance.now();
+  }
+
+  mayConnect({ peer, peerKey }: Connection): boolean {
+    const { connectionsPerSecond } = this.bounds;
+    const rate = {
+      perSecond: connectionsPerSecond,
+      burst: connectionsPerSecond * CONNECTIONS_BURST_SECONDS,
+    };
+    // A proxy that is trusted connects for many, and was told by its operator how often it may.
+    if (connectionsPerSecond === 0 || this.proxies.trusts(peer)) return true;
+    if (this.connecting.take(peerKey, rate, performance.now())) return true;
+    this.bites.run(`connecting ${peerKey}`, (throttled) =>
+      this.log.warn('Push connections of an address closed: it connects too often', {
+        address: peer,
+        setting: 'push.addressLimits.connectionsPerSecond',
+        limit: connectionsPerSecond,
+        ...this.proxyHint(peer),
+        ...throttled,
+      }),
+    );
+    return false;
   }
 
   crowdedOut({ peer, peerKey }: Connection): void {

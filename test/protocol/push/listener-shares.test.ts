@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { Refusal } from '../../../src/push/refusal.ts';
 import type { Endpoint, PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../support/raw-http.ts';
 import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
@@ -201,8 +202,9 @@ describe('requests under way, where there are as many as there may be:', () => {
     await using strangers = await open(server);
     for (const _ of [1, 2]) strangers.requests(GET);
     await until(() => asked.asked === 2);
+    await using refused = await open(server);
+    expect(await refused.asks(GET)).toMatchObject(FULL);
     await using other = await open(server);
-    expect(await other.asks(GET)).toMatchObject(FULL);
     expect((await other.asks(publish(1))).status).toBe(200);
     // All from one address, and with more requests than one instance may have.
     await using first = await open(server);
@@ -218,6 +220,73 @@ describe('requests under way, where there are as many as there may be:', () => {
         message: 'Push requests of a backend refused: too many are under way',
       }),
     );
+  });
+});
+
+describe('a request that is refused for how much its sender asks', () => {
+  const slowDown: Endpoint = {
+    before: () => new Refusal('rate-limited', 'Too many', 1),
+    answer: () => ({ json: '{}' }),
+  };
+
+  it('is the last one of its connection, so that the others of a flood are not even looked at', async () => {
+    await using server = await openListener({ endpoints: { report: slowDown } });
+    const report = {
+      method: 'POST',
+      target: `/reporting_api/v2/instances/${ID}/events`,
+      body: 'x'.repeat(200),
+    };
+    await using connection = await open(server);
+    for (let n = 0; n < 30; n++) connection.requests(report);
+    const answer = await connection.reads();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([429, 'close']);
+    await connection.ends();
+    expect(server.counted.get('reporting 429')).toBe(1);
+  });
+
+  it('still gets its answer where its body is large', async () => {
+    await using server = await openListener({ endpoints: { setInterests: slowDown } });
+    await using connection = await open(server);
+    connection.requests(put(900_000));
+    expect((await connection.reads()).status).toBe(429);
+    await connection.ends();
+  });
+});
+
+describe('new connections of one address', () => {
+  it('are a few seconds of them at once, and closed beyond that, which the log tells', async () => {
+    await using server = await openListener({ bounds: { connectionsPerSecond: 1 } });
+    const answered = async (from?: string) => {
+      await using connection = await open(server, from);
+      connection.requests(GET);
+      return (await connection.readsOrEnds())?.status;
+    };
+    const all: unknown[] = [];
+    for (let n = 0; n < 7; n++) all.push(await answered());
+    expect(all.slice(0, 5)).toEqual(Array(5).fill(200));
+    expect(all.at(-1)).toBeUndefined();
+    expect(await answered(NEIGHBOUR)).toBe(200);
+    expect(server.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'Push connections of an address closed: it connects too often',
+        address: '127.0.0.1',
+        setting: 'push.addressLimits.connectionsPerSecond',
+        limit: 1,
+        hint: 'if it is a proxy of yours, name it in trustedProxies',
+      },
+    ]);
+  });
+
+  it('of a proxy that is trusted may be any number', async () => {
+    await using server = await openListener({
+      bounds: { connectionsPerSecond: 1 },
+      trustedProxies: ['127.0.0.1'],
+    });
+    for (let n = 0; n < 10; n++) {
+      await using connection = await open(server);
+      expect((await connection.asks(GET)).status).toBe(200);
+    }
   });
 });
 
@@ -313,7 +382,6 @@ describe('a body', () => {
   });
 
   it('of a request that is refused before is skipped, and the next one is answered', async () => {
-    const { Refusal } = await import('../../../src/push/refusal.ts');
     await using server = await openListener({
       endpoints: {
         setInterests: {
@@ -392,8 +460,9 @@ describe('the address of a client', () => {
     proxy.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
     second.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
     await until(() => asked.asked === 2);
+    await using refused = await open(server);
+    expect(await refused.asks(from({ 'x-forwarded-for': '192.0.2.7' }))).toMatchObject(FULL);
     await using third = await open(server);
-    expect(await third.asks(from({ 'x-forwarded-for': '192.0.2.7' }))).toMatchObject(FULL);
     third.requests(from({ 'x-forwarded-for': '192.0.2.8' }));
     expect(await heard(second)).toBeUndefined();
     const lines = server.lines.filter(({ message }) => message.startsWith('Push requests of an'));

@@ -2,7 +2,12 @@ import type { LogFields } from '../../../src/channels/ports.ts';
 import { Refusal } from '../../../src/push/refusal.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
-import type { Endpoint, Endpoints, PushCall } from '../../../src/transports/push-api/call.ts';
+import type {
+  Endpoint,
+  Endpoints,
+  PushCall,
+  PushHead,
+} from '../../../src/transports/push-api/call.ts';
 import type { DoorSettings } from '../../../src/transports/push-api/door.ts';
 import { listenForPush, type PushListener } from '../../../src/transports/push-api/listener.ts';
 import { type EndpointName, routes } from '../../../src/transports/push-api/routes.ts';
@@ -29,6 +34,7 @@ export interface ListenerOptions {
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
   /** Serves nothing yet. */
   readonly starting?: boolean;
+  readonly slowDown?: (head: PushHead) => Refusal | undefined;
   /** As in the setting; none where it is left out. */
   readonly trustedProxies?: readonly string[];
 }
@@ -84,7 +90,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
   const endpoints = Object.fromEntries(
     routes.map(([, , name]) => [name, options.endpoints?.[name] ?? echo]),
   ) as Endpoints;
-  if (options.starting !== true) listener.serve(endpoints);
+  if (options.starting !== true) listener.serve(endpoints, options.slowDown ?? (() => undefined));
   return {
     port: listener.address.port,
     listener,

@@ -730,13 +730,16 @@ describe('connections', () => {
       'Server is overloaded, try again',
     ]);
     expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.headers.get('connection')).toBe('close');
+    await other.ends();
     gate.resolve({ json: '{}' });
     await waiting.reads();
     await waiting.reads();
-    expect((await other.asks(publish(5))).status).toBe(200);
+    await using next = await RawHttp.open(server);
+    expect((await next.asks(publish(5))).status).toBe(200);
 
     const body = 'x'.repeat(200_001);
-    const large = await other.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
+    const large = await next.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
     expect(refused(large)[0]).toBe(503);
     expect(large.headers.get('connection')).toBe('close');
     expect((await waiting.asks(publish(5))).status).toBe(200);

@@ -90,8 +90,8 @@ function instanceOf({ instances, guard }: EndpointContext, head: PushHead): Push
 }
 
 /**
- * Finds what a path names before the body comes, and again after it: it may be gone since. Each request counts, and
- * so does what there is to read of it.
+ * Finds what a path names before the body comes, and again after it: it may be gone since. Each request counts for the
+ * instance, and what there is to read of it for the address as well.
  */
 function found<Named extends { readonly instance: PushInstance }>(
   { rates }: EndpointContext,
@@ -101,7 +101,9 @@ function found<Named extends { readonly instance: PushInstance }>(
   return {
     before(head) {
       const named = find(head);
-      return named instanceof Refusal ? named : rates.refuse('requests', head, named.instance);
+      if (named instanceof Refusal) return named;
+      // The listener has counted it for the address.
+      return rates.refuseInstance('requests', named.instance);
     },
     answer(call) {
       const named = find(call);

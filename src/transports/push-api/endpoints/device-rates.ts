@@ -7,7 +7,7 @@ import type { PushHead } from '../call.ts';
 
 /** What strangers may do per second from one client address; 0: as often as they like. */
 export interface AddressLimits {
-  /** Requests of devices and pages. Each KiB of a body counts as another one. */
+  /** Requests without a secret key, whatever they ask for. Each KiB of a device's body counts as another one. */
   readonly requestsPerSecond: number;
   /** Rows that they change in the store. */
   readonly rowsPerSecond: number;
@@ -28,6 +28,9 @@ const BURST_SECONDS = 60;
 
 /** SDKs of devices wait as they like: 64 s at most. */
 const RETRY_AFTER_SECONDS = 10;
+
+type Client = Pick<PushHead, 'address' | 'addressKey'>;
+type Limited = Pick<PushInstance, 'id' | 'number' | 'limits'>;
 
 export interface DeviceRatesOptions {
   /** Read at each request. */
@@ -51,43 +54,44 @@ export class DeviceRates {
     this.options = options;
   }
 
-  /** Counts something that costs so much, or refuses it. Without an instance, it counts for the address alone. */
-  refuse(
-    kind: RateKind,
-    head: Pick<PushHead, 'address' | 'addressKey'>,
-    instance: Pick<PushInstance, 'id' | 'number' | 'limits'> | undefined,
-    cost = 1,
-  ): Refusal | undefined {
+  /** Counts something that costs so much for the address and for the instance, or refuses it. */
+  refuse(kind: RateKind, client: Client, instance: Limited, cost = 1): Refusal | undefined {
+    return this.refuseAddress(kind, client, cost) ?? this.refuseInstance(kind, instance, cost);
+  }
+
+  /** The same for the address alone. */
+  refuseAddress(kind: RateKind, { address, addressKey }: Client, cost = 1): Refusal | undefined {
     const { limits, log, refusals } = this.options;
-    const ofAddress = kinds[kind].address;
-    const addressLimit = limits()[ofAddress];
-    if (!this.take(this.byAddress[kind], head.addressKey, addressLimit, cost)) {
-      refusals.run(`${kind} from ${head.addressKey}`, (throttled) =>
-        log.warn('Devices at one address are slowed down', {
-          address: head.address,
-          setting: `push.addressLimits.${ofAddress}`,
-          limit: addressLimit,
-          hint: 'if it is a proxy of yours, name it in trustedProxies',
-          ...throttled,
-        }),
-      );
-      return slowDown('from this address');
-    }
-    if (instance === undefined) return undefined;
-    const ofInstance = kinds[kind].instance;
-    const instanceLimit = instance.limits[ofInstance];
-    if (!this.take(this.byInstance[kind], instance.number, instanceLimit, cost)) {
-      refusals.run(`${kind} of ${instance.id}`, (throttled) =>
-        log.warn('Devices of an instance are slowed down', {
-          instance: instance.id,
-          setting: `limits.${ofInstance}`,
-          limit: instanceLimit,
-          ...throttled,
-        }),
-      );
-      return slowDown('for this instance');
-    }
-    return undefined;
+    const name = kinds[kind].address;
+    const limit = limits()[name];
+    if (this.take(this.byAddress[kind], addressKey, limit, cost)) return undefined;
+    refusals.run(`${kind} from ${addressKey}`, (throttled) =>
+      log.warn('Devices at one address are slowed down', {
+        address,
+        setting: `push.addressLimits.${name}`,
+        limit,
+        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        ...throttled,
+      }),
+    );
+    return slowDown('from this address');
+  }
+
+  /** The same for the instance alone. */
+  refuseInstance(kind: RateKind, { id, number, limits }: Limited, cost = 1): Refusal | undefined {
+    const { log, refusals } = this.options;
+    const name = kinds[kind].instance;
+    const limit = limits[name];
+    if (this.take(this.byInstance[kind], number, limit, cost)) return undefined;
+    refusals.run(`${kind} of ${id}`, (throttled) =>
+      log.warn('Devices of an instance are slowed down', {
+        instance: id,
+        setting: `limits.${name}`,
+        limit,
+        ...throttled,
+      }),
+    );
+    return slowDown('for this instance');
   }
 
   private take<Key>(rates: KeyedRates<Key>, key: Key, limit: number, cost: number): boolean {

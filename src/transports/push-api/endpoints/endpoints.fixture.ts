@@ -9,11 +9,13 @@ import type { PublishStore } from '../../../push/ports.ts';
 import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
+import { DeviceRates } from './device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -136,10 +138,19 @@ export class PushApi {
   readonly stories = new Map<string, DeviceStory>();
   pauses: readonly Pause[] = [];
   private readonly endpoints;
+  private readonly rates: DeviceRates;
 
   constructor() {
     const api = this;
     this.devices.newInstance();
+    const now = () => this.nowMs;
+    const refusals = new LogThrottle({ now });
+    const log = {
+      info: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
+      warn: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
+    };
+    const limits = () => this.settings.addressLimits;
+    this.rates = new DeviceRates({ limits, now, log, refusals });
     this.endpoints = createPushEndpoints({
       instances: {
         byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
@@ -158,11 +169,10 @@ export class PushApi {
       storeFault: () => this.storeFault,
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,
-      now: () => this.nowMs,
-      log: {
-        info: (message, fields) => this.logged.push({ message, ...fields }),
-        warn: (message, fields) => this.logged.push({ message, ...fields }),
-      },
+      now,
+      log,
+      refusals,
+      rates: this.rates,
       settings: {
         get tokenLeewaySeconds() {
           return api.settings.tokenLeewaySeconds;
@@ -211,6 +221,10 @@ export class PushApi {
         };
         const endpoint = this.endpoints[found.endpoint];
         const judged = endpoint.before?.(call);
+        const isBackend = judged !== undefined && !(judged instanceof Refusal);
+        // As the listener does.
+        const slowDown = isBackend ? undefined : this.rates.refuseAddress('requests', call);
+        if (slowDown !== undefined) return heard(slowDown);
         if (judged instanceof Refusal) return heard(judged);
         const refused = call.body.length > 0 ? await endpoint.beforeBody?.(call) : undefined;
         return heard(refused ?? (await endpoint.answer(call)));

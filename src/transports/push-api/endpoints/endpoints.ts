@@ -1,9 +1,7 @@
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
-import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Endpoints } from '../call.ts';
 import type { EndpointContext } from './context.ts';
 import { deleteUser } from './delete-user.ts';
-import { DeviceRates } from './device-rates.ts';
 import {
   deleteDevice,
   readDevice,
@@ -21,15 +19,13 @@ import { readServiceWorker } from './sdk.ts';
 import { setUser } from './set-user.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'refusals' | 'rates'> &
-  StoreState;
+export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
-  const { instances, devices, publishes, stories, pauses, webhooks, accepted, now, log, settings } =
-    options;
+  const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
+  const { now, log, refusals, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
-  const refusals = new LogThrottle({ now });
   const context = {
     instances,
     devices,
@@ -39,7 +35,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     webhooks,
     guard,
     refusals,
-    rates: new DeviceRates({ limits: () => settings.addressLimits, now, log, refusals }),
+    rates: deviceRates,
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,

@@ -24,7 +24,10 @@ export function report(context: EndpointContext): Endpoint {
       if (!UUID.test(instance)) {
         return new Refusal('bad-request', 'The instance id in the path must be a UUID');
       }
-      return rates.refuse('reports', head, instances.byId(instance));
+      const known = instances.byId(instance);
+      return known === undefined
+        ? rates.refuseAddress('reports', head)
+        : rates.refuse('reports', head, known);
     },
     answer(call) {
       const body = readJsonObject(call.body);

@@ -7,9 +7,8 @@ import type { EndpointContext, PushEndpointSettings } from './context.ts';
 const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
 /** `GET /sdk/service-worker.js`: what sites load in place of the SDK's own, with this server's address in it. */
-export function readServiceWorker({ settings, rates }: EndpointContext): Endpoint {
+export function readServiceWorker({ settings }: EndpointContext): Endpoint {
   return {
-    before: (head) => rates.refuse('requests', head, undefined),
     answer(call) {
       const endpoint = settings.publicUrl ?? originOf(call, settings);
       if (endpoint === undefined) {

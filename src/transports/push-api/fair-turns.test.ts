@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'bun:test';
-import { AnonymousTurns, type WaitingRequest } from './anonymous-turns.ts';
+import { FairTurns, type WaitingRequest } from './fair-turns.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Turns, and which requests they have begun. */
-function scene() {
+function scene(costPerTurn: (waitingOwners: number) => number = () => 100) {
   const begun: string[] = [];
-  const clock = { nowMs: 0 };
-  const turns = new AnonymousTurns(() => clock.nowMs);
-  const add = (owner: string, cost = 1, answered?: Promise<void>): WaitingRequest => {
+  const turns = new FairTurns<string>(costPerTurn);
+  const add = (owner: string, cost = 1, answered?: Promise<void>): WaitingRequest<string> => {
     const request = {
       owner,
       cost,
@@ -20,42 +19,36 @@ function scene() {
     turns.add(request);
     return request;
   };
-  return { turns, begun, clock, add };
+  return { turns, begun, add };
 }
 
-describe('anonymous requests', () => {
-  it('begin at once as long as a turn has room for them', async () => {
+describe('requests that take turns', () => {
+  it('begin at once as long as the turn has room for them', async () => {
     const { begun, add } = scene();
-    for (let n = 0; n < 128; n++) add('a');
-    expect(begun).toHaveLength(128);
+    for (let n = 0; n < 100; n++) add('a');
+    expect(begun).toHaveLength(100);
     add('a');
-    expect(begun).toHaveLength(128);
+    expect(begun).toHaveLength(100);
     await nextTurn();
-    expect(begun).toHaveLength(129);
+    expect(begun).toHaveLength(101);
   });
 
-  it('begin in turn by address, so that a flood of one does not hold up the others', async () => {
+  it('begin in turn by owner, so that a flood of one does not hold up the others', async () => {
     const { begun, add } = scene();
     for (let n = 0; n < 1000; n++) add('flood');
     add('honest');
     add('other');
     await nextTurn();
-    expect(begun.slice(128, 132)).toEqual(['flood', 'honest', 'other', 'flood']);
+    expect(begun.slice(100, 104)).toEqual(['flood', 'honest', 'other', 'flood']);
   });
 
-  it('are fewer in a turn while backends are asking, and for a moment after that', async () => {
-    const { turns, begun, clock, add } = scene();
-    turns.heardBackend();
-    for (let n = 0; n < 100; n++) add('a');
-    expect(begun).toHaveLength(8);
+  it('are as many as the turn may cost, which may depend on how many wait', async () => {
+    const { begun, add } = scene((owners) => (owners > 1 ? 4 : 10));
+    for (let n = 0; n < 50; n++) add('a');
+    expect(begun).toHaveLength(10);
+    add('b', 2);
     await nextTurn();
-    expect(begun).toHaveLength(16);
-    clock.nowMs = 99;
-    await nextTurn();
-    expect(begun).toHaveLength(24);
-    clock.nowMs = 100;
-    await nextTurn();
-    expect(begun).toHaveLength(100);
+    expect(begun.slice(10)).toEqual(['a', 'b', ...Array(7).fill('a')]);
   });
 
   it('begin one by one where each costs more than a turn', async () => {
@@ -70,12 +63,12 @@ describe('anonymous requests', () => {
   it('wait for those that the store has not answered, where these are many', async () => {
     const { begun, add } = scene();
     const gate = Promise.withResolvers<void>();
-    for (let n = 0; n < 400; n++) add('a', 1, gate.promise);
-    for (let turn = 0; turn < 5; turn++) await nextTurn();
-    expect(begun).toHaveLength(256);
+    for (let n = 0; n < 700; n++) add('a', 1, gate.promise);
+    for (let turn = 0; turn < 9; turn++) await nextTurn();
+    expect(begun).toHaveLength(512);
     gate.resolve();
     for (let turn = 0; turn < 5; turn++) await nextTurn();
-    expect(begun).toHaveLength(400);
+    expect(begun).toHaveLength(700);
   });
 
   it('do not begin once they were taken away', async () => {

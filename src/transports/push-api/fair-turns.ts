@@ -1,16 +1,9 @@
-/** What is begun in one turn of the loop: a few milliseconds' worth, and less while backends are asking. */
-const COST_PER_TURN = 128;
-const COST_PER_TURN_BESIDE_BACKENDS = 8;
-
-/** How long after a request of a backend others are likely to follow. */
-const BACKEND_MS = 100;
-
 /** Cost of requests that wait for the store; a database in another process may take long. */
-const COST_UNDER_WAY_MAX = 256;
+const COST_UNDER_WAY_MAX = 512;
 
 /** A request that waits for its turn. */
-export interface WaitingRequest {
-  readonly owner: string;
+export interface WaitingRequest<Owner> {
+  readonly owner: Owner;
   /** About a tenth of a millisecond each. */
   readonly cost: number;
   /** Settles when its answer is known. */
@@ -18,30 +11,24 @@ export interface WaitingRequest {
 }
 
 /**
- * Begins the work of requests without a secret key a little at a time, in turn by their addresses. So a flood of
- * them fills neither a turn of the loop nor a commit of the store, and backends wait for no more than a little.
+ * Begins the work of requests a little at a time, in turn by their owners. So a flood of one owner fills neither a
+ * turn of the loop nor a commit of the store, and others wait for no more than a little.
  */
-export class AnonymousTurns {
-  private readonly now: () => number;
+export class FairTurns<Owner extends string | number> {
+  private readonly costPerTurn: (waitingOwners: number) => number;
   /** By owner, whose turn is next first. */
-  private readonly waiting = new Map<string, WaitingRequest[]>();
+  private readonly waiting = new Map<Owner, WaitingRequest<Owner>[]>();
   private spent = 0;
   private underWay = 0;
   private isScheduled = false;
-  private backendMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: milliseconds of a clock that is never set. */
-  constructor(now: () => number) {
-    this.now = now;
-  }
-
-  /** A backend has asked. */
-  heardBackend(): void {
-    this.backendMs = this.now();
+  /** `costPerTurn`: what is begun in one turn of the loop, by the number of owners that wait. */
+  constructor(costPerTurn: (waitingOwners: number) => number) {
+    this.costPerTurn = costPerTurn;
   }
 
   /** Starts it now or in a later turn, unless it is taken away before. */
-  add(request: WaitingRequest): void {
+  add(request: WaitingRequest<Owner>): void {
     if (this.waiting.size === 0 && this.mayStart(request)) {
       this.start(request);
       return;
@@ -53,7 +40,7 @@ export class AnonymousTurns {
   }
 
   /** Takes a request away that waits. */
-  remove(request: WaitingRequest): void {
+  remove(request: WaitingRequest<Owner>): void {
     const { owner } = request;
     const ofOwner = this.waiting.get(owner) ?? [];
     const at = ofOwner.lastIndexOf(request);
@@ -62,14 +49,12 @@ export class AnonymousTurns {
   }
 
   /** Something is always begun: one request may cost more than a turn. */
-  private mayStart({ cost }: WaitingRequest): boolean {
+  private mayStart({ cost }: WaitingRequest<Owner>): boolean {
     if (this.underWay >= COST_UNDER_WAY_MAX) return false;
-    const isBeside = this.now() - this.backendMs < BACKEND_MS;
-    const most = isBeside ? COST_PER_TURN_BESIDE_BACKENDS : COST_PER_TURN;
-    return this.spent === 0 || this.spent + cost <= most;
+    return this.spent === 0 || this.spent + cost <= this.costPerTurn(this.waiting.size);
   }
 
-  private start(request: WaitingRequest): void {
+  private start(request: WaitingRequest<Owner>): void {
     const { cost } = request;
     this.spent += cost;
     this.schedule();
