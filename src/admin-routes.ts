@@ -1,5 +1,6 @@
 import type { Admin } from './admin/admin.ts';
 import { AppAdmin } from './admin/app-admin.ts';
+import { DeviceAdmin } from './admin/device-admin.ts';
 import { InstanceAdmin } from './admin/instance-admin.ts';
 import { openApi } from './admin/openapi.ts';
 import { API_PATH } from './admin/operation.ts';
@@ -16,6 +17,7 @@ import type { ServedApps } from './served-apps.ts';
 import type { ServedInstances } from './served-instances.ts';
 import type { AppStore } from './stores/app-store.ts';
 import { isStoreFault, plainFault } from './stores/faults.ts';
+import type { DeviceList } from './stores/push/device-list.ts';
 import type { StoredInstances } from './stores/push/instance-store.ts';
 import type { UsageStore } from './stores/usage-store.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from './transports/admin/answers.ts';
@@ -27,6 +29,7 @@ export interface AdminParts {
   readonly served: ServedApps;
   readonly instanceStore: StoredInstances;
   readonly servedInstances: ServedInstances;
+  readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly realtime: RealtimeInquiry;
@@ -68,7 +71,8 @@ function refusalOf(error: unknown, log: Log): Refusal {
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { store, served, instanceStore, servedInstances, usage, webhooks, realtime, log } = parts;
+  const { store, served, instanceStore, servedInstances, devices, usage, webhooks, realtime, log } =
+    parts;
   const ask = async <What extends keyof Questions>(
     question: { readonly what: What } & Questions[What]['ask'],
   ): Promise<Questions[What]['answer']> => {
@@ -101,6 +105,11 @@ function adminOf(parts: AdminParts): Admin {
       complete: (stored) => storedInstances(stored, servedInstances.configured),
       changed: () => servedInstances.look(),
       now: Date.now,
+    }),
+    devices: new DeviceAdmin({
+      store: devices,
+      numberOf: (id) => servedInstances.directory.byId(id)?.number,
+      log,
     }),
     live: {
       apps: () => ask({ what: 'live-apps' }),

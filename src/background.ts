@@ -24,6 +24,7 @@ import { openDatabase } from './stores/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from './stores/faults.ts';
 import { StoredOutbox } from './stores/outbox.ts';
 import { StoredOutboxLog } from './stores/outbox-log.ts';
+import { DeviceList } from './stores/push/device-list.ts';
 import { StoreLock } from './stores/store-lock.ts';
 import { UsageStore } from './stores/usage-store.ts';
 import { systemTimers } from './system-timers.ts';
@@ -187,6 +188,7 @@ async function start({
       served,
       instanceStore: push.store,
       servedInstances: push.served,
+      devices: new DeviceList(database),
       usage: usageStore,
       webhooks,
       realtime,

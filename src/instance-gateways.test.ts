@@ -55,6 +55,7 @@ const device: Recipient = {
   bundleId: 'com.example.app',
   userId: undefined,
   registeredAtMs: 0,
+  acceptedBefore: true,
 };
 
 function send() {

@@ -118,6 +118,7 @@ async function claimed(
     body: JSON.stringify({ [target.kind]: target.names, fcm: {}, webhookUrl }),
     idempotency: undefined,
     devicesMax: 0,
+    pendingBytesMax: 0,
   });
   const claims = await deliveries.claimPlanning(nowMs, nowMs + 1, 100, []);
   const claim = claims.find(({ publish }) => publish.id === id);

@@ -10,6 +10,8 @@ import type { PushInstance } from './push/instance.ts';
 import { StoreBusy } from './push/ports.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import { PushWebhooks } from './push-webhooks.ts';
+import { LogThrottle } from './runtime/log-throttle.ts';
+import { TrustedProxies } from './runtime/trusted-proxies.ts';
 import { type ServedInstance, ServedInstances } from './served-instances.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Database } from './stores/database.ts';
@@ -22,6 +24,8 @@ import { Removals } from './stores/push/removals.ts';
 import { StoredUntoldEnds } from './stores/push/untold-ends.ts';
 import { Sweeper } from './sweeper.ts';
 import { systemTimers } from './system-timers.ts';
+import { pushBounds } from './transports/push-api/bounds.ts';
+import { DeviceRates } from './transports/push-api/endpoints/device-rates.ts';
 import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
@@ -131,6 +135,9 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const toldByPush = health.toldBy('push');
+  const refusals = new LogThrottle({ now: Date.now });
+  const limits = () => settings.addressLimits;
+  const rates = new DeviceRates({ limits, now: Date.now, log, refusals });
   listener.serve(
     createPushEndpoints({
       instances: served.directory,
@@ -151,8 +158,11 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
+      refusals,
+      rates,
       settings,
     }),
+    (head) => rates.refuseAddress('requests', head),
   );
   const running = parts.move();
   return {
@@ -175,14 +185,17 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
 }
 
 async function openListener({ config, tls, meter, log }: PushPartOptions): Promise<PushListener> {
-  const { host, port } = config.push;
+  const { host, port, maxConnections, bodyBytesPerSecond, addressLimits } = config.push;
+  const { connectionsPerSecond } = addressLimits;
   try {
     return await listenForPush(
       { host, port, tls },
       {
         log,
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
+        proxies: new TrustedProxies(config.trustedProxies),
       },
+      { ...pushBounds, connections: maxConnections, connectionsPerSecond, bodyBytesPerSecond },
     );
   } catch (error) {
     throw listenFault(error, 'push', config.push);
@@ -190,6 +203,6 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {
-  const { tokenLeewaySeconds, tokenIssuers, publicUrl } = push;
-  return { tokenLeewaySeconds, tokenIssuers, publicUrl, tls: address.tls };
+  const { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits } = push;
+  return { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits, tls: address.tls };
 }

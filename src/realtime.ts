@@ -89,7 +89,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const webhooks = new WebhookOutlet({ send: options.sendWebhookEvents, meter, log: strangerLog });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(connectionLimit(channels.maxConnections, openFiles, log));
+  const connections = new Connections(
+    Math.min(wantedConnections(channels), openFiles?.connections ?? Number.POSITIVE_INFINITY),
+  );
   const backlog = new Backlog({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -156,6 +158,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     endConnections: (server) => transport.endAllOf(server),
   });
   const { port } = listeners.open(tls, channels.port);
+  if (openFiles !== undefined) logConnectionLimit(channels, openFiles, log);
   const fileGuard = openFiles && new FileGuard({ openFiles, listeners, log });
   const checks = setInterval(() => {
     backlog.lookAgain();
@@ -271,16 +274,22 @@ function memoryBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** How many connections there may be: as many as are set, and no more than open files allow. */
-function connectionLimit(set: number, openFiles: OpenFiles | undefined, log: Log): number {
-  const wanted = set === 0 ? Number.POSITIVE_INFINITY : set;
-  if (openFiles === undefined) return wanted;
-  const { limit, connections } = openFiles;
-  if (wanted <= connections) return wanted;
+/** How many connections the settings allow. */
+function wantedConnections({ maxConnections }: Config['channels']): number {
+  return maxConnections === 0 ? Number.POSITIVE_INFINITY : maxConnections;
+}
+
+/** Says where open files allow fewer connections than the settings do. */
+function logConnectionLimit(
+  settings: Config['channels'],
+  { limit, connections }: OpenFiles,
+  log: Log,
+): void {
+  if (wantedConnections(settings) <= connections) return;
   const line = { connections, openFilesLimit: limit };
+  const set = settings.maxConnections;
   if (set === 0) log.info('Connections are limited by open files', line);
   else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
-  return connections;
 }
 
 function holdBackOfThisLoop(): HoldBack {

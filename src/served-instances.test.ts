@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { DEFAULT_LIMITS } from '../test/support/push-limits.ts';
 import { newInstance } from './apps/instance-credentials.ts';
 import { loadJson } from './config/loading.fixture.ts';
 import type { Config } from './config/schema.ts';
@@ -58,7 +59,7 @@ describe('the instances that are served', () => {
       number: await all.store.numberOf(CONFIGURED),
       name: 'configured',
       secretKeys: ['s'],
-      limits: { devices: 0, publishesPerSecond: 100 },
+      limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
       web: undefined,
       webhooks: [],

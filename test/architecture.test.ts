@@ -53,6 +53,7 @@ const CLI_USES = [
   'server.ts',
   'store-backup.ts',
   'stored-apps.ts',
+  'stored-devices.ts',
   'stored-instances.ts',
   'stored-webhooks.ts',
 ];

@@ -51,6 +51,14 @@ export const fanfare: Contender = {
   },
 };
 
+/** All of it comes from one address. */
+const NO_ADDRESS_LIMITS = {
+  connectionsPerSecond: 0,
+  requestsPerSecond: 0,
+  rowsPerSecond: 0,
+  reportsPerSecond: 0,
+};
+
 function fanfareConfig(port: number, storeFile: string): object {
   const instances = benchInstances.map(({ id, secretKey }) => ({
     id,
@@ -59,7 +67,7 @@ function fanfareConfig(port: number, storeFile: string): object {
   }));
   return {
     channels: { host: '127.0.0.1', port: 0 },
-    push: { host: '127.0.0.1', port, instances },
+    push: { host: '127.0.0.1', port, instances, addressLimits: NO_ADDRESS_LIMITS },
     admin: { port: 0 },
     store: { url: `sqlite:${storeFile}` },
     log: { level: 'warn', format: 'json' },

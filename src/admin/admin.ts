@@ -1,6 +1,7 @@
 import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DayUsage } from '../channels/usage.ts';
 import type { AppAdmin } from './app-admin.ts';
+import type { DeviceAdmin } from './device-admin.ts';
 import type { InstanceAdmin } from './instance-admin.ts';
 
 /** What one app does now. */
@@ -36,6 +37,7 @@ interface LiveChannelQuery {
 export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
+  readonly devices: DeviceAdmin;
   /** Throws `Refusal` where the loop that knows does not answer. */
   readonly live: {
     apps(): Promise<readonly LiveApp[]>;

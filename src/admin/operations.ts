@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
@@ -10,6 +11,7 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...instanceOperations,
+  ...deviceOperations,
   ...webhookOperations,
   operation({
     id: 'describe',

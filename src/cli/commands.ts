@@ -10,6 +10,13 @@ import {
   showApp,
 } from './apps.ts';
 import { backup } from './backup.ts';
+import {
+  DEVICES_LIST_OPTIONS,
+  DEVICES_REMOVE_OPTIONS,
+  devicesCommand,
+  listDevices,
+  removeDevices,
+} from './devices.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import {
@@ -162,6 +169,20 @@ export const commands: readonly Command[] = [
     help: 'Delete an instance with its secret keys, VAPID keys, devices and publishes.',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: instancesCommand(deleteInstance),
+  },
+  {
+    name: 'devices list',
+    operands: 'INSTANCE-ID',
+    help: 'List devices of an instance, the oldest first, without their tokens.',
+    options: DEVICES_LIST_OPTIONS,
+    run: devicesCommand(listDevices),
+  },
+  {
+    name: 'devices remove',
+    operands: 'INSTANCE-ID',
+    help: 'Remove devices of an instance by age, platform or because they were never reached.',
+    options: DEVICES_REMOVE_OPTIONS,
+    run: devicesCommand(removeDevices),
   },
   {
     name: 'webhooks list',

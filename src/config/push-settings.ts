@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import {
+  BYTES_MAX,
+  COUNT_MAX,
   httpUrl,
   limit,
   oneOrMore,
@@ -154,8 +156,31 @@ export const instanceSettings = z
     ),
     limits: z
       .strictObject({
-        devices: limit(0, 'Devices of this instance; with more, publishing is refused with 402'),
+        devices: limit(
+          0,
+          'Devices of this instance; one more is refused with 429. With more devices that a gateway has accepted, publishing is refused with 402',
+        ),
+        interests: limit(
+          50_000_000,
+          'Interests of all devices of this instance, each counted for each device; more are refused with 429',
+        ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
+        pendingPublishBytes: limit(
+          268_435_456,
+          'Bytes in the bodies of publishes of this instance that are not finished, each counted as 512 at least; more are refused with 429',
+        ),
+        deviceRequestsPerSecond: limit(
+          5_000,
+          'Requests of all devices of this instance per second, a minute of them at once; more are refused with 429',
+        ),
+        deviceRowsPerSecond: limit(
+          5_000,
+          'Rows that all devices of this instance change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+        ),
+        reportsPerSecond: limit(
+          5_000,
+          'Reports of all devices of this instance per second, a minute of them at once; more are refused with 429',
+        ),
       })
       .prefault({}),
     whenUserIsFull: z
@@ -180,6 +205,37 @@ export const pushSettings = z
       origin(''),
       'The address by which browsers reach this listener, such as https://push.example.org; null = the one that they ask for.',
     ),
+    maxConnections: wholeNumber(
+      { min: 1, max: COUNT_MAX },
+      20_000,
+      'Connections to this listener at one time; one more takes the place of one of the address that has most.',
+    ),
+    bodyBytesPerSecond: wholeNumber(
+      { min: 0, max: BYTES_MAX },
+      1024,
+      'The least speed of a request body, on average after its first 5 seconds; a slower one is refused with 408; 0 = any speed.',
+    ),
+    addressLimits: z
+      .strictObject({
+        connectionsPerSecond: limit(
+          1_000,
+          'New connections per second from one address, 5 seconds of them at once; more are closed. Not for proxies in `trustedProxies`',
+        ),
+        requestsPerSecond: limit(
+          1_000,
+          'Requests without a secret key per second from one client address, a minute of them at once; each KiB that a device sends counts as one more; more are refused with 429',
+        ),
+        rowsPerSecond: limit(
+          500,
+          'Rows that devices at one client address change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+        ),
+        reportsPerSecond: limit(
+          1_000,
+          'Reports of devices per second from one client address, a minute of them at once; more are refused with 429',
+        ),
+      })
+      .prefault({})
+      .describe('What devices may do from one client address; see `trustedProxies`.'),
     tokenLeewaySeconds: wholeNumber(
       { min: 0, max: SECONDS_MAX },
       60,

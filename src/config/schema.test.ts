@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { DEFAULT_LIMITS } from '../../test/support/push-limits.ts';
 import { app, configIn, instance, load, loadJson, problemsIn, vapid } from './loading.fixture.ts';
 
 describe('a configuration', () => {
@@ -31,6 +32,14 @@ describe('a configuration', () => {
           host: '0.0.0.0',
           port: 6002,
           publicUrl: null,
+          maxConnections: 20_000,
+          bodyBytesPerSecond: 1024,
+          addressLimits: {
+            connectionsPerSecond: 1000,
+            requestsPerSecond: 1000,
+            rowsPerSecond: 500,
+            reportsPerSecond: 1000,
+          },
           tokenLeewaySeconds: 60,
           tokenIssuers: [],
         },
@@ -99,7 +108,7 @@ describe('a configuration', () => {
     expect(plain).toEqual({
       ...instance,
       name: '',
-      limits: { devices: 0, publishesPerSecond: 100 },
+      limits: DEFAULT_LIMITS,
       whenUserIsFull: 'refuse',
       webhooks: [],
     });

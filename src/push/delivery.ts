@@ -85,6 +85,8 @@ export type DeviceResult =
       readonly device: number;
       readonly platform: Platform;
       readonly userId: string | undefined;
+      /** The token that was accepted, where no gateway had accepted it before: its device is marked. */
+      readonly firstToken?: string;
     }
   | {
       readonly what: 'retry';
@@ -181,8 +183,11 @@ export interface DeviceStory {
   readonly removed:
     | { readonly atMs: number; readonly reason: string; readonly words: string }
     | undefined;
-  /** Whether the publish names one of its interests, or its user, as they are now. */
-  readonly matches: boolean;
+  /**
+   * Whether the publish names one of its interests, or its user, as they are now. `undefined`: whom the publish was
+   * for is not known any more.
+   */
+  readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
   /** When its next attempt is due, where there is one. */

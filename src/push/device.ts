@@ -50,4 +50,6 @@ export interface Recipient {
   readonly bundleId: string | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
+  /** Whether a gateway has accepted this token of the device at least once. */
+  readonly acceptedBefore: boolean;
 }

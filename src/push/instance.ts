@@ -38,10 +38,19 @@ export interface PushInstance {
   /** Each of them is valid; there is one at least. */
   readonly secretKeys: readonly string[];
   readonly limits: {
-    /** 0: no limit. Over it, publishing is refused; registering is not. */
+    /** 0: no limit. One more may not register; with more that a gateway has accepted, publishing is refused. */
     readonly devices: number;
+    /** Of all devices together, each counted for each device. 0: no limit. */
+    readonly interests: number;
     /** 0: no limit. */
     readonly publishesPerSecond: number;
+    /** Bytes in the bodies of publishes that are not finished. 0: no limit. */
+    readonly pendingPublishBytes: number;
+    /** Of all devices together, from all addresses. 0: no limit, also in the two that follow. */
+    readonly deviceRequestsPerSecond: number;
+    /** Rows that devices change in the store. */
+    readonly deviceRowsPerSecond: number;
+    readonly reportsPerSecond: number;
   };
   /** What happens when a user who has as many devices as allowed signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';

@@ -34,8 +34,14 @@ export interface DeviceStore {
   /**
    * Keeps a device. Another one with the same token of the instance is replaced in the same commit: one app
    * on one device never gets a notification twice. So are those of `previousIds` that hold no token or this one.
+   * `'full'`: the instance has `devicesMax` devices, and none with this token. 0: no limit.
    */
-  register(instance: number, device: NewDevice, nowMs: number): Promise<void>;
+  register(
+    instance: number,
+    device: NewDevice,
+    nowMs: number,
+    devicesMax?: number,
+  ): Promise<'registered' | 'full'>;
   get(instance: number, id: DeviceId): Promise<Device | undefined>;
   /** Settles as well where there is no such device. */
   delete(instance: number, id: DeviceId): Promise<void>;
@@ -46,7 +52,10 @@ export interface DeviceStore {
     metadata: DeviceMetadata,
     nowMs: number,
   ): Promise<boolean>;
-  /** Another device with that token is replaced by this one. */
+  /**
+   * Another device with that token is replaced by this one. No gateway has accepted a device's new token yet,
+   * whatever became of the old one.
+   */
   setToken(instance: number, id: DeviceId, token: DeviceToken, nowMs: number): Promise<boolean>;
   setUser(
     instance: number,
@@ -61,18 +70,39 @@ export interface DeviceStore {
     after: string,
     most: number,
   ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined>;
-  setInterests(instance: number, id: DeviceId, interests: readonly string[]): Promise<boolean>;
+  /** How many rows `setInterests` would add and remove; `undefined`: there is no such device. */
+  interestsToChange(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+  ): Promise<number | undefined>;
+  /** `undefined`: there is no such device. */
+  hasInterest(instance: number, id: DeviceId, interest: string): Promise<boolean | undefined>;
+  /** Makes these the device's interests, and writes only what differs. */
+  setInterests(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+    instanceMax?: number,
+  ): Promise<'set' | InterestRefusal>;
   /** `'full'`: the device has `max` others already. */
   addInterest(
     instance: number,
     id: DeviceId,
     interest: string,
     max: number,
-  ): Promise<'added' | 'full' | 'no-device'>;
+    instanceMax?: number,
+  ): Promise<'added' | 'full' | InterestRefusal>;
   removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean>;
   /** Removes a user's devices. Settles as well where there is no such user; gives how many there were. */
   deleteUser(instance: number, userId: string): Promise<number>;
 }
+
+/**
+ * `'instance-full'`: all devices of the instance together would have more than `instanceMax` interests; 0: no
+ * limit. What is written in the same commit may come on top.
+ */
+export type InterestRefusal = 'no-device' | 'instance-full';
 
 export interface UserOfDevice {
   readonly userId: string;
@@ -92,7 +122,10 @@ export interface PublishStore {
   status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
   /** Cancels what has not gone out; a publish that is finished stays as it is. */
   cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
-  /** Keeps a report once; one for an unknown publish or device is dropped: then `undefined`. */
+  /**
+   * Keeps a report once. One that repeats another is dropped, and so is one for an unknown publish or device, or of a
+   * device that is on no page of the publish, or only on one that was cancelled: then `undefined`.
+   */
   report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined>;
 }
 

@@ -7,6 +7,7 @@ import { readPayloads } from './payloads/payloads.ts';
 import type { PublishRequest, PublishTarget } from './publish.ts';
 import { Refusal } from './refusal.ts';
 import { readSendAt } from './send-at.ts';
+import { bodyToKeep } from './stored-body.ts';
 import { readUserId } from './user-id.ts';
 
 type Kind = PublishTarget['kind'];
@@ -35,7 +36,7 @@ export function readPublishRequest(
   const request = readFields(kind, read.object, body.length, context);
   return request instanceof FieldFault
     ? refuseField('unprocessable', request)
-    : { ...request, body: read.text };
+    : { ...request, body: bodyToKeep(kind, read.object, read.text) };
 }
 
 function readFields(

@@ -17,7 +17,7 @@ export interface PublishRequest {
   readonly webhookUrl: string | undefined;
   /** When it is to go out; `undefined`: at once. Milliseconds. */
   readonly sendAtMs: number | undefined;
-  /** The body as it came, JSON text: payloads are read from it again where they are sent. */
+  /** What is kept of the body, JSON text: payloads are read from it again where they are sent. */
   readonly body: string;
 }
 
@@ -28,8 +28,10 @@ export interface NewPublish extends PublishRequest {
   readonly createdAtMs: number;
   /** With it, the same request is accepted once. */
   readonly idempotency: Idempotency | undefined;
-  /** Devices that the instance may have, or 0: with more, the publish is refused. */
+  /** Accepted devices that the instance may have, or 0: with more, the publish is refused. */
   readonly devicesMax: number;
+  /** Bytes that the bodies of the instance's unfinished publishes may have, or 0: with more, the publish is refused. */
+  readonly pendingBytesMax: number;
 }
 
 export interface Idempotency {
@@ -44,7 +46,9 @@ export type Acceptance =
   | { readonly result: 'accepted'; readonly id: PublishId }
   /** Another request had the same key. */
   | { readonly result: 'key-taken' }
-  | { readonly result: 'over-plan'; readonly devices: number };
+  /** `devices`: those that a gateway has accepted. Others are no reason to refuse: anybody can register them. */
+  | { readonly result: 'over-plan'; readonly devices: number }
+  | { readonly result: 'too-much-pending' };
 
 export type PublishState = 'scheduled' | 'planning' | 'delivering' | 'finished' | 'cancelled';
 

@@ -13,6 +13,8 @@ export type PushProblem =
   | 'unauthorized'
   | 'forbidden'
   | 'over-plan'
+  /** The instance has as many devices, or its devices as many interests, as its limits allow. */
+  | 'instance-full'
   | 'instance-not-found'
   | 'device-not-found'
   | 'publish-not-found'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { NO_LIMITS } from '../../test/support/push-limits.ts';
 import { platforms } from './device.ts';
 import { newDeviceId } from './device-id.ts';
 import type { PushInstance } from './instance.ts';
@@ -12,7 +13,7 @@ const instance: PushInstance = {
   number: 1,
   name: '',
   secretKeys: ['secret'],
-  limits: { devices: 0, publishesPerSecond: 0 },
+  limits: NO_LIMITS,
   whenUserIsFull: 'refuse',
   webhooks: [],
   web: {

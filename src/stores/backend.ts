@@ -8,6 +8,8 @@ export interface Backend {
   /** Sees what is committed, and nothing else. Asked for anew each time: it may be another one later. */
   readonly read: SQL;
   readonly begin: Begin;
+  /** The same without a limit of time: a migration may have to read all of a large table. */
+  readonly beginUnhurried: Begin;
   readonly commitsAtOnce: number;
   /** Throws `StoreUnavailable` where what is in it is damaged, as far as that can be found out. */
   check(): Promise<void>;

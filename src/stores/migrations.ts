@@ -7,7 +7,7 @@ import { revised } from './revisions.ts';
  * The changes that make the tables, in order; the number of one is its place, from 1. One that was released
  * is never changed: add another.
  */
-const migrations: readonly (readonly string[])[] = [
+export const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE apps (
       id {text} PRIMARY KEY,
@@ -274,14 +274,34 @@ const migrations: readonly (readonly string[])[] = [
     // Of the messages of a day, those that clients caused: they do not use up the app's quota.
     'ALTER TABLE usage_days ADD COLUMN client_messages BIGINT NOT NULL DEFAULT 0',
   ],
+  [
+    // When a gateway first accepted the token of a device; NULL: never. 0 stands for devices from before this was
+    // recorded. They count as accepted: each publish since then has removed those whose tokens were dead, and the
+    // opposite would make every device of an old store a suspect. A default is instant, however many rows there are.
+    'ALTER TABLE devices ADD COLUMN accepted_at BIGINT DEFAULT 0',
+    'CREATE INDEX devices_by_instance ON devices (instance, number)',
+    'ALTER TABLE instance_numbers ADD COLUMN accepted BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE instance_numbers ADD COLUMN interests BIGINT NOT NULL DEFAULT 0',
+    `UPDATE instance_numbers SET accepted = devices, interests = (
+      SELECT COUNT(*) FROM device_interests WHERE instance = instance_numbers.number)`,
+    // A body is forgotten once its publish is finished and told. What is still asked about later is in the outline;
+    // of publishes that were accepted before, it is NULL, and their bodies stay until they are forgotten as a whole.
+    'ALTER TABLE publishes ADD COLUMN body_bytes BIGINT NOT NULL DEFAULT 0',
+    'ALTER TABLE publishes ADD COLUMN outline TEXT',
+    // Whether webhooks may be told of its end, so that its body is needed until they are.
+    'ALTER TABLE publishes ADD COLUMN tells_end INTEGER',
+    // All that adding up their bytes needs, so that no row is read for it.
+    `CREATE INDEX publishes_unfinished ON publishes (instance, body_bytes, finished_at)
+      WHERE finished_at IS NULL`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */
 export async function migrate({
   dialect,
-  begin,
-}: Pick<Backend, 'dialect' | 'begin'>): Promise<void> {
-  await begin(async (transaction) => {
+  beginUnhurried,
+}: Pick<Backend, 'dialect' | 'beginUnhurried'>): Promise<void> {
+  await beginUnhurried(async (transaction) => {
     await exclusively(dialect, transaction, 'fanfare migrations');
     await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
     const done = await lastMigration(transaction);

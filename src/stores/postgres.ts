@@ -56,6 +56,11 @@ export async function openPostgres(
       return sql;
     },
     begin: (work) => ask((asked) => asked.begin(work)),
+    beginUnhurried: (work) =>
+      sql.begin(async (transaction) => {
+        await transaction`SET LOCAL statement_timeout = 0`;
+        return await work(transaction);
+      }),
     commitsAtOnce: COMMITS_AT_ONCE,
     async check() {
       // PostgreSQL looks after its own files.

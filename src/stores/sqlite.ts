@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { SQL } from 'bun';
 import type { Backend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
+import type { Begin } from './write-queue.ts';
 
 /** Milliseconds that a statement waits for another process, such as the command line, to finish writing. */
 export const BUSY_TIMEOUT_MS = 5000;
@@ -33,13 +34,15 @@ export async function openSqlite(url: string, filename: string): Promise<Backend
     await reader.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     await reader.unsafe('PRAGMA cache_size = -65536');
   }
+  // Immediate: what a change reads first, nobody else may change before it writes.
+  const begin: Begin = (work) => writer.begin('immediate', work);
   const file = inMemory ? undefined : resolve(filename);
   const opened = file === undefined ? undefined : fileIdentity(file);
   return {
     dialect: 'sqlite',
     read: reader,
-    // Immediate: what a change reads first, nobody else may change before it writes.
-    begin: (work) => writer.begin('immediate', work),
+    begin,
+    beginUnhurried: begin,
     commitsAtOnce: 1,
     check: () => quickCheck(writer, url),
     async waitBriefly() {

@@ -90,6 +90,11 @@ const successes: Readonly<
     const { json } = await admin(server, 'POST', `/instances/${id}/keys`);
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
+  listDevices: async () => ({ path: { id: await makeInstanceWithDevice() } }),
+  removeDevices: async () => ({
+    path: { id: await makeInstanceWithDevice() },
+    body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
+  }),
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
@@ -99,6 +104,15 @@ const successes: Readonly<
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });
   return (json as { id: string }).id;
+}
+
+async function makeInstanceWithDevice(): Promise<string> {
+  const id = await makeInstance();
+  const path = `/device_api/v1/instances/${id}/devices/fcm`;
+  const body = JSON.stringify({ token: 'a', metadata: { sdkVersion: '1.10.0' } });
+  const made = await fetch(`http://127.0.0.1:${server.pushPort}${path}`, { method: 'POST', body });
+  expect(made.status).toBe(200);
+  return id;
 }
 
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>

@@ -48,7 +48,10 @@ describe('fanfare backup', () => {
   it('copies the store of a server that is writing to it, and a server starts from the copy', async () => {
     await using endpoint = startWebhookEndpoint();
     const options = {
-      app: { webhooks: [endpoint.webhook] },
+      app: {
+        webhooks: [endpoint.webhook],
+        limits: { channelsPerConnection: 0, subscriptionsPerSecond: 0 },
+      },
       config: { webhooks: { allowPrivateAddresses: true } },
     };
     await using server = await startFanfare(options);

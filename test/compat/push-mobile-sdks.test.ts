@@ -66,6 +66,15 @@ async function publishTo(interest: string): Promise<string> {
   return String(json['publishId']);
 }
 
+/** Waits until so many devices are known to be in the audience of a publish: their reports count from then on. */
+async function planned(publishId: string, devices: number): Promise<void> {
+  for (;;) {
+    const { json } = await askPush(server, requests.readPublish(publishId));
+    const platforms = Object.values(json['platforms'] as Record<string, { planned: number }>);
+    if (platforms.reduce((sum, counts) => sum + counts.planned, 0) >= devices) return;
+  }
+}
+
 /** How many devices said that they got it, and that it was opened. */
 async function reportsOf(publishId: string): Promise<readonly unknown[]> {
   const { json } = await askPush(server, requests.readPublish(publishId));
@@ -125,6 +134,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
 
     // A notification comes, and is opened.
     const publishId = await publishTo('news');
+    await planned(publishId, 1);
     const timestampSecs = nowSeconds();
     expect(
       await app.report({ event: 'Delivery', publishId, timestampSecs, ...seenInBackground }),
@@ -306,7 +316,9 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
   it('reports of each notification once, however often it says so', async () => {
     await using app = await install();
     await app.start(token);
-    const publishId = await publishTo('news');
+    await app.addInterest('reported');
+    const publishId = await publishTo('reported');
+    await planned(publishId, 1);
     const delivery = {
       event: 'Delivery',
       publishId,
@@ -324,7 +336,9 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
   it('may report of what the server does not know: it never registers again because of that', async () => {
     await using app = await install();
     await app.start(token);
-    const known = await publishTo('news');
+    await app.addInterest('known');
+    const known = await publishTo('known');
+    await planned(known, 1);
     const report = (deviceId: string, publishId: string) =>
       sdk.report({ event: 'Open', publishId, deviceId, timestampSecs: nowSeconds() });
     const { deviceId } = app;

@@ -74,6 +74,7 @@ function given({ platform, user, few }: Step, nowMs: number): Given {
     body: JSON.stringify({ [target.kind]: target.names, fcm: {}, web: {} }),
     idempotency: undefined,
     devicesMax: 0,
+    pendingBytesMax: 0,
   };
   return { device: newDevice({ platform }), publish };
 }

@@ -1102,6 +1102,39 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       });
     });
 
+    describe('of devices that were never accepted', () => {
+      const acceptedBefore = async () =>
+        (await scene.recipients({ kind: 'interests', names: ['hello'] })).map(
+          (recipient) => recipient.acceptedBefore,
+        );
+
+      it('marks those that a gateway accepts, on a page or at a later attempt', async () => {
+        await scene.planned({ devices: 2, perPage: 1 });
+        expect(await acceptedBefore()).toEqual([false, false]);
+        await scene.deliver('accepted');
+        expect(await acceptedBefore()).toEqual([true, false]);
+        await scene.deliver('retry', 0);
+        expect(await acceptedBefore()).toEqual([true, false]);
+        await scene.deliver('accepted');
+        expect(await acceptedBefore()).toEqual([true, true]);
+      });
+
+      it('marks none whose attempt failed, nor one that has another token by now', async () => {
+        await scene.planned({ devices: 3, perPage: 1 });
+        await scene.deliver('failed');
+        await scene.deliver('expired');
+        const job = await scene.job();
+        const recipients = await opened.audience.recipients(scene.instance, job.job.devices);
+        const results = recipients.map((recipient) => resultOf('accepted', recipient, 1, NOW_MS));
+        const other = { token: 'other', identity: crypto.randomUUID() };
+        for (const { id } of recipients) {
+          await opened.devices.setToken(scene.instance, id, other, NOW_MS);
+        }
+        await store.finishJob(job, results, NOW_MS);
+        expect(await acceptedBefore()).toEqual([false, false, false]);
+      });
+    });
+
     it('does not call a device unknown when its instance is lost', async () => {
       const device = await scene.device();
       const { id } = await scene.planned({ devices: 0 });

@@ -4,6 +4,7 @@ import type { Device, DeviceId, NewDevice, Platform } from '../../src/push/devic
 import { newDeviceId } from '../../src/push/device-id.ts';
 import { DEVICES_PER_USER } from '../../src/push/instance.ts';
 import { type DeviceStore, StoreLost } from '../../src/push/ports.ts';
+import type { InstanceCounts } from '../../src/stores/push/instance-counts.ts';
 
 /** A store to test. */
 export interface OpenDeviceStore extends AsyncDisposable {
@@ -11,8 +12,10 @@ export interface OpenDeviceStore extends AsyncDisposable {
   /** Another server on the same store. */
   readonly other: DeviceStore;
   newInstance(): Promise<number>;
-  /** How many devices an instance is said to have. */
-  devicesOf(instance: number): Promise<number>;
+  /** What an instance is said to have. */
+  counts(instance: number): Promise<InstanceCounts>;
+  /** A gateway accepts this token of a device. */
+  accept(instance: number, id: DeviceId, token: string): Promise<void>;
   /** Loses an instance, as when a database is put in the place of another. */
   lose(instance: number): Promise<void>;
 }
@@ -52,17 +55,21 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       instance = await opened.newInstance();
     });
 
+    const tokens = new Map<DeviceId, string>();
     const registered = async (more: Partial<NewDevice> = {}): Promise<DeviceId> => {
       const device = newDevice(more);
       await store.register(instance, device, NOW_MS);
+      tokens.set(device.id, device.token);
       return device.id;
     };
+    const tokenOf = (id: DeviceId) => tokens.get(id) ?? '';
     const sharing = (token: string, more: Partial<NewDevice> = {}) =>
       newDevice({ token, identity: token, ...more });
     const there = async (ids: readonly DeviceId[]): Promise<readonly DeviceId[]> => {
       const devices = await Promise.all(ids.map((id) => store.get(instance, id)));
       return devices.filter((device): device is Device => device !== undefined).map(({ id }) => id);
     };
+    const devicesOf = async (where: number) => (await opened.counts(where)).devices;
     const allInterests = async (id: DeviceId) =>
       (await store.interests(instance, id, '', 10_000))?.interests;
     const user = (userId: string, max = 100, replaceOldest = false) => ({
@@ -87,7 +94,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           });
           expect(await allInterests(id)).toEqual([]);
         }
-        expect(await opened.devicesOf(instance)).toBe(3);
+        expect(await devicesOf(instance)).toBe(3);
       });
 
       it('replaces the device that had the token, and its interests are not inherited', async () => {
@@ -99,7 +106,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await there([first.id, second.id])).toEqual([second.id]);
         expect(await store.get(instance, second.id)).toMatchObject({ userId: undefined });
         expect(await allInterests(second.id)).toEqual([]);
-        expect(await opened.devicesOf(instance)).toBe(1);
+        expect(await devicesOf(instance)).toBe(1);
       });
 
       it('leaves a device of another instance alone, though it has the same token', async () => {
@@ -111,9 +118,37 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
         expect(await store.get(instance, there.id)).toBeUndefined();
         await store.delete(instance, there.id);
-        expect(await store.setInterests(instance, there.id, ['a'])).toBe(false);
+        expect(await store.setInterests(instance, there.id, ['a'])).toBe('no-device');
         expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
-        expect(await opened.devicesOf(elsewhere)).toBe(1);
+        expect(await devicesOf(elsewhere)).toBe(1);
+      });
+
+      it('is refused where the instance has as many devices as it may, and goes on once one is gone', async () => {
+        const [first, second] = [newDevice(), newDevice()];
+        expect(await store.register(instance, first, NOW_MS, 2)).toBe('registered');
+        expect(await store.register(instance, second, NOW_MS, 2)).toBe('registered');
+        const third = newDevice();
+        expect(await store.register(instance, third, NOW_MS, 2)).toBe('full');
+        expect(await there([first.id, second.id, third.id])).toEqual([first.id, second.id]);
+        await store.delete(instance, second.id);
+        expect(await store.register(instance, third, NOW_MS, 2)).toBe('registered');
+        expect(await devicesOf(instance)).toBe(2);
+      });
+
+      it('is not refused to a device that takes the place of the one with its token', async () => {
+        const [first, second] = [sharing('kept'), sharing('kept')];
+        await store.register(instance, first, NOW_MS, 1);
+        expect(await store.register(instance, second, NOW_MS, 1)).toBe('registered');
+        expect(await there([first.id, second.id])).toEqual([second.id]);
+      });
+
+      it('keeps to the limit where many devices register at one server at once', async () => {
+        const devices = Array.from({ length: 40 }, () => newDevice());
+        const results = await Promise.all(
+          devices.map((device) => store.register(instance, device, NOW_MS, 25)),
+        );
+        expect(results.filter((result) => result === 'registered')).toHaveLength(25);
+        expect(await devicesOf(instance)).toBe(25);
       });
 
       it('keeps one of those that register the same token at once', async () => {
@@ -121,7 +156,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           const devices = Array.from({ length: 16 }, () => sharing(`hot ${round}`));
           await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
           expect(await there(devices.map(({ id }) => id))).toHaveLength(1);
-          expect(await opened.devicesOf(instance)).toBe(round + 1);
+          expect(await devicesOf(instance)).toBe(round + 1);
         }
       });
 
@@ -136,7 +171,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         await store.register(instance, device, NOW_MS);
         expect(await there([same.id, different.id, device.id])).toEqual([different.id, device.id]);
         expect(await store.get(elsewhere, foreign.id)).toMatchObject({ id: foreign.id });
-        expect(await opened.devicesOf(instance)).toBe(2);
+        expect(await devicesOf(instance)).toBe(2);
       });
 
       it('counts each device once, however many come and go at once', async () => {
@@ -144,7 +179,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
         const gone = devices.slice(0, 20);
         await atOnce([...gone, ...gone], (on, { id }) => on.delete(instance, id));
-        expect(await opened.devicesOf(instance)).toBe(40);
+        expect(await devicesOf(instance)).toBe(40);
         expect(await there(devices.map(({ id }) => id))).toHaveLength(40);
       });
     });
@@ -157,7 +192,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       await store.delete(instance, 'nonsense' as DeviceId);
       expect(await there([id, left])).toEqual([left]);
       expect(await store.interests(instance, id, '', 10)).toBeUndefined();
-      expect(await opened.devicesOf(instance)).toBe(1);
+      expect(await devicesOf(instance)).toBe(1);
     });
 
     it('changes metadata', async () => {
@@ -177,7 +212,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
         expect(await there([first, second.id])).toEqual([first]);
         expect(await allInterests(first)).toEqual(['kept']);
-        expect(await opened.devicesOf(instance)).toBe(1);
+        expect(await devicesOf(instance)).toBe(1);
 
         expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
         await store.register(instance, sharing('second'), NOW_MS);
@@ -189,7 +224,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         const ids = await Promise.all(Array.from({ length: 8 }, () => registered()));
         await atOnce(ids, (on, id) => on.setToken(instance, id, tokenOf('wanted'), NOW_MS));
         expect(await there(ids)).toHaveLength(1);
-        expect(await opened.devicesOf(instance)).toBe(1);
+        expect(await devicesOf(instance)).toBe(1);
       });
     });
 
@@ -228,7 +263,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await there([...ids, next])).toEqual([ids[0], ids[1], next]);
         expect(await setUser(await registered(), user('ann', 3, true), NOW_MS + 300)).toBe('set');
         expect(await there([...ids, next])).toEqual([ids[0], next]);
-        expect(await opened.devicesOf(instance)).toBe(3);
+        expect(await devicesOf(instance)).toBe(3);
       });
 
       it('are kept to their limit, whoever comes at once', async () => {
@@ -247,7 +282,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         const ids = await Promise.all(Array.from({ length: 12 }, () => registered()));
         await atOnce(ids, (on, id) => on.setUser(instance, id, user('ann', 3, true), NOW_MS));
         expect(await there(ids)).toHaveLength(3);
-        expect(await opened.devicesOf(instance)).toBe(3);
+        expect(await devicesOf(instance)).toBe(3);
       });
 
       it('do not share a device, though both want it at once', async () => {
@@ -276,7 +311,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           expect(await there([...devices.values()])).toHaveLength(devices.size);
         }
         expect(await there([nobodys])).toEqual([nobodys]);
-        expect(await opened.devicesOf(instance)).toBe(1);
+        expect(await devicesOf(instance)).toBe(1);
       });
 
       it('are deleted while their devices come and go', async () => {
@@ -291,7 +326,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           await on.deleteUser(instance, name);
         });
         const left = await there(devices.map(({ device }) => device.id));
-        expect(await opened.devicesOf(instance)).toBe(left.length);
+        expect(await devicesOf(instance)).toBe(left.length);
         for (const name of names) expect(await store.deleteUser(instance, name)).toBe(0);
       });
     });
@@ -326,7 +361,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           fc.asyncProperty(
             fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'A'), name)),
             async (names) => {
-              expect(await store.setInterests(instance, id, names)).toBe(true);
+              expect(await store.setInterests(instance, id, names)).toBe('set');
               expect(await allInterests(id)).toEqual(
                 [...new Set(names)].sort((a, b) => (a < b ? -1 : 1)),
               );
@@ -335,7 +370,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           { numRuns: 30 },
         );
         expect(await allInterests(bystander)).toEqual(['a', 'b']);
-        expect(await store.setInterests(instance, newDeviceId('fcm'), ['a'])).toBe(false);
+        expect(await store.setInterests(instance, newDeviceId('fcm'), ['a'])).toBe('no-device');
       });
 
       it('may be thousands', async () => {
@@ -382,6 +417,43 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         }
       });
 
+      it('are compared before they are set', async () => {
+        const id = await registered();
+        await store.setInterests(instance, id, ['a', 'b', 'c']);
+        expect(await store.interestsToChange(instance, id, ['c', 'a', 'b', 'a'])).toBe(0);
+        expect(await store.interestsToChange(instance, id, ['b', 'd', 'e'])).toBe(4);
+        expect(await store.interestsToChange(instance, newDeviceId('fcm'), ['a'])).toBeUndefined();
+        expect(await store.hasInterest(instance, id, 'a')).toBe(true);
+        expect(await store.hasInterest(instance, id, 'A')).toBe(false);
+        expect(await store.hasInterest(instance, newDeviceId('fcm'), 'a')).toBeUndefined();
+      });
+
+      it('of all devices of an instance together have a limit, and others can still be removed', async () => {
+        const [one, two] = [await registered(), await registered()];
+        expect(await store.setInterests(instance, one, ['a', 'b'], 4)).toBe('set');
+        expect(await store.setInterests(instance, two, ['a', 'b', 'c'], 4)).toBe('instance-full');
+        expect(await store.setInterests(instance, two, ['a', 'b'], 4)).toBe('set');
+        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('instance-full');
+        expect(await store.addInterest(instance, two, 'b', 9, 4)).toBe('added');
+        // As many as before, and fewer.
+        expect(await store.setInterests(instance, two, ['x', 'y'], 4)).toBe('set');
+        expect(await store.setInterests(instance, one, ['a'], 4)).toBe('set');
+        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('added');
+        expect((await opened.counts(instance)).interests).toBe(4);
+      });
+
+      it('are counted, whatever becomes of them', async () => {
+        const [one, two] = [await registered(), await registered()];
+        await store.setInterests(instance, one, ['a', 'b', 'c']);
+        await atOnce(['x', 'y', 'z', 'x', 'y', 'z'], (on, name) =>
+          on.addInterest(instance, two, name, 100),
+        );
+        await store.removeInterest(instance, two, 'x');
+        await store.removeInterest(instance, two, 'x');
+        await store.setInterests(instance, one, ['c', 'd']);
+        expect((await opened.counts(instance)).interests).toBe(4);
+      });
+
       it('are removed one by one, also those that are not there', async () => {
         const id = await registered();
         await store.setInterests(instance, id, ['a', 'b']);
@@ -389,6 +461,57 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.removeInterest(instance, id, 'a')).toBe(true);
         expect(await allInterests(id)).toEqual(['b']);
         expect(await store.removeInterest(instance, newDeviceId('fcm'), 'a')).toBe(false);
+      });
+    });
+
+    describe('a device that a gateway has accepted', () => {
+      const accepted = async () => (await opened.counts(instance)).accepted;
+
+      it('counts once, as long as it is there', async () => {
+        const device = newDevice();
+        await store.register(instance, device, NOW_MS);
+        expect(await accepted()).toBe(0);
+        await opened.accept(instance, device.id, device.token);
+        await opened.accept(instance, device.id, device.token);
+        expect(await accepted()).toBe(1);
+        await store.setMetadata(instance, device.id, {}, NOW_MS);
+        expect(await accepted()).toBe(1);
+        await store.delete(instance, device.id);
+        expect(await accepted()).toBe(0);
+      });
+
+      it('is a new one with another token, and stays what it is with the same', async () => {
+        const device = newDevice();
+        await store.register(instance, device, NOW_MS);
+        await opened.accept(instance, device.id, device.token);
+        await store.setToken(instance, device.id, device, NOW_MS);
+        expect(await accepted()).toBe(1);
+        await store.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS);
+        expect(await accepted()).toBe(0);
+        // The answer to a notification that was sent before comes late.
+        await opened.accept(instance, device.id, device.token);
+        expect(await accepted()).toBe(0);
+        await opened.accept(instance, device.id, 'new');
+        expect(await accepted()).toBe(1);
+      });
+
+      it('is gone when another registers with its token, which was not accepted yet', async () => {
+        const [first, second] = [sharing('one'), sharing('one')];
+        await store.register(instance, first, NOW_MS);
+        await opened.accept(instance, first.id, 'one');
+        await store.register(instance, second, NOW_MS);
+        expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
+      });
+
+      it('is gone with its user, and where its user has come with another device', async () => {
+        const ids = [await registered(), await registered(), await registered()];
+        for (const id of ids) {
+          await store.setUser(instance, id, user('ann', 2, true), NOW_MS);
+          await opened.accept(instance, id, tokenOf(id));
+        }
+        expect(await opened.counts(instance)).toMatchObject({ devices: 2, accepted: 2 });
+        await store.deleteUser(instance, 'ann');
+        expect(await opened.counts(instance)).toMatchObject({ devices: 0, accepted: 0 });
       });
     });
 
@@ -404,6 +527,8 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         () => store.setToken(instance, id, { token: 't', identity: 't' }, NOW_MS),
         () => store.setUser(instance, id, user('ann'), NOW_MS),
         () => store.interests(instance, id, '', 10),
+        () => store.interestsToChange(instance, id, ['a']),
+        () => store.hasInterest(instance, id, 'a'),
         () => store.setInterests(instance, id, ['a']),
         () => store.addInterest(instance, id, 'a', 10),
         () => store.removeInterest(instance, id, 'a'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { newDeviceId } from '../../src/push/device-id.ts';
 import { type PublishStore, StoreLost } from '../../src/push/ports.ts';
-import type { NewPublish, PublishStatus, Report } from '../../src/push/publish.ts';
+import type { NewPublish, PublishId, PublishStatus, Report } from '../../src/push/publish.ts';
 import { newPublishId } from '../../src/push/publish-id.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12);
@@ -17,6 +17,10 @@ export interface PublishStoreCase extends AsyncDisposable {
   readonly foreign: number;
   /** Registers a device, of a user where one is named, and gives its id. */
   device(instance: number, userId?: string): Promise<string>;
+  /** Plans a page of a publish with these devices; `cancelled`: it is cancelled before it goes out. */
+  plan(publish: PublishId, ids: readonly string[], cancelled?: 'cancelled'): Promise<void>;
+  /** A gateway accepts the device. */
+  acceptDevice(instance: number, id: string): Promise<void>;
   /** Loses everything, as when a database is put in the place of another. */
   lose(): Promise<void>;
 }
@@ -33,6 +37,7 @@ function publish(instance: number, changes: Partial<NewPublish> = {}): NewPublis
     body: '{"interests":["hello"],"web":{}}',
     idempotency: undefined,
     devicesMax: 0,
+    pendingBytesMax: 0,
     ...changes,
   };
 }
@@ -184,12 +189,14 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.accept(later)).toEqual({ result: 'accepted', id: later.id });
     });
 
-    it('refuses a publish of an instance with more devices than allowed', async () => {
+    it('refuses a publish of an instance with more accepted devices than allowed', async () => {
       await using given = await open();
-      await given.device(given.instance);
+      const ids = [await given.device(given.instance), await given.device(given.instance)];
+      const accept = (id = '') => given.acceptDevice(given.instance, id);
+      await accept(ids[0]);
       const within = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(within)).toEqual({ result: 'accepted', id: within.id });
-      await given.device(given.instance);
+      await accept(ids[1]);
       const over = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(over)).toEqual({ result: 'over-plan', devices: 2 });
       expect(await given.store.status(given.instance, over.id, NOW_MS)).toBeUndefined();
@@ -203,6 +210,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
         await given.device(given.instance, 'ann'),
         await given.device(given.instance),
       ];
+      await given.plan(one.id, [a, b]);
       const opening = { event: 'open' } as const;
       const kept = (device: string, change?: Partial<Report>, store = given.store) =>
         store.report(given.instance, report(one.id, device, change), NOW_MS);
@@ -222,6 +230,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const devices = await Promise.all(
         Array.from({ length: 20 }, () => given.device(given.instance)),
       );
+      for (const { id } of publishes) await given.plan(id, devices);
       const all = publishes.flatMap(({ id }) => devices.map((device) => report(id, device)));
       const kept = await Promise.all(
         [...all, ...all].map((one, index) =>
@@ -236,12 +245,32 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       }
     });
 
+    it('drops reports of devices that a publish is not for, or did not go out to', async () => {
+      await using given = await open();
+      const [one, two] = [publish(given.instance), publish(given.instance)];
+      for (const each of [one, two]) await given.store.accept(each);
+      const ids: string[] = [];
+      for (let n = 0; n < 4; n += 1) ids.push(await given.device(given.instance));
+      const [first = '', between = '', last = '', after = ''] = ids;
+      const kept = (id: PublishId, device: string) =>
+        given.store.report(given.instance, report(id, device), NOW_MS);
+      expect(await kept(one.id, first)).toBeUndefined();
+      await given.plan(one.id, [first, last]);
+      expect(await kept(one.id, between)).toBeUndefined();
+      expect(await kept(one.id, after)).toBeUndefined();
+      expect(await kept(one.id, first)).toEqual({ userId: undefined });
+      expect(await kept(one.id, last)).toEqual({ userId: undefined });
+      await given.plan(two.id, [first, last], 'cancelled');
+      expect(await kept(two.id, first)).toBeUndefined();
+    });
+
     it('drops reports for what it does not know', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
       const device = await given.device(given.instance);
       const foreign = await given.device(given.foreign);
+      await given.plan(one.id, [device]);
       const refused = [
         report(newPublishId(NOW_MS), device),
         report(one.id, newDeviceId('web')),
@@ -251,7 +280,10 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       for (const each of refused) {
         expect(await given.store.report(given.instance, each, NOW_MS)).toBeUndefined();
       }
-      expect(await given.store.status(given.instance, one.id, NOW_MS)).toEqual(fresh(one));
+      expect(await given.store.status(given.instance, one.id, NOW_MS)).toMatchObject({
+        delivered: 0,
+        opened: 0,
+      });
     });
 
     it('does not call a publish unknown when everything is lost', async () => {

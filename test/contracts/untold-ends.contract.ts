@@ -101,7 +101,7 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
 
     it('finds a webhook however its key is written', async () => {
       const body = '{"interests":["hello"],"fcm":{},"\\u0077ebhookUrl":"https://a.test/"}';
-      const number = await finished({ body });
+      const number = await finished({ webhookUrl: 'https://a.test/', body });
       expect(await untold.finishedAtMs(number)).toBe(NOW_MS);
     });
 

@@ -123,7 +123,10 @@ function usageIn(directory: string): number {
 it('loses to kill -9 no app, no webhook older than 600 ms, and no usage older than a second', async () => {
   await using hook = endpoint();
   let server = await startFanfare({
-    app: { webhooks: [{ url: hook.url, events: ['channel_occupied'], batching: true }] },
+    app: {
+      webhooks: [{ url: hook.url, events: ['channel_occupied'], batching: true }],
+      limits: { channelsPerConnection: 0, subscriptionsPerSecond: 0 },
+    },
     config: { webhooks: { allowPrivateAddresses: true } },
   });
   await using stop = new AsyncDisposableStack();

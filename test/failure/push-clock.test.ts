@@ -164,10 +164,20 @@ describe('where the clock of a server', () => {
 it('takes reports of devices whose clocks are anywhere', async () => {
   await using server = await start();
   await using connection = await PushConnection.open(server);
-  const { publishId } = await publish(server);
   const clocks = [0, 1, 946_684_800, Math.floor(Date.now() / 1000), 4_102_444_800, 253_402_300_799];
-  for (const timestampSecs of clocks) {
-    const { id: deviceId } = await connection.does(requests.registerFcm(`fcm:${timestampSecs}`));
+  const devices: [clock: number, id: string][] = [];
+  for (const clock of clocks) {
+    const { id } = await connection.does(requests.registerFcm(`fcm:${clock}`));
+    await connection.does(requests.setInterests(String(id), ['news']));
+    devices.push([clock, String(id)]);
+  }
+  const { publishId } = await publish(server, { fcm: {} });
+  const isPlanned = async () => {
+    const { platforms } = await connection.does(requests.readPublish(publishId));
+    return (platforms as { fcm: { planned: number } }).fcm.planned === clocks.length;
+  };
+  while (!(await isPlanned()));
+  for (const [timestampSecs, deviceId] of devices) {
     for (const event of ['delivery', 'open']) {
       await connection.does(requests.report({ event, publishId, deviceId, timestampSecs }));
     }

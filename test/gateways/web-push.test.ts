@@ -94,6 +94,7 @@ function deviceOf(subscription: string): Recipient {
     bundleId: undefined,
     userId: undefined,
     registeredAtMs: 0,
+    acceptedBefore: true,
   };
 }
 

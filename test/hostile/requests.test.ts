@@ -138,11 +138,10 @@ describe('questions of another tenant', () => {
       }));
       expect(status).toBe(200);
       // What is searched counts as well, so nobody may do this all the time.
-      const statuses: number[] = [];
-      while (!statuses.includes(429) && statuses.length < 10) {
-        statuses.push((await list({ filter_by_prefix: 'none' })).status);
-      }
-      expect(statuses.at(-1)).toBe(429);
+      const statuses = new Set<number>();
+      const endMs = Date.now() + 500;
+      while (Date.now() < endMs) statuses.add((await list({ filter_by_prefix: 'none' })).status);
+      expect(statuses).toContain(429);
       return Object.keys(JSON.parse(text).channels).length;
     });
     expectCalm(compared);

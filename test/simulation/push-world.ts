@@ -168,6 +168,7 @@ export class PushWorld {
       body: JSON.stringify(body),
       idempotency: undefined,
       devicesMax: 0,
+      pendingBytesMax: 0,
     };
     await this.publishes.accept(publish);
     this.simulated.set(publish.id, {

@@ -90,6 +90,7 @@ export class DeliveryScene {
       body: JSON.stringify({ [target.kind]: target.names, fcm: {}, web: {} }),
       idempotency: undefined,
       devicesMax: 0,
+      pendingBytesMax: 0,
       ...changes,
     };
     await this.stores.publishes.accept(publish);
@@ -220,14 +221,14 @@ export class DeliveryScene {
 
 export function resultOf(
   what: DeviceResult['what'],
-  { number: device, platform, token, userId }: Recipient,
+  { number: device, platform, token, userId, acceptedBefore }: Recipient,
   attempts: number,
   dueAtMs: number,
 ): DeviceResult {
   const tried = { device, platform, attempts, reason: `because-${what}`, words: `so ${what}` };
   switch (what) {
     case 'accepted':
-      return { what, device, platform, userId };
+      return { what, device, platform, userId, ...(acceptedBefore ? {} : { firstToken: token }) };
     case 'retry':
       return { what, ...tried, dueAtMs };
     case 'failed':

@@ -177,6 +177,9 @@ export class MemoryDeliveries implements DeliveryStore {
 
   async finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
     for (const result of results) {
+      if (result.what === 'accepted' && result.firstToken !== undefined) {
+        this.devices.accept(result.device, result.firstToken, nowMs);
+      }
       if (result.what !== 'pruned') continue;
       const { device, token, reason, words } = result;
       this.devices.prune(device, token, { atMs: nowMs, reason, words });

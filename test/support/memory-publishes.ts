@@ -76,8 +76,15 @@ export class MemoryPublishes implements PublishStore {
 
   async accept(publish: NewPublish): Promise<Acceptance> {
     const { instance, devicesMax, idempotency, createdAtMs } = publish;
-    const devices = this.devices.of(instance).length;
+    const devices = this.devices.counts(instance).accepted;
     if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
+    const pendingBytes = this.all()
+      .filter(({ over, publish: other }) => over === undefined && other.instance === instance)
+      .reduce((sum, { publish: other }) => sum + Buffer.byteLength(other.body), 0);
+    const bytes = pendingBytes + Buffer.byteLength(publish.body);
+    if (publish.pendingBytesMax > 0 && bytes > publish.pendingBytesMax) {
+      return { result: 'too-much-pending' };
+    }
     if (idempotency !== undefined) {
       const name = `${instance} ${idempotency.key}`;
       const first = this.keys.get(name);
@@ -151,8 +158,11 @@ export class MemoryPublishes implements PublishStore {
     const kept = this.find(instance, publishId);
     const device = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
     if (kept === undefined || device === undefined) return undefined;
+    const isReached = kept.pages.some(
+      ({ state, devices }) => state !== 'cancelled' && devices.includes(device.number),
+    );
     const report = `${event} ${deviceId}`;
-    if (kept.reports.has(report)) return undefined;
+    if (!isReached || kept.reports.has(report)) return undefined;
     kept.reports.set(report, nowMs);
     return { userId: device.userId };
   }

@@ -9,11 +9,13 @@ import type {
 import {
   type AudienceSource,
   type DeviceStore,
+  type InterestRefusal,
   type SetUserResult,
   StoreLost,
   type UserOfDevice,
 } from '../../src/push/ports.ts';
 import type { PublishTarget } from '../../src/push/publish.ts';
+import type { InstanceCounts } from '../../src/stores/push/instance-counts.ts';
 
 export interface KeptDevice {
   readonly number: number;
@@ -25,6 +27,8 @@ export interface KeptDevice {
   metadata: DeviceMetadata;
   userId: string | undefined;
   seenAtMs: number;
+  /** Of its token; `undefined`: no gateway has accepted it yet. */
+  acceptedAtMs: number | undefined;
 }
 
 /** What is kept of a device whose token reached nobody. */
@@ -53,6 +57,13 @@ export class MemoryDevices implements DeviceStore {
     return this.instances.has(instance);
   }
 
+  /** A gateway has accepted this token, which the device may not have any more. */
+  accept(number: number, token: string, nowMs: number): void {
+    for (const device of this.devices.values()) {
+      if (device.number === number && device.token.token === token) device.acceptedAtMs ??= nowMs;
+    }
+  }
+
   /** Deletes a device that still has this token, and remembers why. */
   prune(number: number, token: string, why: Omit<Tombstone, 'device'>): void {
     for (const [id, device] of this.devices) {
@@ -78,8 +89,25 @@ export class MemoryDevices implements DeviceStore {
     return [...this.devices.values()].filter((device) => device.instance === instance);
   }
 
-  async register(instance: number, device: NewDevice, nowMs: number): Promise<void> {
+  counts(instance: number): InstanceCounts {
+    const devices = this.of(instance);
+    return {
+      devices: devices.length,
+      accepted: devices.filter(({ acceptedAtMs }) => acceptedAtMs !== undefined).length,
+      interests: devices.reduce((sum, { interests }) => sum + interests.size, 0),
+    };
+  }
+
+  async register(
+    instance: number,
+    device: NewDevice,
+    nowMs: number,
+    devicesMax = 0,
+  ): Promise<'registered' | 'full'> {
     this.requireInstance(instance);
+    const devices = this.of(instance);
+    const isNew = !devices.some(({ token }) => token.identity === device.identity);
+    if (devicesMax > 0 && isNew && devices.length >= devicesMax) return 'full';
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
     this.devices.set(device.id, {
@@ -92,7 +120,9 @@ export class MemoryDevices implements DeviceStore {
       metadata: device.metadata,
       userId: undefined,
       seenAtMs: nowMs,
+      acceptedAtMs: undefined,
     });
+    return 'registered';
   }
 
   async get(instance: number, id: DeviceId): Promise<Device | undefined> {
@@ -127,9 +157,11 @@ export class MemoryDevices implements DeviceStore {
   ): Promise<boolean> {
     const device = this.find(instance, id);
     if (device === undefined) return false;
+    device.seenAtMs = nowMs;
+    if (device.token.identity === token.identity) return true;
     this.removeHolders(instance, token.identity, device);
     device.token = token;
-    device.seenAtMs = nowMs;
+    device.acceptedAtMs = undefined;
     return true;
   }
 
@@ -169,16 +201,36 @@ export class MemoryDevices implements DeviceStore {
     return { interests, more: left.length > most };
   }
 
+  async interestsToChange(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+  ): Promise<number | undefined> {
+    const device = this.find(instance, id);
+    return device?.interests.symmetricDifference(new Set(interests)).size;
+  }
+
+  async hasInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+  ): Promise<boolean | undefined> {
+    return this.find(instance, id)?.interests.has(interest);
+  }
+
   async setInterests(
     instance: number,
     id: DeviceId,
     interests: readonly string[],
-  ): Promise<boolean> {
+    instanceMax = 0,
+  ): Promise<'set' | InterestRefusal> {
     const device = this.find(instance, id);
-    if (device === undefined) return false;
+    if (device === undefined) return 'no-device';
+    const more = new Set(interests).size - device.interests.size;
+    if (!this.hasRoom(instance, more, instanceMax)) return 'instance-full';
     device.interests.clear();
     for (const interest of interests) device.interests.add(interest);
-    return true;
+    return 'set';
   }
 
   async addInterest(
@@ -186,12 +238,19 @@ export class MemoryDevices implements DeviceStore {
     id: DeviceId,
     interest: string,
     max: number,
-  ): Promise<'added' | 'full' | 'no-device'> {
+    instanceMax = 0,
+  ): Promise<'added' | 'full' | InterestRefusal> {
     const device = this.find(instance, id);
     if (device === undefined) return 'no-device';
-    if (!device.interests.has(interest) && device.interests.size >= max) return 'full';
+    if (device.interests.has(interest)) return 'added';
+    if (device.interests.size >= max) return 'full';
+    if (!this.hasRoom(instance, 1, instanceMax)) return 'instance-full';
     device.interests.add(interest);
     return 'added';
+  }
+
+  private hasRoom(instance: number, more: number, max: number): boolean {
+    return more <= 0 || max === 0 || this.counts(instance).interests + more <= max;
   }
 
   async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
@@ -256,7 +315,7 @@ export class MemoryAudience implements AudienceSource {
     return this.devices
       .of(instance)
       .filter(({ number }) => wanted.has(number))
-      .map(({ number, registered, token, userId, registeredAtMs }) => ({
+      .map(({ number, registered, token, userId, registeredAtMs, acceptedAtMs }) => ({
         number,
         id: registered.id,
         platform: registered.platform,
@@ -264,6 +323,7 @@ export class MemoryAudience implements AudienceSource {
         bundleId: registered.bundleId,
         userId,
         registeredAtMs,
+        acceptedBefore: acceptedAtMs !== undefined,
       }));
   }
 }

@@ -15,6 +15,8 @@ export interface RawAnswer {
 
 export interface RawHttpOptions {
   readonly tls?: boolean;
+  /** The address of this machine that it connects from, such as 127.0.0.2. */
+  readonly from?: string;
 }
 
 /** One request. `Host` is always sent; `Content-Length` where there is a body and `chunks` is not used. */
@@ -77,6 +79,7 @@ export class RawHttp implements AsyncDisposable {
       hostname: '127.0.0.1',
       port: server.port,
       ...(options.tls === true ? { tls: { rejectUnauthorized: false } } : {}),
+      ...(options.from === undefined ? {} : { localAddress: options.from }),
       socket: {
         open: () => {
           if (options.tls !== true) ready.resolve();

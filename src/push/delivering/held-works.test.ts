@@ -39,6 +39,7 @@ function workOf(job: Job): Work {
       bundleId: undefined,
       userId: undefined,
       registeredAtMs: 0,
+      acceptedBefore: true,
     }),
   );
   return new Work(job, recipients, 0);

@@ -137,6 +137,7 @@ export class PipelineScene {
       body: JSON.stringify({ [target.kind]: target.names, ...payloads }),
       idempotency: undefined,
       devicesMax: 0,
+      pendingBytesMax: 0,
     };
     await this.publishes.accept(publish);
     return publish.id;

@@ -4,14 +4,20 @@ import type { After } from './after-outcome.ts';
 
 /** What became of a device, as it is kept. */
 export function resultOf(
-  { number, platform, userId, token }: Recipient,
+  { number, platform, userId, token, acceptedBefore }: Recipient,
   /** With the last one. */
   attempts: number,
   after: After,
 ): DeviceResult {
   switch (after.what) {
     case 'accepted':
-      return { what: 'accepted', device: number, platform, userId };
+      return {
+        what: 'accepted',
+        device: number,
+        platform,
+        userId,
+        ...(acceptedBefore ? {} : { firstToken: token }),
+      };
     case 'retry': {
       const { dueAtMs, reason, words } = after;
       return { what: 'retry', device: number, platform, attempts, dueAtMs, reason, words };

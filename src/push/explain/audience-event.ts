@@ -49,6 +49,12 @@ export function audienceEvent(
       'Publish again, or look at the id that the app had before.',
     );
   }
+  if (matches === undefined) {
+    return no(
+      `The publish was not for this device when whom it was for was looked up. Why is not known any more: it had so many ${kind} that they are forgotten once it is finished.`,
+      undefined,
+    );
+  }
   if (!matches) return no(outside[kind].detail, outside[kind].advice);
   return undefined;
 }

@@ -158,6 +158,11 @@ describe('a device that is not in the audience', () => {
     });
   });
 
+  it('was one of so many names that they are forgotten', () => {
+    expect(outside({ matches: undefined }).detail).toContain('so many interests');
+    expect(outside({ matches: undefined, kind: 'users' }).detail).toContain('so many users');
+  });
+
   it('has subscribed since then', () => {
     expect(outside({ matches: true }).detail).toContain('since then');
   });

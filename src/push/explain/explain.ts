@@ -149,7 +149,7 @@ function cancelled(detail: string): TimelineEvent {
 /** Whether it may still go out to the device. */
 function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
   if (state === 'cancelled' || state === 'finished') return false;
-  if (story.page === 'ahead') return story.matches && story.hasPayload;
+  if (story.page === 'ahead') return story.matches !== false && story.hasPayload;
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }
 

@@ -74,6 +74,9 @@ const alertRules: FieldRules = [
   ['launch-image', text],
 ];
 
+/** The fields of `apns` that are read; those of `aps` may stand in its place. */
+export const apnsFields: readonly string[] = [...payloadRules, ...apsRules].map(([name]) => name);
+
 /** Reads the `apns` of a publish. */
 export function readApnsPayload(payload: JsonObject): ApnsPayload | FieldFault {
   const given = findApsFields(payload);

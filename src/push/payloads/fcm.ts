@@ -98,6 +98,9 @@ const payloadRules: FieldRules = [
   ['mutable_content', notForAndroid],
 ];
 
+/** The fields of `fcm` that are read. */
+export const fcmFields: readonly string[] = payloadRules.map(([name]) => name);
+
 const messageRules: FieldRules = [
   ...v1Rules,
   ['token', notAllowed],

@@ -29,6 +29,9 @@ const payloadRules: FieldRules = [
   ['data', dataWithout(isPusherKey)],
 ];
 
+/** The fields of `web` that are read. */
+export const webFields: readonly string[] = payloadRules.map(([name]) => name);
+
 const notificationRules: FieldRules = [
   ['title', text],
   ['body', text],

@@ -18,6 +18,7 @@ interface RecipientRow {
   readonly bundle_id: string | null;
   readonly user_id: string | null;
   readonly registered_at: BigInteger;
+  readonly accepted_at: BigInteger | null;
 }
 
 /** Reads the devices of a publish out of the store's tables. */
@@ -60,7 +61,8 @@ export class StoredAudience implements AudienceSource {
     // The plus keeps the database from going through all devices of the instance by another index.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
-        SELECT number, id, platform, token, bundle_id, user_id, registered_at
+        SELECT number, id, platform, token, bundle_id, user_id, registered_at,
+          accepted_at
         FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
         ORDER BY number`,
     );
@@ -97,5 +99,6 @@ function recipientOf(row: RecipientRow): Recipient {
     bundleId: row.bundle_id ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
+    acceptedBefore: row.accepted_at !== null,
   };
 }

@@ -16,7 +16,9 @@ export async function cancelPublish(
   nowMs: number,
 ): Promise<void> {
   if (held.isOver) return;
-  await sql`UPDATE publishes SET state = 'cancelled', finished_at = ${nowMs}
+  // No webhook is told of it, and whoever is delivering some of it has read the body.
+  await sql`UPDATE publishes SET state = 'cancelled', finished_at = ${nowMs},
+      body = CASE WHEN outline IS NULL THEN body ELSE '' END
     WHERE number = ${held.number}`;
   held.state = 'cancelled';
   held.isCancelledNow = true;

@@ -1,14 +1,17 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../push/device.ts';
-import { StoreLost } from '../../push/ports.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Batch, Later } from '../write-queue.ts';
+import type { Later } from '../write-queue.ts';
+import { count } from './instance-counts.ts';
 
 /** What a change of one device knows of it. */
 export interface DeviceRow {
   readonly number: number;
   readonly platform: Platform;
   readonly userId: string | undefined;
+  /** Of its token: equal exactly where the same app on the same device is reached. */
+  readonly identity: string;
+  readonly isAccepted: boolean;
 }
 
 /** A number that PostgreSQL gives as text. */
@@ -17,31 +20,15 @@ export type BigInteger = number | string;
 /** Rows in one statement: it takes only so many parameters. */
 const ROWS_PER_STATEMENT = 500;
 
-interface CountChange {
-  readonly instance: number;
-  readonly change: number;
+/** A device that was deleted. */
+export interface DeletedRow {
+  readonly number: BigInteger;
+  readonly accepted_at: BigInteger | null;
 }
 
-/** How many devices an instance has; all changes of a commit are added at once, since the row is everybody's. */
-const deviceCounts: Batch<CountChange> = {
-  async run(sql, items) {
-    const sums = new Map<number, number>();
-    for (const { instance, change } of items) {
-      sums.set(instance, (sums.get(instance) ?? 0) + change);
-    }
-    // In one order everywhere: two servers that wait for each other would wait for ever.
-    for (const [instance, sum] of [...sums].sort(([a], [b]) => a - b)) {
-      const { count } = await sql`
-        UPDATE instance_numbers SET devices = devices + ${sum} WHERE number = ${instance}`;
-      // Its last rows were swept while a device registered: that device would be nobody's.
-      if (count === 0) throw new StoreLost('the store has lost the instance');
-    }
-  },
-};
-
-/** Counts devices that came to an instance. */
-export function countAdded(later: Later, instance: number, devices: number): void {
-  later(deviceCounts, { instance, change: devices });
+/** Counts a device that came to an instance. */
+export function countAdded(later: Later, instance: number): void {
+  count(later, { instance, devices: 1, isRequired: true });
 }
 
 /**
@@ -52,13 +39,14 @@ export async function afterRemoval(
   sql: TransactionSQL,
   later: Later,
   instance: number,
-  deleted: readonly { readonly number: BigInteger }[],
+  deleted: readonly DeletedRow[],
 ): Promise<void> {
   if (deleted.length === 0) return;
   for (const some of inPieces(deleted)) {
     await sql`INSERT INTO removed_devices ${sql(some.map(({ number }) => ({ number })))}`;
   }
-  later(deviceCounts, { instance, change: -deleted.length });
+  const accepted = deleted.filter(({ accepted_at }) => accepted_at !== null).length;
+  count(later, { instance, devices: -deleted.length, accepted: -accepted, isRequired: true });
 }
 
 /** What nobody else does with a device until the commit: change it in any way, or only remove it. */
@@ -73,6 +61,12 @@ const holds: Record<Hold, string> = {
   present: 'FOR KEY SHARE',
 };
 
+interface HeldRow extends DeletedRow {
+  readonly platform: Platform;
+  readonly user_id: string | null;
+  readonly token_identity: string;
+}
+
 /** Finds a device, and holds it. */
 export async function heldDevice(
   dialect: Dialect,
@@ -83,14 +77,16 @@ export async function heldDevice(
 ): Promise<DeviceRow | undefined> {
   // SQLite has one writer at a time, and no words for it.
   const held = dialect === 'postgres' ? sql.unsafe(holds[hold]) : sql``;
-  const [row]: { number: BigInteger; platform: Platform; user_id: string | null }[] = await sql`
-    SELECT number, platform, user_id FROM devices
+  const [row]: HeldRow[] = await sql`
+    SELECT number, platform, user_id, token_identity, accepted_at FROM devices
     WHERE id = ${id} AND instance = ${instance} ${held}`;
   if (row === undefined) return undefined;
   return {
     number: Number(row.number),
     platform: row.platform,
     userId: row.user_id ?? undefined,
+    identity: row.token_identity,
+    isAccepted: row.accepted_at !== null,
   };
 }
 

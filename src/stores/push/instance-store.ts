@@ -141,6 +141,11 @@ export class StoredInstances {
     );
   }
 
+  /** The number of an instance that has one. */
+  findNumber(id: string): Promise<number | undefined> {
+    return numberIn(this.database.read, id);
+  }
+
   /** Grows with each change by whomever, so that a running server sees when to look again. */
   revision(): Promise<number> {
     return revisionOf(this.database.read, 'instances');

@@ -3,13 +3,12 @@ import type { DeviceResult } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Later } from '../write-queue.ts';
-import { afterRemoval, type BigInteger, inPieces } from './device-rows.ts';
+import { afterRemoval, type BigInteger, type DeletedRow, inPieces } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
 
 type Pruned = Extract<DeviceResult, { readonly what: 'pruned' }>;
 
-interface DeletedDevice {
-  readonly number: BigInteger;
+interface DeletedDevice extends DeletedRow {
   readonly id: DeviceId;
   readonly platform: Platform;
   readonly registered_at: BigInteger;
@@ -39,7 +38,7 @@ export async function pruneDevices(
   if (dead.length === 0) return;
   const deleted: DeletedDevice[] = await sql`
     DELETE FROM devices WHERE ${isAmong(dialect, sql, 'number', dead)}
-    RETURNING number, id, platform, registered_at`;
+    RETURNING number, id, platform, registered_at, accepted_at`;
   const tombstones = deleted.map(({ number, id, platform, registered_at }) => ({
     instance,
     id,

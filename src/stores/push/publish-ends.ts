@@ -16,6 +16,7 @@ interface RemainingRow {
 interface EndedRow {
   readonly number: BigInteger;
   readonly target: PublishTarget['kind'];
+  readonly tells_end: number | null;
   readonly body: string;
 }
 
@@ -62,10 +63,13 @@ async function finish(
   nowMs: number,
 ): Promise<void> {
   const rows: EndedRow[] = await sql`
-    UPDATE publishes SET state = 'finished', finished_at = ${nowMs}
+    UPDATE publishes SET state = 'finished', finished_at = ${nowMs},
+      body = CASE tells_end WHEN 0 THEN '' ELSE body END
     WHERE ${isAmong(dialect, sql, 'number', numbersOf(held))}
-    RETURNING number, target, CASE target WHEN 'users' THEN '' ELSE body END AS body`;
-  const untold = rows.filter(({ target, body }) => hasEndToTell(target, body));
+    RETURNING number, target, tells_end, CASE WHEN tells_end IS NULL THEN body ELSE '' END AS body`;
+  const untold = rows.filter(({ target, tells_end, body }) =>
+    tells_end === null ? hasEndToTell(target, body) : tells_end === 1,
+  );
   await addUntoldEnds(
     sql,
     untold.map(({ number }) => Number(number)),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
 import type { KeptReport, PublishStore } from '../../push/ports.ts';
@@ -9,10 +10,14 @@ import type {
   PublishStatus,
   Report,
 } from '../../push/publish.ts';
+import { writeOutline } from '../../push/publish-outline.ts';
 import type { Database } from '../database.ts';
 import type { Batch } from '../write-queue.ts';
+import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancelling.ts';
+import { readCounts } from './instance-counts.ts';
 import { requireInstance, requireInstances } from './instance-presence.ts';
+import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 
@@ -34,6 +39,13 @@ interface KeyRow {
   readonly fingerprint: string;
   readonly publish_id: PublishId;
   readonly expires_at: number | string;
+}
+
+/** A report that is to be kept. */
+interface Reported {
+  readonly publish: number;
+  readonly device: number;
+  readonly userId: string | undefined;
 }
 
 type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
@@ -68,12 +80,27 @@ const countReports: Batch<{ readonly publish: number; readonly event: Report['ev
 /** The publishes in the store's tables. Several servers may use one store. */
 export class StoredPublishes implements PublishStore {
   private readonly database: Database;
+  private readonly pending = new PendingBodies();
 
   constructor(database: Database) {
     this.database = database;
   }
 
   accept(publish: NewPublish): Promise<Acceptance> {
+    const { instance, body, pendingBytesMax, createdAtMs } = publish;
+    if (pendingBytesMax === 0) return this.keep(publish);
+    const bytes = countedBytes(body);
+    const { read } = this.database;
+    const fits = this.pending.add(instance, bytes, pendingBytesMax, createdAtMs, read);
+    if (fits === true) return this.keep(publish);
+    return this.keepIf(publish, fits);
+  }
+
+  private async keepIf(publish: NewPublish, fits: boolean | Promise<boolean>): Promise<Acceptance> {
+    return (await fits) ? await this.keep(publish) : { result: 'too-much-pending' };
+  }
+
+  private keep(publish: NewPublish): Promise<Acceptance> {
     return this.database.write((sql, later) => {
       const accepted: Acceptance = { result: 'accepted', id: publish.id };
       if (publish.devicesMax > 0 || publish.idempotency !== undefined) {
@@ -135,29 +162,55 @@ export class StoredPublishes implements PublishStore {
     return await this.status(instance, id, nowMs);
   }
 
-  report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
-    return this.database.write(async (sql, later) => {
-      const publishes: { number: number | string }[] = await sql`
-        SELECT number FROM publishes WHERE id = ${report.publishId} AND instance = ${instance}`;
-      const devices: { number: number | string; user_id: string | null }[] = await sql`
-        SELECT number, user_id FROM devices
-        WHERE id = ${report.deviceId} AND instance = ${instance}`;
-      const [publish, device] = [publishes[0], devices[0]];
-      if (publish === undefined || device === undefined) {
-        await requireInstance(sql, instance);
-        return undefined;
-      }
+  async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
+    const reported = await this.reported(instance, report);
+    if (reported === undefined) return undefined;
+    const { publish, device, userId } = reported;
+    const isKept = await this.database.write(async (sql, later) => {
       const kept: unknown[] = await sql`
         INSERT INTO publish_reports (publish, device, event, reported_at, device_time,
           app_in_background, has_displayable_content, has_data)
-        VALUES (${publish.number}, ${device.number}, ${report.event}, ${nowMs},
+        VALUES (${publish}, ${device}, ${report.event}, ${nowMs},
           ${report.timestampSeconds}, ${flag(report.appInBackground)},
           ${flag(report.hasDisplayableContent)}, ${flag(report.hasData)})
         ON CONFLICT DO NOTHING RETURNING publish`;
-      if (kept.length === 0) return undefined;
-      later(countReports, { publish: Number(publish.number), event: report.event });
-      return { userId: device.user_id ?? undefined };
+      if (kept.length === 0) return false;
+      later(countReports, { publish, event: report.event });
+      return true;
     }, instance);
+    return isKept ? { userId } : undefined;
+  }
+
+  /**
+   * What a report is about; `undefined` where there is nothing to keep: the publish or the device is unknown, the
+   * device is on no page of the publish that may have gone out, or it has reported the same before. Only read, since
+   * anybody may send any number of these.
+   */
+  private async reported(
+    instance: number,
+    { publishId, deviceId, event }: Report,
+  ): Promise<Reported | undefined> {
+    const { read } = this.database;
+    const [publish]: { number: number | string }[] = await read`
+      SELECT number FROM publishes WHERE id = ${publishId} AND instance = ${instance}`;
+    const [device]: { number: number | string; user_id: string | null }[] =
+      publish === undefined
+        ? []
+        : await read`
+            SELECT number, user_id FROM devices
+            WHERE id = ${deviceId} AND instance = ${instance}`;
+    if (publish === undefined || device === undefined) {
+      await requireInstance(read, instance);
+      return undefined;
+    }
+    const [publishNumber, deviceNumber] = [Number(publish.number), Number(device.number)];
+    const page = await audiencePageOf(read, publishNumber, deviceNumber);
+    if (page === undefined || page.state === 'cancelled') return undefined;
+    const before: unknown[] = await read`
+      SELECT 1 FROM publish_reports
+      WHERE publish = ${publishNumber} AND device = ${deviceNumber} AND event = ${event}`;
+    if (before.length > 0) return undefined;
+    return { publish: publishNumber, device: deviceNumber, userId: device.user_id ?? undefined };
   }
 
   private async counts(publish: number): Promise<PublishStatus['platforms']> {
@@ -192,16 +245,19 @@ export class StoredPublishes implements PublishStore {
 }
 
 function publishRow(publish: NewPublish) {
-  const { createdAtMs, sendAtMs } = publish;
+  const { createdAtMs, sendAtMs, target, webhookUrl, body } = publish;
   return {
     id: publish.id,
     instance: publish.instance,
     state: sendAtMs === undefined ? 'planning' : 'scheduled',
-    target: publish.target.kind,
+    target: target.kind,
     created_at: createdAtMs,
     send_at: sendAtMs ?? null,
     due_at: sendAtMs ?? createdAtMs,
-    body: publish.body,
+    body,
+    body_bytes: countedBytes(body),
+    outline: writeOutline(publish),
+    tells_end: target.kind === 'users' || webhookUrl !== undefined ? 1 : 0,
   };
 }
 
@@ -211,8 +267,8 @@ async function refusalOf(
   publish: NewPublish,
 ): Promise<Acceptance | undefined> {
   if (publish.devicesMax > 0) {
-    const devices = await devicesOf(sql, publish.instance);
-    if (devices > publish.devicesMax) return { result: 'over-plan', devices };
+    const { accepted } = await readCounts(sql, publish.instance);
+    if (accepted > publish.devicesMax) return { result: 'over-plan', devices: accepted };
   }
   return await takeKey(sql, publish);
 }
@@ -221,19 +277,14 @@ function planRow({ number, instance, due_at }: PlanRow) {
   return { publish: number, instance, planned_to: 0, ended: 0, due_at, ready_at: due_at };
 }
 
-async function devicesOf(sql: TransactionSQL, instance: number): Promise<number> {
-  const rows: { devices: number | string }[] = await sql`
-    SELECT devices FROM instance_numbers WHERE number = ${instance}`;
-  return Number(rows[0]?.devices ?? 0);
-}
-
 /** Takes the key of a request, or gives what became of the request that has it. */
 async function takeKey(
   sql: TransactionSQL,
   { id, instance, createdAtMs, idempotency }: NewPublish,
 ): Promise<Acceptance | undefined> {
   if (idempotency === undefined) return undefined;
-  const { key, fingerprint, expiresAtMs } = idempotency;
+  const { fingerprint, expiresAtMs } = idempotency;
+  const key = shortened(idempotency.key);
   const rows: KeyRow[] = await sql`
     SELECT fingerprint, publish_id, expires_at FROM publish_keys
     WHERE instance = ${instance} AND idempotency_key = ${key}`;
@@ -251,6 +302,15 @@ async function takeKey(
     VALUES (${instance}, ${key}, ${fingerprint}, ${id}, ${expiresAtMs})`;
   return undefined;
 }
+
+/** Keys are kept for a day, and there may be millions: long ones as their hashes. */
+function shortened(key: string): string {
+  if (key.length <= KEY_AS_IT_IS_MAX) return key;
+  return `sha256 ${createHash('sha256').update(key).digest('base64url')}`;
+}
+
+/** Characters. No key that is kept as it is has a space, which the others have. */
+const KEY_AS_IT_IS_MAX = 64;
 
 function flag(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);

@@ -1,6 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { Database } from '../database.ts';
+import type { Later } from '../write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
+import { count } from './instance-counts.ts';
 
 /** Rows that one piece takes away, more or less: so few that whoever waits for the store does not notice. */
 const PIECE_ROWS = 500;
@@ -54,7 +56,7 @@ export class Removals {
     const removed: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM removed_devices ORDER BY number LIMIT ${PIECE_DEVICES}`;
     if (removed.length === 0) return false;
-    await this.database.write((sql) => forgetDevices(sql, numbersOf(removed)));
+    await this.database.write((sql, later) => forgetDevices(sql, later, numbersOf(removed)));
     return true;
   }
 
@@ -111,7 +113,11 @@ export class Removals {
 }
 
 /** Takes away interests of devices that are removed; a device is forgotten when it has none left. */
-async function forgetDevices(sql: TransactionSQL, removed: readonly number[]): Promise<void> {
+async function forgetDevices(
+  sql: TransactionSQL,
+  later: Later,
+  removed: readonly number[],
+): Promise<void> {
   // In device order only, which is that of the index: those of many devices need not be sorted for it.
   const rows: { device: BigInteger; interest: string }[] = await sql`
     SELECT device, interest FROM device_interests WHERE device IN ${sql(removed)}
@@ -119,12 +125,27 @@ async function forgetDevices(sql: TransactionSQL, removed: readonly number[]): P
   const cut = rows.length < PIECE_ROWS ? undefined : rows.at(-1)?.device;
   if (cut !== undefined) {
     const some = rows.filter(({ device }) => device === cut).map(({ interest }) => interest);
-    await sql`DELETE FROM device_interests WHERE device = ${cut} AND interest IN ${sql(some)}`;
+    const deleted: InterestRow[] = await sql`
+      DELETE FROM device_interests WHERE device = ${cut} AND interest IN ${sql(some)}
+      RETURNING instance`;
+    countGone(later, deleted);
   }
   const whole = allBefore(removed, cut);
   if (whole.length === 0) return;
-  await sql`DELETE FROM device_interests WHERE device IN ${sql(whole)}`;
+  const deleted: InterestRow[] = await sql`
+    DELETE FROM device_interests WHERE device IN ${sql(whole)} RETURNING instance`;
+  countGone(later, deleted);
   await sql`DELETE FROM removed_devices WHERE number IN ${sql(whole)}`;
+}
+
+interface InterestRow {
+  readonly instance: BigInteger;
+}
+
+function countGone(later: Later, deleted: readonly InterestRow[]): void {
+  for (const [instance, rows] of Map.groupBy(deleted, ({ instance }) => Number(instance))) {
+    count(later, { instance, interests: -rows.length });
+  }
 }
 
 /** Rows that a publish may have any number of, and the column by which their own index goes on after it. */

@@ -3,6 +3,7 @@ import { type AfterJob, DEVICE_REMOVED, type DeviceResult, type Job } from '../.
 import { type Platform, platforms } from '../../push/device.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
+import { markAccepted } from './acceptance.ts';
 import { type BigInteger, inPieces } from './device-rows.ts';
 import type { Answer, HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';
@@ -39,6 +40,7 @@ export async function finishJob(
   const dead = results.filter((result) => result.what === 'pruned');
   const kept = await database.write(async (sql, later) => {
     await pruneDevices(dialect, sql, later, publish.instance, dead, nowMs);
+    await markAccepted(dialect, sql, later, publish.instance, results, nowMs);
     const answer: Answer = { after: 'stale' };
     const isToUsers = publish.kind === 'users';
     if (kind.what === 'page') {

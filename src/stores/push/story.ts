@@ -2,9 +2,10 @@ import type { SQL } from 'bun';
 import type { DeviceEvent, DeviceStory } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../push/publish.ts';
+import { outlineOfBody, type PublishOutline, readOutline } from '../../push/publish-outline.ts';
+import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 import type { BigInteger } from './device-rows.ts';
 import { requireInstance } from './instance-presence.ts';
-import { readDevices } from './page-devices.ts';
 
 interface PublishRow {
   readonly number: BigInteger;
@@ -12,6 +13,7 @@ interface PublishRow {
   readonly target: PublishTarget['kind'];
   readonly finished_at: BigInteger | null;
   readonly body: string;
+  readonly outline: string | null;
 }
 
 interface KnownDevice {
@@ -20,13 +22,6 @@ interface KnownDevice {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
-}
-
-interface PageRow {
-  readonly state: 'waiting' | 'delivered' | 'cancelled';
-  readonly first_device: BigInteger;
-  readonly done_at: BigInteger | null;
-  readonly devices: string;
 }
 
 interface DeviceRow {
@@ -47,7 +42,7 @@ export async function readStory(
   deviceId: DeviceId,
 ): Promise<DeviceStory | undefined> {
   const [publish]: PublishRow[] = await sql`
-    SELECT number, state, target, finished_at, body FROM publishes
+    SELECT number, state, target, finished_at, body, outline FROM publishes
     WHERE id = ${publishId} AND instance = ${instance}`;
   const device =
     (await registeredDevice(sql, instance, deviceId)) ??
@@ -56,12 +51,12 @@ export async function readStory(
     await requireInstance(sql, instance);
     return undefined;
   }
-  const fields: Record<string, unknown> = JSON.parse(publish.body);
+  const { names, platforms } = outlineOf(publish);
   const [page, row, reports, matches] = await Promise.all([
-    pageOf(sql, publish.number, device.number),
+    audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
     reportsOf(sql, publish.number, device.number),
-    isNamed(sql, instance, namesIn(fields[publish.target]), publish.target, device),
+    names && isNamed(sql, instance, names, publish.target, device),
   ]);
   const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
   return {
@@ -71,10 +66,15 @@ export async function readStory(
     registeredAtMs: device.registeredAtMs,
     removed: device.removed,
     matches,
-    hasPayload: fields[device.platform] !== undefined && fields[device.platform] !== null,
+    hasPayload: platforms.includes(device.platform),
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };
+}
+
+/** The body tells all, as long as it is there. */
+function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
+  return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
 }
 
 async function registeredDevice(
@@ -123,15 +123,6 @@ async function prunedDevice(
     registeredAtMs: Number(row.registered_at),
     removed: { atMs: Number(row.removed_at), reason: row.reason, words: row.words },
   };
-}
-
-/** The page that the device is in. Pages do not overlap, so only one can hold it. */
-async function pageOf(sql: SQL, publish: BigInteger, device: number): Promise<PageRow | undefined> {
-  const [row]: PageRow[] = await sql`
-    SELECT state, first_device, done_at, devices FROM publish_pages
-    WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;
-  if (row === undefined || Number(row.first_device) > device) return undefined;
-  return readDevices(row.devices).includes(device) ? row : undefined;
 }
 
 async function placeInPlan(
@@ -188,11 +179,6 @@ async function isNamed(
   return found.length > 0;
 }
 
-/** The body was read when it was accepted, so they are there. */
-function namesIn(field: unknown): readonly string[] {
-  return Array.isArray(field) ? field.filter((name) => typeof name === 'string') : [];
-}
-
 /** Where nobody was at it when the publish was cancelled, its row still says that it waits. */
 function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
   return state === 'cancelled' && row.state === 'retrying' && row.leased_by === null;
@@ -201,7 +187,7 @@ function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
 /** What became of the attempts to reach it: of those that failed, the last. */
 function attemptsOf(
   publish: PublishRow,
-  page: PageRow | undefined,
+  page: AudiencePage | undefined,
   row: DeviceRow | undefined,
 ): readonly DeviceEvent[] {
   if (row === undefined) {

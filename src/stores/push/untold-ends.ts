@@ -43,6 +43,10 @@ const removals: Batch<{ readonly dialect: Dialect; readonly publish: number }> =
     if (first === undefined) return;
     const publishes = items.map(({ publish }) => publish);
     await sql`DELETE FROM untold_ends WHERE ${isAmong(first.dialect, sql, 'publish', publishes)}`;
+    // The requests that tell of them are in the outbox, so nobody needs their bodies any more.
+    await sql`UPDATE publishes SET body = ''
+      WHERE ${isAmong(first.dialect, sql, 'number', publishes)}
+        AND outline IS NOT NULL AND finished_at IS NOT NULL`;
   },
 };
 

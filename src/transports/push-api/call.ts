@@ -9,8 +9,10 @@ export interface PushHead {
   readonly path: string;
   readonly params: PathParams;
   readonly query: URLSearchParams;
-  /** Of the sender, or of the proxy in front. */
-  readonly address: string | undefined;
+  /** Of the client, as far as it is known: that of a proxy which the server was not told to trust, where there is one. */
+  readonly address: string;
+  /** What limits by address count the client under. */
+  readonly addressKey: string;
   /** `name` in lower case. */
   header(name: string): string | undefined;
 }
@@ -34,6 +36,12 @@ export type PushAnswer =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
+/** A request whose head has a secret key of an instance. */
+export interface Trusted {
+  /** The number of the instance. */
+  readonly instance: number;
+}
+
 /**
  * One thing that can be asked of this API.
  *
@@ -41,12 +49,22 @@ export type PushAnswer =
  * secret, token or device id.
  */
 export interface Endpoint {
-  /** What the head alone is refused for, in the order of checks; the body is then not looked at. */
-  before?(head: PushHead): Refusal | undefined;
+  /** What the head alone is refused for, in the order of checks, or who is behind it. The body is not read before. */
+  before?(head: PushHead): Refusal | Trusted | undefined;
+  /** What a request with a body is refused for before that is read. It may ask the store. */
+  beforeBody?(head: PushHead): Promise<Refusal | undefined>;
   answer(call: PushCall): PushAnswer | Promise<PushAnswer>;
 }
 
 export type Endpoints = Readonly<Record<EndpointName, Endpoint>>;
+
+/** Bytes of a body that cost as much as another small request. */
+const BYTES_PER_COST = 4096;
+
+/** What it costs to answer a request, in about tenths of a millisecond. */
+export function costOf(bodyBytes: number): number {
+  return 1 + Math.floor(bodyBytes / BYTES_PER_COST);
+}
 
 const KIB = 1024;
 

@@ -8,7 +8,8 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { HEAD_BYTES_MAX, type PushBounds } from './bounds.ts';
-import { Connection } from './connection.ts';
+import { Connection, type ConnectionOwner } from './connection.ts';
+import { ConnectionShare } from './connection-share.ts';
 
 export interface Certificate {
   readonly cert: string;
@@ -35,9 +36,14 @@ export interface DoorEvents {
   fault(error: ConnectionFault, connection: Connection): void;
   /** A request for a tunnel, which takes the whole connection. */
   tunnel(connection: Connection): void;
-  /** One connection too many, which was closed. */
-  crowded(): void;
+  /** Whether the address may connect so often. */
+  mayConnect(newcomer: Connection): boolean;
+  /** There are as many connections as there may be, and one was closed: one of the address that has most. */
+  crowdedOut(closed: Connection): void;
 }
+
+/** Connections that the system may hold, for each one that may be used: room for those that are not ready yet. */
+const UNSEEN_FACTOR = 2;
 
 /** `rawPacket` is what the parser was given last. */
 export interface ConnectionFault extends Error {
@@ -49,10 +55,12 @@ export interface ConnectionFault extends Error {
  * One server of `node:http`. It is used for what `Bun.serve` keeps to itself: faults of the parser can be
  * answered, and requests that are not finished in time.
  */
-export class Door {
+export class Door implements ConnectionOwner {
   /** Whether connections end with their next answer. */
   closing = false;
   private readonly server: Server;
+  private readonly events: DoorEvents;
+  private readonly share: ConnectionShare;
   private readonly connections = new Map<Duplex, Connection>();
   private readonly empty = Promise.withResolvers<void>();
 
@@ -68,18 +76,20 @@ export class Door {
     };
     const server =
       tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    server.maxConnections = bounds.connections;
+    // Those that have not finished their TLS handshake are known to nobody else. The runtime ends them after 12 s.
+    server.maxConnections = UNSEEN_FACTOR * bounds.connections;
     const request = (asksFirst: boolean) => (asked: IncomingMessage, response: ServerResponse) =>
       events.request(asked, response, this.connectionOf(asked.socket), asksFirst);
-    server.on('connection', (socket) => this.connectionOf(socket));
+    server.on('connection', (socket) => this.take(socket));
     server.on('request', request(false));
     server.on('checkContinue', request(true));
     // Other expectations need not be met. Upgrades are not listened for: they are answered as if not asked for.
     server.on('checkExpectation', request(false));
     server.on('connect', (_, socket) => events.tunnel(this.connectionOf(socket)));
     server.on('clientError', (error, socket) => events.fault(error, this.connectionOf(socket)));
-    server.on('drop', () => events.crowded());
     this.server = server;
+    this.events = events;
+    this.share = new ConnectionShare(bounds.connections);
   }
 
   /** Opens a port. Fails with what Node.js gives. */
@@ -125,18 +135,38 @@ export class Door {
     for (const connection of this.connections.values()) connection.destroy();
   }
 
-  private connectionOf(socket: Duplex): Connection {
-    let connection = this.connections.get(socket);
-    if (connection === undefined) {
-      connection = new Connection(socket, this);
-      if (socket.destroyed) return connection;
-      this.connections.set(socket, connection);
-      socket.once('close', () => {
-        this.connections.delete(socket);
-        this.tellIfEmpty();
-      });
+  worksNow(connection: Connection): void {
+    this.share.move(connection);
+  }
+
+  /** Takes a new connection, and makes room for it. */
+  private take(socket: Duplex): void {
+    const newcomer = new Connection(socket, this);
+    if (!this.events.mayConnect(newcomer)) {
+      newcomer.destroy();
+      return;
     }
-    return connection;
+    for (;;) {
+      const closed = this.share.tooMany(newcomer);
+      if (closed === undefined) break;
+      this.share.remove(closed);
+      closed.destroy();
+      this.events.crowdedOut(closed);
+      if (closed === newcomer) return;
+    }
+    if (socket.destroyed) return;
+    this.share.add(newcomer);
+    this.connections.set(socket, newcomer);
+    socket.once('close', () => {
+      this.share.remove(newcomer);
+      this.connections.delete(socket);
+      this.tellIfEmpty();
+    });
+  }
+
+  /** One that is gone already is known to nobody else. */
+  private connectionOf(socket: Duplex): Connection {
+    return this.connections.get(socket) ?? new Connection(socket, this);
   }
 
   private tellIfEmpty(): void {

@@ -1,13 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
-import type { Load, PushBounds } from './bounds.ts';
-import { bodyBytesMax, type Endpoint, type Endpoints, type PushAnswer } from './call.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { type PushBounds, QUERY_PARAMETERS_MAX } from './bounds.ts';
+import {
+  bodyBytesMax,
+  costOf,
+  type Endpoint,
+  type Endpoints,
+  type PushAnswer,
+  type PushHead,
+} from './call.ts';
 import type { Connection, Receiving } from './connection.ts';
 import { corsOf, preflightOf } from './cors.ts';
+import type { FairTurns, WaitingRequest } from './fair-turns.ts';
 import { statuses } from './problems.ts';
+import type { RefusalLog } from './refusal-log.ts';
 import { bodyOf, headersOf, JSON_TYPE } from './refused.ts';
 import { RequestCall } from './request-call.ts';
+import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
 import { findRoute, type PushFamily, pathForLog } from './routes.ts';
 
 /** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
@@ -18,18 +29,36 @@ export interface PushMeter {
 /** What all requests of a listener share. */
 export interface ExchangeContext {
   readonly bounds: PushBounds;
-  readonly load: Load;
+  readonly proxies: TrustedProxies;
+  /** Requests with the secret key of an instance, by its number. */
+  readonly backends: RequestPool<number>;
+  /** All others, by the address of the client. */
+  readonly anonymous: RequestPool<string>;
+  readonly backendTurns: FairTurns<number>;
+  readonly anonymousTurns: FairTurns<string>;
+  /** A backend has asked: others wait a little longer for a moment. */
+  heardBackend(): void;
+  /** Requests whose bodies are on their way. */
+  readonly receiving: Set<Exchange>;
   readonly log: Log;
+  readonly refusals: RefusalLog;
   readonly meter: PushMeter;
+  /** A client, or an instance, has so many requests or bytes under way that one was refused. */
+  crowded(client: Pick<PushHead, 'address' | 'addressKey'>, instance: number | undefined): void;
   /** `undefined` while the server starts. */
   readonly endpoints: Endpoints | undefined;
+  /** Refuses a client without a secret key that asks too often. */
+  slowDown(head: PushHead): Refusal | undefined;
 }
 
-/** Seconds after which a server that has too much to do, or still starts, is worth asking again. */
+/** Seconds after which a server that is overloaded, or still starts, is worth asking again. */
 const SOON_SECONDS = 1;
 
+/** Most requests have no larger body, and come in one packet. */
+const SMALL_BODY_BYTES = 1024;
+
 /** One request and its answer. */
-export class Exchange implements Receiving {
+export class Exchange implements Receiving, PooledRequest {
   private readonly context: ExchangeContext;
   private readonly connection: Connection;
   private readonly request: IncomingMessage;
@@ -38,12 +67,21 @@ export class Exchange implements Receiving {
   private readonly call: RequestCall;
   private family: PushFamily = 'other';
   private endpoint: Endpoint | undefined;
+  /** The number of the instance whose secret key it has. */
+  private backend: number | undefined;
+  private place: Place | undefined;
+  /** Gives up its turn, while it waits for that. */
+  private leaveTurns: (() => void) | undefined;
   private bodyMax = 0;
   private parts: Uint8Array[] = [];
   private receivedBytes = 0;
-  private heldBytes = 0;
+  private receivingSinceMs = 0;
   /** Nothing of the body is still to come. */
   private received: boolean;
+  /** Its endpoint is at it: what that does cannot be taken back. */
+  private isRunning = false;
+  /** It is refused by its head because of how much its sender asks: the connection ends, with all else that was sent on it. */
+  private isShed = false;
   private answered = false;
   private finished = false;
   private allow: string | undefined;
@@ -62,25 +100,22 @@ export class Exchange implements Receiving {
     this.request = request;
     this.response = response;
     this.asksFirst = asksFirst;
-    this.call = new RequestCall(request);
+    this.call = new RequestCall(request, connection, context.proxies);
     this.received = !hasBody(request);
   }
 
   begin(): void {
-    const { bounds, load } = this.context;
-    load.requests++;
-    if (this.connection.begin() > bounds.requestsPerConnection) {
+    const { requestsPerConnection } = this.context.bounds;
+    if (this.connection.begin(this.received ? undefined : this) > requestsPerConnection) {
       this.cutOff('it has too many requests without an answer');
       this.finish();
       return;
     }
     try {
-      if (!this.received) this.receiveBody();
       const early = this.answerOfHead();
-      if (early === undefined && this.asksFirst) this.response.writeContinue();
-      if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
-      else if (early !== undefined) this.refuse(early);
-      else if (this.received) this.run();
+      if (early !== undefined) this.inTurn(1, () => this.answerEarly(early));
+      else if (!this.received) this.admitBody();
+      else this.inTurn(1, () => this.run());
     } catch (error) {
       this.fail(error);
     }
@@ -101,9 +136,50 @@ export class Exchange implements Receiving {
     this.finish();
   }
 
+  /** Breaks the request off where its body has come too slowly so far. */
+  checkSpeed(nowMs: number): void {
+    const { bodyBytesPerSecond, bodyGraceMs } = this.context.bounds;
+    const overdueMs = nowMs - this.receivingSinceMs - bodyGraceMs;
+    if (this.receivedBytes * 1000 >= overdueMs * bodyBytesPerSecond) return;
+    this.breakOff(
+      new Refusal(
+        'timeout',
+        `The body comes too slowly: it must have ${bodyBytesPerSecond} bytes per second`,
+      ),
+    );
+  }
+
+  giveWay(): void {
+    this.leave();
+    // What is being done can be neither undone nor said to have failed, and answers keep their order.
+    if (this.answered) {
+      this.cutOff('answers that nobody takes fill the memory for them');
+    } else if (this.isRunning || this.connection.hasEarlier) {
+      this.cutOff('others need its place');
+    } else {
+      this.refuse(this.overloaded(), { connection: 'close' });
+    }
+  }
+
   /** What the request gets whatever its body says; `undefined`: the body matters. */
   private answerOfHead(): Refusal | 'preflight' | undefined {
-    const { bounds, load, endpoints } = this.context;
+    const early = this.judgeHead();
+    if (this.backend === undefined) {
+      // Also what is refused anyway costs time, and there may be any number of it.
+      const slowDown = this.context.slowDown(this.call);
+      if (slowDown !== undefined) {
+        this.isShed = true;
+        return slowDown;
+      }
+    }
+    if (!this.enter()) return this.overloaded();
+    if (early !== undefined) return early;
+    return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
+  }
+
+  /** Finds what the request asks for, and who asks; or why its head alone is refused. */
+  private judgeHead(): Refusal | 'preflight' | undefined {
+    const { endpoints } = this.context;
     const { headers, httpVersion } = this.request;
     const { method, path } = this.call;
     const found = findRoute(method, path);
@@ -111,7 +187,6 @@ export class Exchange implements Receiving {
     if (headers.host === undefined && httpVersion === '1.1') {
       return new Refusal('bad-request', 'The Host header is missing');
     }
-    if (load.requests > bounds.requests) return tooMuch();
     if (method === 'OPTIONS' && preflightOf(this.family) !== undefined) return 'preflight';
     switch (found.found) {
       case 'nothing':
@@ -125,21 +200,67 @@ export class Exchange implements Receiving {
         if (endpoints === undefined) {
           return new Refusal('store', 'The server is starting', SOON_SECONDS);
         }
+        if (this.call.hasMoreParameters(QUERY_PARAMETERS_MAX)) {
+          const most = `${QUERY_PARAMETERS_MAX} parameters at most`;
+          return new Refusal('bad-request', `The query may have ${most}`);
+        }
         this.endpoint = endpoints[found.endpoint];
         this.call.params = found.params;
         this.bodyMax = bodyBytesMax[found.endpoint];
-        const refusal = this.endpoint.before?.(this.call);
-        if (refusal !== undefined) return refusal;
-        return announcedBytes(this.request) > this.bodyMax ? this.tooLarge() : undefined;
+        const judged = this.endpoint.before?.(this.call);
+        if (judged instanceof Refusal) {
+          this.isShed = judged.problem === 'rate-limited';
+          return judged;
+        }
+        this.backend = judged?.instance;
+        return undefined;
       }
       default:
         return found satisfies never;
     }
   }
 
-  /** Nothing comes before this turn of the loop is over. */
+  /** Takes a place among the requests under way; `false`: there is none, and nobody has to give one up for it. */
+  private enter(): boolean {
+    const { backends, anonymous } = this.context;
+    if (this.backend === undefined) {
+      this.place = anonymous.enter(this.call.addressKey, this);
+    } else {
+      this.context.heardBackend();
+      this.place = backends.enter(this.backend, this);
+    }
+    return this.place !== undefined;
+  }
+
+  /** Reads the body, once whatever must be known first is known. Until then, none of it is in memory. */
+  private admitBody(): void {
+    const asked = this.endpoint?.beforeBody?.(this.call);
+    if (asked === undefined) {
+      this.acceptBody();
+      return;
+    }
+    asked.then(
+      (refusal) => {
+        if (this.answered) return;
+        if (refusal === undefined) {
+          this.acceptBody();
+        } else {
+          this.refuse(refusal);
+          this.receiveBody();
+        }
+      },
+      (error) => this.fail(error),
+    );
+  }
+
+  private acceptBody(): void {
+    if (this.asksFirst) this.response.writeContinue();
+    this.receivingSinceMs = performance.now();
+    this.context.receiving.add(this);
+    this.receiveBody();
+  }
+
   private receiveBody(): void {
-    this.connection.receiving = this;
     this.request.on('data', (part: Uint8Array) => this.receive(part));
     this.request.on('end', () => this.complete());
   }
@@ -152,36 +273,78 @@ export class Exchange implements Receiving {
       this.parts.push(part);
       const fits = this.hold(part.length);
       if (this.receivedBytes > this.bodyMax) this.refuse(this.tooLarge());
-      else if (!fits) this.refuse(tooMuch());
+      else if (!fits) this.refuse(this.overloaded(), { connection: 'close' });
     }
   }
 
   private complete(): void {
     this.received = true;
+    this.context.receiving.delete(this);
     if (this.connection.receiving === this) this.connection.receiving = undefined;
     if (this.lingering !== undefined) this.stopLingering();
-    else if (!this.answered) this.run();
+    else if (!this.answered) this.inTurn(costOf(this.receivedBytes), () => this.run());
   }
 
-  private run(): void {
+  /** Goes on when it is its turn, which mostly is at once; with what is shed, always. */
+  private inTurn(cost: number, goOn: () => Promise<void> | undefined): void {
+    const { backendTurns, anonymousTurns } = this.context;
+    if (this.isShed) {
+      void goOn();
+      return;
+    }
+    const start = () => {
+      this.leaveTurns = undefined;
+      try {
+        if (!this.connection.isClosed) return goOn();
+        // Nobody waits for it any more.
+        this.finish();
+      } catch (error) {
+        this.fail(error);
+      }
+      return undefined;
+    };
+    if (this.backend === undefined) {
+      this.waitIn(anonymousTurns, { owner: this.call.addressKey, cost, start });
+    } else {
+      this.waitIn(backendTurns, { owner: this.backend, cost, start });
+    }
+  }
+
+  private waitIn<Owner extends string | number>(
+    turns: FairTurns<Owner>,
+    request: WaitingRequest<Owner>,
+  ): void {
+    this.leaveTurns = () => turns.remove(request);
+    turns.add(request);
+  }
+
+  /** Answers a request whose body does not matter; what is still to come of it is read and dropped. */
+  private answerEarly(early: Refusal | 'preflight'): undefined {
+    if (early === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
+    else this.refuse(early);
+    if (!this.received) this.receiveBody();
+  }
+
+  private run(): Promise<void> | undefined {
     const first = this.parts[0];
     // Most bodies come in one piece, which needs no copy.
     if (first !== undefined) {
       this.call.body = this.parts.length === 1 ? first : Buffer.concat(this.parts);
     }
+    this.isRunning = true;
     try {
       const answer = this.endpoint?.answer(this.call);
       if (answer instanceof Promise) {
-        answer.then(
+        return answer.then(
           (given) => this.give(given),
           (error) => this.fail(error),
         );
-      } else if (answer !== undefined) {
-        this.give(answer);
       }
+      if (answer !== undefined) this.give(answer);
     } catch (error) {
       this.fail(error);
     }
+    return undefined;
   }
 
   private give(answer: PushAnswer): void {
@@ -222,17 +385,21 @@ export class Exchange implements Receiving {
   }
 
   private refuse(refusal: Refusal, more?: Readonly<Record<string, string>>): void {
-    const { log } = this.context;
+    const { log, refusals } = this.context;
     const { status } = statuses[refusal.problem];
-    const { address, method, path } = this.call;
-    log[status < 500 ? 'info' : 'warn']('Push request refused', {
-      address,
-      method,
-      path: pathForLog(path),
-      status,
-      why: refusal.description,
-    });
+    const { address, addressKey, method, path } = this.call;
+    refusals.run(addressKey, (throttled) =>
+      log[status < 500 ? 'info' : 'warn']('Push request refused', {
+        address,
+        method,
+        path: pathForLog(path),
+        status,
+        why: refusal.description,
+        ...throttled,
+      }),
+    );
     const headers = { ...headersOf(refusal, this.family), ...more };
+    if (this.isShed) headers['connection'] = 'close';
     if (this.allow !== undefined) headers['allow'] = this.allow;
     this.respond(status, headers, bodyOf(refusal));
   }
@@ -241,20 +408,29 @@ export class Exchange implements Receiving {
     const { response, connection } = this;
     if (this.answered) return;
     this.answered = true;
+    this.context.receiving.delete(this);
+    this.waitNoMore();
     this.parts = [];
-    this.release();
+    this.place?.release();
     if (response.destroyed) {
       // Nobody is there any more.
       this.finish();
       return;
     }
-    const lingers = !this.received && !this.canSkipRest();
+    const lingers = !this.received && this.mustLinger(headers['connection'] === 'close');
     if (lingers || connection.closing) headers['connection'] = 'close';
     if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
     response.writeHead(status, headers);
     this.context.meter.count('pushRequests', 1, this.family, String(status));
     if (lingers) this.linger(text);
     else this.send(text);
+  }
+
+  /** Whether the connection must stay open for a while after the answer: what is still to come is not little. */
+  private mustLinger(isLast: boolean): boolean {
+    // The rest of a small request has come already, or its sender tries again without having seen the answer.
+    if (this.isShed && announcedBytes(this.request) <= SMALL_BODY_BYTES) return false;
+    return isLast || !this.canSkipRest();
   }
 
   /** Whether what is still to come of a refused request is so little that the connection can go on after it. */
@@ -280,11 +456,14 @@ export class Exchange implements Receiving {
     if (!this.hold(text.length)) this.cutOff('answers that nobody takes fill the memory for them');
   }
 
-  /** Ends the connection at once, and says so. Its other requests are over with it, so that none says it again. */
+  /** Ends the connection at once, and logs it once, whichever of its requests is the first to ask for it. */
   private cutOff(why: string): void {
-    const { address } = this.call;
-    this.context.log.info(`Push connection closed: ${why}`, { address });
-    this.connection.destroy();
+    const { address, addressKey } = this.call;
+    const { log, refusals } = this.context;
+    if (!this.connection.cutOff()) return;
+    refusals.run(addressKey, (throttled) =>
+      log.info(`Push connection closed: ${why}`, { address, ...throttled }),
+    );
   }
 
   /**
@@ -304,6 +483,12 @@ export class Exchange implements Receiving {
     this.finish();
   }
 
+  private overloaded(): Refusal {
+    this.isShed = this.backend === undefined;
+    this.context.crowded(this.call, this.backend);
+    return new Refusal('store', 'Server is overloaded, try again', SOON_SECONDS);
+  }
+
   private tooLarge(): Refusal {
     return new Refusal(
       this.family === 'device' ? 'bad-device-request' : 'bad-request',
@@ -311,25 +496,28 @@ export class Exchange implements Receiving {
     );
   }
 
-  /** Counts bytes that stay in memory. Gives whether there is room for them. */
+  /** Counts bytes that stay in memory. `false`: there is no room for them. */
   private hold(bytes: number): boolean {
-    const { load, bounds } = this.context;
-    this.heldBytes += bytes;
-    load.heldBytes += bytes;
-    return load.heldBytes <= bounds.heldBytes;
+    return this.place?.hold(bytes) ?? true;
   }
 
-  private release(): void {
-    this.context.load.heldBytes -= this.heldBytes;
-    this.heldBytes = 0;
+  private waitNoMore(): void {
+    this.leaveTurns?.();
+    this.leaveTurns = undefined;
+  }
+
+  private leave(): void {
+    this.place?.leave();
+    this.place = undefined;
   }
 
   private finish(): void {
     if (this.finished) return;
     this.finished = true;
     this.parts = [];
-    this.release();
-    this.context.load.requests--;
+    this.context.receiving.delete(this);
+    this.waitNoMore();
+    this.leave();
     this.connection.finish();
   }
 }
@@ -341,8 +529,4 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** `NaN` where it is not said beforehand, which is neither more nor less than any bound. */
 function announcedBytes({ headers }: IncomingMessage): number {
   return Number(headers['content-length']);
-}
-
-function tooMuch(): Refusal {
-  return new Refusal('store', 'The server has too much to do', SOON_SECONDS);
 }

@@ -2,8 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
-import { Load, type PushBounds, pushBounds } from './bounds.ts';
-import type { Endpoints } from './call.ts';
+import { KeyedRates } from '../../runtime/keyed-rates.ts';
+import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { type PushBounds, pushBounds } from './bounds.ts';
+import type { Endpoints, PushHead } from './call.ts';
 import type { Connection } from './connection.ts';
 import {
   type Certificate,
@@ -13,26 +16,35 @@ import {
   type DoorSettings,
 } from './door.ts';
 import { Exchange, type ExchangeContext, type PushMeter } from './exchange.ts';
+import { FairTurns } from './fair-turns.ts';
 import { statuses } from './problems.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { familyOfPacket, rawAnswer, refusalOfFault } from './refused.ts';
+import { type PoolLoad, RequestPool } from './request-pool.ts';
 import type { PushFamily } from './routes.ts';
 
 export interface PushListenerContext {
   readonly log: Log;
   readonly meter: PushMeter;
+  readonly proxies: TrustedProxies;
 }
 
 /** An open push listener. To dispose of it lets the requests under way have their answers, within a bound. */
 export interface PushListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
-  /** Serves these from now on; before, their paths are answered with 503. */
-  serve(endpoints: Endpoints): void;
+  /**
+   * Serves these from now on; before, their paths are answered with 503. `slowDown` says whether a client asks too
+   * often that has no secret key, whatever it asks for.
+   */
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void;
   /**
    * Takes new connections with another certificate; of those that are open, idle ones end at once, the others
    * with their next answer. Fails, and leaves everything as it is, where the certificate cannot be used. Does
    * nothing on a listener without TLS.
    */
   replaceCertificate(tls: Certificate): Promise<void>;
+  /** What requests without a secret key hold now. */
+  load(): PoolLoad;
 }
 
 /** Opens the port of the push side. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
@@ -46,26 +58,61 @@ export async function listenForPush(
   return listener;
 }
 
-/** How often a line of the log says that connections were refused, whatever their number. */
-const CROWDED_LOG_MS = 60_000;
+/** What is begun in one turn of the loop for backends, in tenths of milliseconds; less where several instances wait. */
+const BACKEND_COST = 256;
+const BACKEND_COST_SHARED = 64;
+
+/** The same for all others, and while backends are asking. */
+const ANONYMOUS_COST = 128;
+const ANONYMOUS_COST_BESIDE = 8;
+
+/** Milliseconds after a request of a backend in which others are likely to follow. */
+const BACKEND_MS = 100;
+
+/** Seconds of new connections that may come at once. */
+const CONNECTIONS_BURST_SECONDS = 5;
+
+/** It is never set, unlike the clock of the system. */
+const monotonic = { now: () => performance.now() };
 
 class Listener implements PushListener, ExchangeContext, DoorEvents {
   readonly bounds: PushBounds;
-  readonly load = new Load();
+  readonly proxies: TrustedProxies;
+  readonly backends: RequestPool<number>;
+  readonly anonymous: RequestPool<string>;
+  readonly backendTurns = new FairTurns<number>((waitingInstances) =>
+    waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
+  );
+  readonly anonymousTurns = new FairTurns<string>(() =>
+    performance.now() - this.backendMs < BACKEND_MS ? ANONYMOUS_COST_BESIDE : ANONYMOUS_COST,
+  );
+  readonly receiving = new Set<Exchange>();
   readonly log: Log;
+  readonly refusals = new RefusalLog(monotonic);
   readonly meter: PushMeter;
   endpoints: Endpoints | undefined;
+  slowDown: (head: PushHead) => Refusal | undefined = () => undefined;
   private settings: DoorSettings;
   private readonly doors = new Set<Door>();
   private replaced: Promise<void> = Promise.resolve();
+  private backendMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
-  private crowdedLoggedMs = Number.NEGATIVE_INFINITY;
+  private readonly connecting = new KeyedRates<string>();
+  private readonly bites = new LogThrottle(monotonic);
+  private readonly speedChecks: NodeJS.Timeout;
 
   constructor(settings: DoorSettings, context: PushListenerContext, bounds: PushBounds) {
     this.settings = settings;
     this.log = context.log;
     this.meter = context.meter;
+    this.proxies = context.proxies;
     this.bounds = bounds;
+    this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
+    this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);
+    this.speedChecks = setInterval(() => {
+      const nowMs = performance.now();
+      for (const exchange of this.receiving) exchange.checkSpeed(nowMs);
+    }, bounds.checkMs);
   }
 
   get address(): PushListener['address'] {
@@ -79,8 +126,13 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.doors.add(door);
   }
 
-  serve(endpoints: Endpoints): void {
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void {
     this.endpoints = endpoints;
+    this.slowDown = slowDown;
+  }
+
+  load(): PoolLoad {
+    return this.anonymous.load();
   }
 
   replaceCertificate(tls: Certificate): Promise<void> {
@@ -123,6 +175,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     }, this.bounds.stopMs);
     await Promise.all([...this.doors].map((door) => door.close()));
     clearTimeout(timer);
+    clearInterval(this.speedChecks);
   }
 
   request(
@@ -154,24 +207,89 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.refuse(connection, refusal, 'other', 0);
   }
 
-  crowded(): void {
-    const nowMs = performance.now();
-    if (nowMs - this.crowdedLoggedMs < CROWDED_LOG_MS) return;
-    this.crowdedLoggedMs = nowMs;
-    this.log.warn('Push connections refused: there are as many as there may be', {
-      limit: this.bounds.connections,
-    });
+  heardBackend(): void {
+    this.backendMs = performance.now();
+  }
+
+  mayConnect({ peer, peerKey }: Connection): boolean {
+    const { connectionsPerSecond } = this.bounds;
+    const rate = {
+      perSecond: connectionsPerSecond,
+      burst: connectionsPerSecond * CONNECTIONS_BURST_SECONDS,
+    };
+    // A proxy that is trusted connects for many, and was told by its operator how often it may.
+    if (connectionsPerSecond === 0 || this.proxies.trusts(peer)) return true;
+    if (this.connecting.take(peerKey, rate, performance.now())) return true;
+    this.bites.run(`connecting ${peerKey}`, (throttled) =>
+      this.log.warn('Push connections of an address closed: it connects too often', {
+        address: peer,
+        setting: 'push.addressLimits.connectionsPerSecond',
+        limit: connectionsPerSecond,
+        ...this.proxyHint(peer),
+        ...throttled,
+      }),
+    );
+    return false;
+  }
+
+  crowdedOut({ peer, peerKey }: Connection): void {
+    this.bites.run(`connections ${peerKey}`, (throttled) =>
+      this.log.warn('Push connections closed: there are as many as allowed', {
+        address: peer,
+        setting: 'push.maxConnections',
+        limit: this.bounds.connections,
+        ...this.proxyHint(peer),
+        ...throttled,
+      }),
+    );
+  }
+
+  crowded(
+    { address, addressKey }: Pick<PushHead, 'address' | 'addressKey'>,
+    instance: number | undefined,
+  ): void {
+    const { requests, heldBytes } = this.bounds;
+    const limits = { requests, bytes: heldBytes };
+    if (instance === undefined) {
+      this.bites.run(`requests ${addressKey}`, (throttled) =>
+        this.log.warn('Push requests of an address refused: too many are under way', {
+          address,
+          ...limits,
+          ...this.proxyHint(address),
+          ...throttled,
+        }),
+      );
+    } else {
+      this.bites.run(`requests of ${instance}`, (throttled) =>
+        this.log.warn('Push requests of a backend refused: too many are under way', {
+          address,
+          ...limits,
+          ...throttled,
+        }),
+      );
+    }
+  }
+
+  /** What to do where an address is that of a proxy, and stands for many clients. */
+  private proxyHint(address: string): { readonly hint?: string } {
+    return this.proxies.trusts(address)
+      ? {}
+      : { hint: 'if it is a proxy of yours, name it in trustedProxies' };
   }
 
   /** Answers what is no request that could be answered. */
   private refuse(connection: Connection, refusal: Refusal, family: PushFamily, lingerMs: number) {
     if (!connection.endWith(rawAnswer(refusal, family), lingerMs)) return;
     const { status } = statuses[refusal.problem];
-    this.log.info('Push request refused', {
-      address: connection.address,
-      status,
-      why: refusal.description,
-    });
+    const { peer, peerKey } = connection;
+    this.refusals.run(peerKey, (throttled) =>
+      this.log.info('Push request refused', {
+        address: peer,
+        status,
+        why: refusal.description,
+        ...throttled,
+      }),
+    );
     this.meter.count('pushRequests', 1, family, String(status));
   }
 }

@@ -25,7 +25,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'bad-request': {
     status: 400,
     title: 'Bad request',
-    when: 'A call of a backend, or a report of a device: the body is too large or not a JSON object, or a part of the request breaks a rule. Or a request is not valid HTTP; its connection is closed. Nothing was done.',
+    when: 'A call of a backend, or a report of a device: the body is too large or not a JSON object, or a part of the request breaks a rule, such as a query with more than 100 parameters. Or a request is not valid HTTP; its connection is closed. Nothing was done.',
     advice: 'The text names the field or the limit.',
   },
   'bad-device-request': {
@@ -56,8 +56,14 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'over-plan': {
     status: 402,
     title: 'Payment Required',
-    when: 'The instance has more devices than `limits.devices` allows. Nothing was sent; devices can still register.',
-    advice: 'Raise the limit.',
+    when: 'More devices of the instance than `limits.devices` allows have been accepted by a gateway. Devices that never were do not count. Nothing was sent.',
+    advice: 'Raise the limit, or remove devices: `fanfare devices remove`.',
+  },
+  'instance-full': {
+    status: 429,
+    title: 'Instance Full',
+    when: 'A device registers, and the instance has as many devices as `limits.devices` allows; or a device adds interests, and all devices of the instance have as many as `limits.interests` allows. Nothing was changed. The SDKs of iOS and Android try again by themselves, each at most once a minute.',
+    advice: 'Raise the limit, or remove devices that were never reached: `fanfare devices remove`.',
   },
   forbidden: {
     status: 403,
@@ -104,13 +110,13 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'rate-limited': {
     status: 429,
     title: 'Rate Limited',
-    when: 'The instance publishes more often per second than `limits.publishesPerSecond` allows. Nothing was sent.',
+    when: 'The instance publishes more often per second than `limits.publishesPerSecond` allows, or its unfinished publishes have as many bytes as `limits.pendingPublishBytes` allows, or requests without a secret key come more often than `push.addressLimits` allow from their address, or the limits of the instance allow devices. Nothing was done. The SDKs of iOS and Android try again by themselves.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   timeout: {
     status: 408,
     title: 'Request Timeout',
-    when: 'A request was not complete 30 seconds after its first byte, its head not after 10. The connection is closed.',
+    when: 'A request was not complete 30 seconds after its first byte, its head not after 10, or its body came more slowly than `push.bodyBytesPerSecond` on average after 5 seconds. The connection is closed.',
     advice: 'Check the network, and that the body is as long as `Content-Length` says.',
   },
   'head-too-large': {
@@ -122,7 +128,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   store: {
     status: 503,
     title: 'Service Unavailable',
-    when: 'The server is starting or has too much to do, or its store cannot be used now. Nothing was done.',
+    when: 'The server is starting or overloaded, or its store cannot be used now. Nothing was done. An overloaded server refuses those first of whose instance, or address, most is under way, and may close their connections.',
     advice: 'Try again, after the seconds that the `Retry-After` header names if there is one.',
   },
   internal: {

@@ -40,6 +40,8 @@ interface PushOptions {
   readonly neighbour?: object;
   /** Over `push`. */
   readonly push?: object;
+  /** Over the whole configuration. */
+  readonly config?: object;
 }
 
 /** The `push` of a configuration with both instances. Publishes have no rate, so that tests need not be slow. */
@@ -63,7 +65,7 @@ function pushSettings({ instance, neighbour, push }: PushOptions = {}): object {
 }
 
 export function startPush(options: PushOptions = {}): Promise<Fanfare> {
-  return startFanfare({ config: { push: pushSettings(options) } });
+  return startFanfare({ config: { push: pushSettings(options), ...options.config } });
 }
 
 /**
@@ -90,12 +92,14 @@ export interface Answered {
 interface Asked extends Partial<Omit<RawRequest, 'body' | 'method' | 'target'>> {
   /** What is no text and no bytes is sent as JSON. */
   readonly body?: unknown;
+  /** The address of this machine that it comes from, such as 127.0.0.2. */
+  readonly from?: string;
 }
 
 type At = Pick<Fanfare, 'pushPort'>;
 
-export function open(server: At): Promise<RawHttp> {
-  return RawHttp.open({ port: server.pushPort });
+export function open(server: At, from?: string): Promise<RawHttp> {
+  return RawHttp.open({ port: server.pushPort }, from === undefined ? {} : { from });
 }
 
 /** Asks on a connection of its own. Fails where a refusal is not shaped as every refusal must be. */
@@ -103,9 +107,9 @@ export async function ask(
   server: At,
   method: string,
   target: string,
-  { body, ...others }: Asked = {},
+  { body, from, ...others }: Asked = {},
 ): Promise<Answered> {
-  await using connection = await open(server);
+  await using connection = await open(server, from);
   const bytes = bytesOf(body);
   return seen(
     await connection.asks({
@@ -200,6 +204,22 @@ export async function published(
   const { status, text, json } = await publish(server, kind, body, headers);
   expect([status, text]).toEqual([200, expect.any(String)]);
   return (json as { publishId: string }).publishId;
+}
+
+/** Waits until so many devices are known to be in the audience of a publish: their reports count from then on. */
+export async function planned(
+  server: At,
+  publishId: string,
+  devices: number,
+  instance: { readonly id: string; readonly secretKey: string } = INSTANCE,
+): Promise<void> {
+  const headers = { authorization: `Bearer ${instance.secretKey}` };
+  for (;;) {
+    const { json } = await ask(server, 'GET', publishes(`/${publishId}`, instance.id), { headers });
+    const { platforms } = json as { platforms: Record<string, { planned: number }> };
+    const all = Object.values(platforms).reduce((sum, counts) => sum + counts.planned, 0);
+    if (all >= devices) return;
+  }
 }
 
 /** What a browser's subscription is, all but its endpoint. */

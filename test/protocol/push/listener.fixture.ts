@@ -1,7 +1,13 @@
 import type { LogFields } from '../../../src/channels/ports.ts';
 import { Refusal } from '../../../src/push/refusal.ts';
+import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
-import type { Endpoint, Endpoints, PushCall } from '../../../src/transports/push-api/call.ts';
+import type {
+  Endpoint,
+  Endpoints,
+  PushCall,
+  PushHead,
+} from '../../../src/transports/push-api/call.ts';
 import type { DoorSettings } from '../../../src/transports/push-api/door.ts';
 import { listenForPush, type PushListener } from '../../../src/transports/push-api/listener.ts';
 import { type EndpointName, routes } from '../../../src/transports/push-api/routes.ts';
@@ -12,6 +18,9 @@ export interface ListenerUnderTest extends AsyncDisposable {
   readonly listener: PushListener;
   readonly lines: readonly Line[];
   readonly counted: ReadonlyMap<string, number>;
+  /** Requests of anybody without a secret key that have no answer yet, and the bytes of their bodies in memory. */
+  underWay(): number;
+  heldBytes(): number;
 }
 
 export interface Line extends LogFields {
@@ -25,6 +34,9 @@ export interface ListenerOptions {
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
   /** Serves nothing yet. */
   readonly starting?: boolean;
+  readonly slowDown?: (head: PushHead) => Refusal | undefined;
+  /** As in the setting; none where it is left out. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** Short, so that no test waits long for what takes longer. */
@@ -71,18 +83,21 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
           counted.set(series, (counted.get(series) ?? 0) + by);
         },
       },
+      proxies: new TrustedProxies(options.trustedProxies ?? []),
     },
     { ...SHORT, ...options.bounds },
   );
   const endpoints = Object.fromEntries(
     routes.map(([, , name]) => [name, options.endpoints?.[name] ?? echo]),
   ) as Endpoints;
-  if (options.starting !== true) listener.serve(endpoints);
+  if (options.starting !== true) listener.serve(endpoints, options.slowDown ?? (() => undefined));
   return {
     port: listener.address.port,
     listener,
     lines,
     counted,
+    underWay: () => listener.load().requests,
+    heldBytes: () => listener.load().bytes,
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   };
 }

@@ -4,12 +4,14 @@ import {
   type Answered,
   ask,
   BACKEND,
+  device,
   events,
   INSTANCE,
   JSON_HEADERS,
   NEIGHBOUR,
   NO_INSTANCE,
   nowSeconds,
+  planned,
   published,
   publishes,
   refusal,
@@ -82,8 +84,12 @@ describe('the status of a publish', () => {
   });
 
   it('counts the devices that reported it, each once', async () => {
-    const id = await published(server);
     const [first, second] = [await registered(server), await registered(server)];
+    for (const deviceId of [first, second]) {
+      await ask(server, 'POST', device(`fcm/${deviceId}/interests/shop`));
+    }
+    const id = await published(server);
+    await planned(server, id, 2);
     for (const [deviceId, event] of [
       [first, 'delivery'],
       [first, 'delivery'],

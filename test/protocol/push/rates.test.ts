@@ -5,13 +5,16 @@ import { requestBytes } from '../../support/raw-http.ts';
 import {
   type Answered,
   ask,
+  device,
   expectEmpty,
   JSON_HEADERS,
   open,
+  published,
   publishes,
   reconfigure,
   refusal,
   registered,
+  registration,
   seen,
   startPush,
   TO_INTERESTS,
@@ -175,4 +178,52 @@ it('a backend may delete 100 users a second, in each instance', async () => {
   expect(refused).toMatchObject(refusal(429, 'Rate Limited'));
   expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   expect(statuses(await sent([remove(unlimited), publish(deleting)]))).toEqual([200, 200]);
+});
+
+describe('devices at one address', () => {
+  const FEW = { requestsPerSecond: 0, rowsPerSecond: 1, reportsPerSecond: 0 };
+  const register = (server: Fanfare, from?: string, headers: Record<string, string> = {}) =>
+    ask(server, 'POST', device('fcm'), {
+      body: registration('fcm'),
+      headers,
+      ...(from === undefined ? {} : { from }),
+    });
+  const statuses = async (count: number, one: () => Promise<Answered>) => {
+    const all: number[] = [];
+    for (let n = 0; n < count; n++) all.push((await one()).status);
+    return all;
+  };
+
+  it('are slowed down with 429, which the log tells, and nobody else is', async () => {
+    await using slow = await startPush({ push: { addressLimits: FEW } });
+    const all = await statuses(25, () => register(slow));
+    // A minute of one row a second is 15 registrations; some more come back while they are sent.
+    expect(all.slice(0, 15)).toEqual(Array(15).fill(200));
+    expect(all.at(-1)).toBe(429);
+    const answer = await register(slow);
+    expect(answer).toMatchObject(refusal(429, 'Rate Limited', /from this address/));
+    expect(answer.headers.get('retry-after')).toBe('10');
+    expect((await register(slow, '127.0.0.2')).status).toBe(200);
+    await published(slow);
+    const line = JSON.parse(await slow.logged(/Devices at one address are slowed down/));
+    expect(line).toMatchObject({
+      address: '127.0.0.1',
+      setting: 'push.addressLimits.rowsPerSecond',
+      hint: 'if it is a proxy of yours, name it in trustedProxies',
+    });
+  });
+
+  it('count for themselves behind a proxy that is trusted, and together behind any other', async () => {
+    await using behind = await startPush({
+      push: { addressLimits: FEW },
+      config: { trustedProxies: ['127.0.0.1'] },
+    });
+    let client = 0;
+    const another = (from?: string) => {
+      client++;
+      return register(behind, from, { 'x-forwarded-for': `198.51.100.${client}` });
+    };
+    expect(await statuses(40, () => another())).toEqual(Array(40).fill(200));
+    expect(await statuses(25, () => another('127.0.0.2'))).toContain(429);
+  });
 });

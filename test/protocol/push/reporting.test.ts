@@ -3,18 +3,22 @@ import type { Fanfare } from '../../support/fanfare.ts';
 import {
   ask,
   BACKEND,
+  device,
   events,
+  expectEmpty,
   fieldRefusal,
   INSTANCE,
   JSON_HEADERS,
   NEIGHBOUR,
   nowSeconds,
+  planned,
   published,
   publishes,
   refusal,
   registered,
   registeredOf,
   startPush,
+  TO_INTERESTS,
   TO_USERS,
   UNKNOWN,
 } from './exchange.ts';
@@ -24,8 +28,8 @@ let publishId: string;
 let deviceId: string;
 beforeAll(async () => {
   server = await startPush();
-  publishId = await published(server);
-  deviceId = await registered(server);
+  deviceId = await subscribed();
+  publishId = await toSubscribed(1);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -36,6 +40,21 @@ const event = (change: object = {}) => ({
   timestampSecs: nowSeconds(),
   ...change,
 });
+
+/** Registers a device that publishes are for. */
+async function subscribed(platform: 'fcm' | 'web' = 'fcm'): Promise<string> {
+  const id = await registered(server, platform);
+  await expectEmpty(ask(server, 'POST', device(`${platform}/${id}/interests/shop`)));
+  return id;
+}
+
+/** Publishes to all that are subscribed, of whom there are so many. */
+async function toSubscribed(devices: number): Promise<string> {
+  const body = { ...TO_INTERESTS, web: { notification: { title: 'Hi' } } };
+  const id = await published(server, body);
+  await planned(server, id, devices);
+  return id;
+}
 
 const report = (body: unknown, instance: string = INSTANCE.id) =>
   ask(server, 'POST', events(instance), { headers: JSON_HEADERS, body });
@@ -273,19 +292,30 @@ describe('a report is taken and dropped', () => {
   });
 
   it('where the publish or the device belongs to another instance', async () => {
-    const id = await published(server);
+    const id = await toSubscribed(1);
     const elsewhere = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await expectTaken(event({ publishId: id }), NEIGHBOUR.id);
     await expectTaken(event({ publishId: id, deviceId: elsewhere }), NEIGHBOUR.id);
     await expectTaken(event({ publishId: id, deviceId: elsewhere }));
     expect(await counts(id)).toEqual([0, 0]);
   });
+
+  it('where the publish is not for the device', async () => {
+    const id = await toSubscribed(1);
+    const stranger = await registered(server);
+    for (const name of ['delivery', 'open']) {
+      await expectTaken(event({ publishId: id, deviceId: stranger, event: name }));
+    }
+    expect(await counts(id)).toEqual([0, 0]);
+    await expectTaken(event({ publishId: id }));
+    expect(await counts(id)).toEqual([1, 0]);
+  });
 });
 
 describe('reports', () => {
   it('are counted once for a publish, a device and an event, however often they come', async () => {
-    const id = await published(server);
-    const other = await registered(server, 'web');
+    const other = await subscribed('web');
+    const id = await toSubscribed(2);
     expect(await counts(id)).toEqual([0, 0]);
     await Promise.all(Array.from({ length: 10 }, () => expectTaken(event({ publishId: id }))));
     expect(await counts(id)).toEqual([1, 0]);
@@ -298,7 +328,7 @@ describe('reports', () => {
   });
 
   it('are counted however ids are spelled', async () => {
-    const id = await published(server);
+    const id = await toSubscribed(2);
     const upper = (text: string, prefix: string) =>
       prefix + text.slice(prefix.length).toUpperCase();
     await expectTaken(
@@ -312,6 +342,7 @@ describe('reports', () => {
   it('of a publish to users are counted, with and without the user', async () => {
     const ann = await registeredOf(server, 'ann');
     const id = await published(server, TO_USERS);
+    await planned(server, id, 1);
     await expectTaken(event({ publishId: id, deviceId: ann, userId: 'ann' }));
     await expectTaken(event({ publishId: id, deviceId: ann, event: 'open' }));
     expect(await counts(id)).toEqual([1, 1]);

@@ -18,6 +18,7 @@ import {
   JSON_HEADERS,
   NEIGHBOUR,
   nowSeconds,
+  planned,
   published,
   registered,
   registeredOf,
@@ -68,6 +69,13 @@ async function reports(server: Fanfare, change: object, instance: string = INSTA
   expect(status).toBe(200);
 }
 
+/** Publishes to users who have so many devices. */
+async function toUsers(server: Fanfare, devices: number, users = ['ann']): Promise<string> {
+  const id = await published(server, { ...TO_USERS, users });
+  await planned(server, id, devices);
+  return id;
+}
+
 const signatureOf = ({ body }: WebhookRequest, secret = SECRET) =>
   createHmac('sha1', secret).update(Buffer.from(body)).digest('hex');
 
@@ -83,8 +91,8 @@ describe('a report of a device with a user', () => {
     using backend = startWebhookEndpoint();
     const customData = { tenant: 'zoë', list: [1, null] };
     await using server = await startWith([{ url: backend.url, customData }]);
-    const publishId = await published(server, TO_USERS);
     const deviceId = await registeredOf(server, 'ann');
+    const publishId = await toUsers(server, 1);
     const before = Math.floor(Date.now() / 1000) * 1000;
     for (const [event, type] of [
       ['delivery', ACKNOWLEDGEMENT],
@@ -125,8 +133,8 @@ describe('a report of a device with a user', () => {
       { url, events: [OPEN] },
       { url, events: [ACKNOWLEDGEMENT, OPEN], secret: 'another' },
     ]);
-    const publishId = await published(server, TO_USERS);
     const deviceId = await registeredOf(server, 'ann');
+    const publishId = await toUsers(server, 1);
     for (let times = 0; times < 3; times++) await reports(server, { publishId, deviceId });
     const { request: first } = await next(backend);
     expect(first.headers['webhook-signature']).toBe(signatureOf(first, 'another'));
@@ -146,9 +154,9 @@ describe('a report of a device with a user', () => {
   it('is told only where the device belongs to whom it names', async () => {
     using backend = startWebhookEndpoint();
     await using server = await startWith([{ url: backend.url }]);
-    const publishId = await published(server, TO_USERS);
     const ofAnn = await registeredOf(server, 'ann');
     const ofBob = await registeredOf(server, 'bob');
+    const publishId = await toUsers(server, 2, ['ann', 'bob']);
     const ofNobody = await registered(server);
     const theirs = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await reports(server, { publishId, deviceId: ofAnn, userId: 'bob' });
@@ -225,8 +233,8 @@ describe('a webhook of an instance', () => {
       },
     });
     await using server = await startWith([{ url: `http://127.0.0.1:${http.port}/hook` }]);
-    const publishId = await published(server, TO_USERS);
-    await reports(server, { publishId, deviceId: await registeredOf(server, 'ann') });
+    const deviceId = await registeredOf(server, 'ann');
+    await reports(server, { publishId: await toUsers(server, 1), deviceId });
     await asked.next();
     await server.logged(/A webhook was sent.*"outcome":"timeout"/);
     endings.abort();
@@ -262,8 +270,8 @@ describe('a webhook of an instance', () => {
   it('is not sent to a private address unless that is allowed, and is kept to be replayed', async () => {
     using backend = startWebhookEndpoint();
     await using server = await startWith([{ url: backend.url }], false);
-    const publishId = await published(server, TO_USERS);
-    await reports(server, { publishId, deviceId: await registeredOf(server, 'ann') });
+    const deviceId = await registeredOf(server, 'ann');
+    await reports(server, { publishId: await toUsers(server, 1), deviceId });
     const line = JSON.parse(await server.logged(/A webhook was given up/));
     expect(line).toMatchObject({
       level: 'warn',

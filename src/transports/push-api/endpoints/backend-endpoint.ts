@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
-import type { Endpoint, PushAnswer, PushCall, PushHead } from '../call.ts';
+import type { Endpoint, PushAnswer, PushCall, PushHead, Trusted } from '../call.ts';
 import { bearerOf } from './bearer.ts';
 import { refuseContentType } from './content-type.ts';
 import type { EndpointContext } from './context.ts';
@@ -20,7 +20,7 @@ export function backendEndpoint(
 ): Endpoint {
   return {
     before: (head) =>
-      (takes === 'json' ? refuseContentType(head) : undefined) ?? refuseBackend(context, head),
+      (takes === 'json' ? refuseContentType(head) : undefined) ?? admitBackend(context, head),
     answer(call) {
       // Its key was right when its head came. The instance may be gone since.
       const instance = context.instances.byId(call.params.instance);
@@ -29,13 +29,15 @@ export function backendEndpoint(
   };
 }
 
-function refuseBackend({ instances, guard }: EndpointContext, head: PushHead): Refusal | undefined {
+function admitBackend({ instances, guard }: EndpointContext, head: PushHead): Refusal | Trusted {
   const authorization = head.header('authorization');
   if (authorization === undefined || authorization === '') return NO_AUTHORIZATION;
   const instance = instances.byId(head.params.instance);
   if (instance === undefined) return guard.noInstance();
   const secret = bearerOf(authorization);
-  return secret !== undefined && isSecretOf(instance, secret) ? undefined : WRONG_SECRET;
+  return secret !== undefined && isSecretOf(instance, secret)
+    ? { instance: instance.number }
+    : WRONG_SECRET;
 }
 
 /** By the list that they were made of: it is another one when a key changes. */

@@ -4,6 +4,8 @@ import type { DeliveryStore } from '../../../push/delivery-store.ts';
 import type { InstanceDirectory } from '../../../push/instance.ts';
 import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
+import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { AddressLimits, DeviceRates } from './device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
 /** What operators may change of this API. It is read at each request. */
@@ -16,6 +18,7 @@ export interface PushEndpointSettings {
   readonly publicUrl: string | null;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;
+  readonly addressLimits: AddressLimits;
 }
 
 /** Tells what is known of one device and one publish. */
@@ -35,6 +38,9 @@ export interface EndpointContext {
   /** A publish was accepted: there is something to deliver. */
   readonly accepted?: () => void;
   readonly now: () => number;
-  readonly log: Pick<Log, 'info'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Keeps what strangers cause from filling the log. */
+  readonly refusals: LogThrottle;
+  readonly rates: DeviceRates;
   readonly settings: PushEndpointSettings;
 }

@@ -18,12 +18,16 @@ export interface NamedDevice {
   readonly id: DeviceId;
 }
 
-/** What anybody may ask of an instance. */
+/** What anybody may ask of an instance, as often as the rates allow. */
 export function instanceEndpoint(
   context: EndpointContext,
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
 ): Endpoint {
-  return found((head) => instanceOf(context, head), answer);
+  const find = (head: PushHead) => {
+    const instance = instanceOf(context, head);
+    return instance instanceof Refusal ? instance : { instance };
+  };
+  return found(context, find, ({ instance }, call) => answer(instance, call));
 }
 
 /**
@@ -35,12 +39,31 @@ export function deviceEndpoint(
   answer: (device: NamedDevice, call: PushCall) => MaybePromise<PushAnswer>,
   whenNoId: Refusal = NO_DEVICE,
 ): Endpoint {
-  return found((head) => {
+  const find = (head: PushHead) => {
     const instance = instanceOf(context, head);
     if (instance instanceof Refusal) return instance;
     const id = deviceIdOf(head);
     return id === undefined ? whenNoId : { instance, id };
-  }, answer);
+  };
+  return found(context, find, answer);
+}
+
+/** For a large body: it is read only where there is such a device. */
+export function deviceBeforeBody({
+  instances,
+  devices,
+  guard,
+}: EndpointContext): NonNullable<Endpoint['beforeBody']> {
+  return async (head) => {
+    const instance = instances.byId(head.params.instance);
+    const id = deviceIdOf(head);
+    // Looked at before, and again afterwards.
+    if (instance === undefined || id === undefined) return undefined;
+    return await guard.ask(
+      () => devices.get(instance.number, id),
+      (device) => (device === undefined ? NO_DEVICE : undefined),
+    );
+  };
 }
 
 /** The id of the device that a path names, where it has the form of one. */
@@ -66,19 +89,29 @@ function instanceOf({ instances, guard }: EndpointContext, head: PushHead): Push
   return instances.byId(head.params.instance) ?? guard.noInstance();
 }
 
-/** Finds what a path names before the body comes, and again after it: it may be gone since. */
-function found<Named extends object>(
+/**
+ * Finds what a path names before the body comes, and again after it: it may be gone since. Each request counts for the
+ * instance, and what there is to read of it for the address as well.
+ */
+function found<Named extends { readonly instance: PushInstance }>(
+  { rates }: EndpointContext,
   find: (head: PushHead) => Named | Refusal,
   answer: (named: Named, call: PushCall) => MaybePromise<PushAnswer>,
 ): Endpoint {
   return {
     before(head) {
       const named = find(head);
-      return named instanceof Refusal ? named : undefined;
+      if (named instanceof Refusal) return named;
+      // The listener has counted it for the address.
+      return rates.refuseInstance('requests', named.instance);
     },
     answer(call) {
       const named = find(call);
-      return named instanceof Refusal ? named : answer(named, call);
+      if (named instanceof Refusal) return named;
+      const kibibytes = Math.floor(call.body.length / 1024);
+      const refused =
+        kibibytes > 0 ? rates.refuse('requests', call, named.instance, kibibytes) : undefined;
+      return refused ?? answer(named, call);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
 import {
   device,
   INSTANCE,
@@ -53,12 +54,28 @@ describe('registering', () => {
       });
     }
 
-    it(`a device of ${platform} is never refused for how many there are`, async () => {
+    it(`a device of ${platform} is to come back later where the instance is full, unless it replaces one`, async () => {
       const api = new PushApi();
-      api.instance = { ...INSTANCE, limits: { devices: 1, publishesPerSecond: 1 } };
-      for (const other of platforms) if (other !== platform) await api.register(other);
-      expect(await api.register(platform)).toStartWith(`${platform}-`);
-      expect(api.kept()).toHaveLength(3);
+      api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, devices: 1 } };
+      const first = await api.register(platform);
+      const [other = platform] = platforms.filter((one) => one !== platform);
+      const body = registrations[other];
+      expect(await api.ask('POST', device(other), { body })).toEqual({
+        status: 429,
+        error: 'Instance Full',
+        description: 'The instance has as many devices as it may: 1',
+        retryAfter: 600,
+      });
+      expect(api.logged).toEqual([
+        {
+          message: 'An instance is full',
+          instance: INSTANCE.id,
+          setting: 'limits.devices',
+          limit: 1,
+        },
+      ]);
+      expect(await api.register(platform)).not.toBe(first);
+      expect(api.kept()).toHaveLength(1);
     });
   }
 

@@ -2,7 +2,7 @@ import { newDeviceId } from '../../../push/device-id.ts';
 import { readMetadata } from '../../../push/metadata.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { readFcmToken, readRegistration } from '../../../push/registration.ts';
-import type { Endpoint, PushHead } from '../call.ts';
+import type { Endpoint, PushCall, PushHead } from '../call.ts';
 import type { EndpointContext } from './context.ts';
 import {
   DONE,
@@ -13,6 +13,15 @@ import {
   NO_DEVICE,
   readDeviceBody,
 } from './device-endpoint.ts';
+import { refuseFull } from './instance-full.ts';
+
+/** What a registration changes in the store: its row, that of the device that it replaces, and what is counted. */
+const REGISTRATION_ROWS = 3;
+
+/** A row with much in it counts as several. */
+function sizeInRows({ body }: PushCall): number {
+  return Math.ceil(body.length / 1024);
+}
 
 /** `GET …/web-vapid-public-key`: the key that browsers subscribe with. */
 export function readVapidKey(context: EndpointContext): Endpoint {
@@ -25,7 +34,7 @@ export function readVapidKey(context: EndpointContext): Endpoint {
 
 /** `POST …/devices/PLATFORM`: keeps a device, in place of the one that had its token. */
 export function registerDevice(context: EndpointContext): Endpoint {
-  const { devices, guard, now } = context;
+  const { devices, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const { platform } = call.params;
     if (platform === undefined) return new Refusal('not-found', 'There is no such platform');
@@ -33,13 +42,19 @@ export function registerDevice(context: EndpointContext): Endpoint {
     if (body instanceof Refusal) return body;
     const registration = readRegistration(platform, body, instance, clientOf(call));
     if (registration instanceof Refusal) return registration;
+    const refused = rates.refuse('rows', call, instance, REGISTRATION_ROWS + sizeInRows(call));
+    if (refused !== undefined) return refused;
     const id = newDeviceId(platform);
+    const { devices: devicesMax } = instance.limits;
     return guard.ask(
-      () => devices.register(instance.number, { id, ...registration }, now()),
-      // Android fails without the set, and the web SDK knows none.
-      () => ({
-        json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
-      }),
+      () => devices.register(instance.number, { id, ...registration }, now(), devicesMax),
+      (result) => {
+        if (result === 'full') return refuseFull(context, instance, 'devices');
+        // Android fails without the set, and the web SDK knows none.
+        return {
+          json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
+        };
+      },
     );
   });
 }
@@ -68,38 +83,43 @@ export function readDevice(context: EndpointContext): Endpoint {
 
 /** `DELETE …/devices/PLATFORM/ID`. Succeeds whatever the id: Android would ask until it does. Source: §3.7. */
 export function deleteDevice(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return instanceEndpoint(context, ({ number }, call) => {
+  const { devices, guard, rates } = context;
+  return instanceEndpoint(context, (instance, call) => {
     const id = deviceIdOf(call);
-    return id === undefined
-      ? DONE
-      : guard.ask(
-          () => devices.delete(number, id),
-          () => DONE,
-        );
+    if (id === undefined) return DONE;
+    const refused = rates.refuse('rows', call, instance);
+    if (refused !== undefined) return refused;
+    return guard.ask(
+      () => devices.delete(instance.number, id),
+      () => DONE,
+    );
   });
 }
 
 /** `PUT …/devices/PLATFORM/ID/metadata`. */
 export function setMetadata(context: EndpointContext): Endpoint {
-  const { devices, guard, now } = context;
+  const { devices, guard, now, rates } = context;
   return deviceEndpoint(context, ({ instance, id }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
     const metadata = readMetadata(body);
     if (metadata instanceof Refusal) return metadata;
+    const refused = rates.refuse('rows', call, instance);
+    if (refused !== undefined) return refused;
     return guard.ask(() => devices.setMetadata(instance.number, id, metadata, now()), doneIf);
   });
 }
 
 /** `PUT …/devices/fcm/ID/token`. */
 export function setToken(context: EndpointContext): Endpoint {
-  const { devices, guard, now } = context;
+  const { devices, guard, now, rates } = context;
   return deviceEndpoint(context, ({ instance, id }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
     const token = readFcmToken(body);
     if (token instanceof Refusal) return token;
+    const refused = rates.refuse('rows', call, instance, sizeInRows(call));
+    if (refused !== undefined) return refused;
     return guard.ask(() => devices.setToken(instance.number, id, token, now()), doneIf);
   });
 }

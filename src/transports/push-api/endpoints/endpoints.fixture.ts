@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
+import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/delivery.ts';
 import type { Platform } from '../../../push/device.ts';
@@ -8,11 +9,13 @@ import type { PublishStore } from '../../../push/ports.ts';
 import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
+import { DeviceRates } from './device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -22,7 +25,7 @@ export const INSTANCE: PushInstance = {
   number: 1,
   name: 'test',
   secretKeys: [SECRET, 'the next one'],
-  limits: { devices: 0, publishesPerSecond: 0 },
+  limits: NO_LIMITS,
   whenUserIsFull: 'refuse',
   webhooks: [],
   web: {
@@ -34,6 +37,9 @@ export const INSTANCE: PushInstance = {
 };
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 export const NOW_MS = 1_800_000_000_000;
+
+/** Where all requests come from. */
+const CLIENT = '192.0.2.1';
 
 export const JSON_HEADERS = { 'content-type': 'application/json' };
 export const BACKEND = { authorization: `Bearer ${SECRET}` };
@@ -86,6 +92,8 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   /** What is no text and no bytes is sent as JSON. */
   readonly body?: unknown;
+  /** The address of the client. */
+  readonly from?: string;
 }
 
 /** An answer as its client sees it. */
@@ -108,6 +116,7 @@ export class PushApi {
     tokenIssuers: [],
     publicUrl: null,
     tls: false,
+    addressLimits: { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 },
   };
   storeFault: string | undefined;
   /** What every question to a store is answered with, where it is. */
@@ -129,10 +138,19 @@ export class PushApi {
   readonly stories = new Map<string, DeviceStory>();
   pauses: readonly Pause[] = [];
   private readonly endpoints;
+  private readonly rates: DeviceRates;
 
   constructor() {
     const api = this;
     this.devices.newInstance();
+    const now = () => this.nowMs;
+    const refusals = new LogThrottle({ now });
+    const log = {
+      info: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
+      warn: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
+    };
+    const limits = () => this.settings.addressLimits;
+    this.rates = new DeviceRates({ limits, now, log, refusals });
     this.endpoints = createPushEndpoints({
       instances: {
         byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
@@ -151,8 +169,10 @@ export class PushApi {
       storeFault: () => this.storeFault,
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,
-      now: () => this.nowMs,
-      log: { info: (message, fields) => this.logged.push({ message, ...fields }) },
+      now,
+      log,
+      refusals,
+      rates: this.rates,
       settings: {
         get tokenLeewaySeconds() {
           return api.settings.tokenLeewaySeconds;
@@ -166,12 +186,19 @@ export class PushApi {
         get tls() {
           return api.settings.tls;
         },
+        get addressLimits() {
+          return api.settings.addressLimits;
+        },
       },
     });
   }
 
   /** Asks as a client does. */
-  async ask(method: string, path: string, { headers = {}, body }: Asked = {}): Promise<Heard> {
+  async ask(
+    method: string,
+    path: string,
+    { headers = {}, body, from = CLIENT }: Asked = {},
+  ): Promise<Heard> {
     const target = requestTarget(path);
     const found = findRoute(method, target.path);
     switch (found.found) {
@@ -187,12 +214,20 @@ export class PushApi {
           path: target.path,
           params: found.params,
           query: new URLSearchParams(target.query),
-          address: undefined,
+          address: from,
+          addressKey: from,
           header: (name) => headers[name],
           body: bytesOf(body),
         };
         const endpoint = this.endpoints[found.endpoint];
-        return heard(endpoint.before?.(call) ?? (await endpoint.answer(call)));
+        const judged = endpoint.before?.(call);
+        const isBackend = judged !== undefined && !(judged instanceof Refusal);
+        // As the listener does.
+        const slowDown = isBackend ? undefined : this.rates.refuseAddress('requests', call);
+        if (slowDown !== undefined) return heard(slowDown);
+        if (judged instanceof Refusal) return heard(judged);
+        const refused = call.body.length > 0 ? await endpoint.beforeBody?.(call) : undefined;
+        return heard(refused ?? (await endpoint.answer(call)));
       }
       default:
         return found satisfies never;
@@ -250,7 +285,7 @@ export class PushApi {
     return {
       accept: async (publish) => {
         const { devicesMax, idempotency } = publish;
-        const devices = this.kept().length;
+        const devices = this.devices.counts(INSTANCE.number).accepted;
         if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
         const first = this.publishes.find(
           (earlier) => idempotency && earlier.idempotency?.key === idempotency.key,

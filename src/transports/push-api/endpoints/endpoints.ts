@@ -23,8 +23,8 @@ export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
-  const { instances, devices, publishes, stories, pauses, webhooks, accepted, now, log, settings } =
-    options;
+  const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
+  const { now, log, refusals, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -34,6 +34,8 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     pauses,
     webhooks,
     guard,
+    refusals,
+    rates: deviceRates,
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { device, PushApi } from './endpoints.fixture.ts';
+import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { device, INSTANCE, PushApi } from './endpoints.fixture.ts';
 
 const names = (count: number) =>
   Array.from({ length: count }, (_, index) => `i${String(index).padStart(5, '0')}`);
@@ -86,6 +87,45 @@ describe('the interests of a device', () => {
     expect(kept()).toEqual([]);
   });
 
+  it('are not written where nothing changes', async () => {
+    const { api, path, set } = await withInterests(['a', 'b']);
+    const asked = () => api.asked.splice(0).flatMap(([method]) => (method === 'get' ? [] : method));
+    asked();
+    await set({ interests: ['b', 'a', 'b'] });
+    await api.ask('POST', `${path}/a`);
+    await api.ask('DELETE', `${path}/c`);
+    expect(asked()).toEqual(['interestsToChange', 'hasInterest', 'hasInterest']);
+    await set({ interests: ['a', 'c'] });
+    await api.ask('POST', `${path}/b`);
+    await api.ask('DELETE', `${path}/a`);
+    expect(asked().filter((method) => /^(set|add|remove)/.test(method))).toEqual([
+      'setInterests',
+      'addInterest',
+      'removeInterest',
+    ]);
+  });
+
+  it('are to come later where the devices of the instance have as many as they may together', async () => {
+    const { api, path, set, kept } = await withInterests(['a']);
+    api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, interests: 2 } };
+    const full = {
+      status: 429,
+      error: 'Instance Full',
+      description: 'The instance has as many interests as it may: 2',
+      retryAfter: 600,
+    };
+    expect(await set({ interests: ['a', 'b', 'c'] })).toEqual(full);
+    expect(await set({ interests: ['a', 'b'] })).toEqual({ status: 200 });
+    expect(await api.ask('POST', `${path}/c`)).toEqual(full);
+    expect(await api.ask('POST', `${path}/b`)).toEqual({ status: 200 });
+    expect(await api.ask('DELETE', `${path}/a`)).toEqual({ status: 200 });
+    expect(await api.ask('POST', `${path}/c`)).toEqual({ status: 200 });
+    expect(kept()).toEqual(['b', 'c']);
+    expect(api.logged).toMatchObject([
+      { message: 'An instance is full', setting: 'limits.interests' },
+    ]);
+  });
+
   for (const [what, body, error] of [
     ['no body', '', 'Bad Request'],
     ['no JSON', '{', 'Bad Request'],
@@ -99,6 +139,7 @@ describe('the interests of a device', () => {
     ['a colon', { interests: ['a:b'] }, 'Invalid interest name'],
     ['a name that is too long', { interests: ['a'.repeat(165)] }, 'Invalid interest name'],
     ['too many', { interests: names(5001) }, 'Interest set too large'],
+    ['far too many of one', { interests: Array(10_001).fill('a') }, 'Interest set too large'],
   ] as const) {
     it(`are not replaced by ${what}`, async () => {
       const { kept, set } = await withInterests(['old']);

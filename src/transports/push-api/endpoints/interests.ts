@@ -1,13 +1,25 @@
-import { INTERESTS_PER_DEVICE } from '../../../push/instance.ts';
+import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../push/instance.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../../../push/interest.ts';
 import type { JsonObject } from '../../../push/json-object.ts';
+import type { InterestRefusal } from '../../../push/ports.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { Endpoint } from '../call.ts';
 import type { EndpointContext } from './context.ts';
-import { DONE, deviceEndpoint, doneIf, NO_DEVICE, readDeviceBody } from './device-endpoint.ts';
+import {
+  DONE,
+  deviceBeforeBody,
+  deviceEndpoint,
+  doneIf,
+  NO_DEVICE,
+  readDeviceBody,
+} from './device-endpoint.ts';
+import { refuseFull } from './instance-full.ts';
 import { cursorAfter, readInterestPage } from './interest-page.ts';
 
 const RULE = `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to z, digits, and _ - = @ , . ;`;
+
+/** Entries of a set that are looked at, doubles among them. */
+const ENTRIES_MAX = 2 * INTERESTS_PER_DEVICE;
 
 const BAD_NAME = new Refusal('bad-interest', `The name of an interest ${RULE}`);
 
@@ -36,22 +48,41 @@ export function readInterests(context: EndpointContext): Endpoint {
   });
 }
 
-/** `PUT …/devices/PLATFORM/ID/interests`: these and no others. */
+/** `PUT …/devices/PLATFORM/ID/interests`: these and no others. What changes nothing writes nothing. */
 export function setInterests(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  const { devices, guard, rates } = context;
+  const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
     const interests = readInterestSet(body);
     if (interests instanceof Refusal) return interests;
-    return guard.ask(() => devices.setInterests(instance.number, id, interests), doneIf);
+    const { number, limits } = instance;
+    return guard.ask(
+      () => devices.interestsToChange(number, id, interests),
+      (changes) => {
+        if (changes === undefined) return NO_DEVICE;
+        if (changes === 0) return DONE;
+        const refused = rates.refuse('rows', call, instance, changes);
+        if (refused !== undefined) return refused;
+        return guard.ask(
+          () => devices.setInterests(number, id, interests, limits.interests),
+          (result) => (result === 'set' ? DONE : refuse(context, instance, result)),
+        );
+      },
+    );
   });
+  return { ...endpoint, beforeBody: deviceBeforeBody(context) };
+}
+
+function refuse(context: EndpointContext, instance: PushInstance, why: InterestRefusal): Refusal {
+  return why === 'no-device' ? NO_DEVICE : refuseFull(context, instance, 'interests');
 }
 
 function readInterestSet({ interests }: JsonObject): readonly string[] | Refusal {
   if (!Array.isArray(interests)) {
     return new Refusal('bad-device-request', '`interests`: must be an array of strings');
   }
+  if (interests.length > ENTRIES_MAX) return TOO_MANY;
   const names = new Set<string>();
   for (const [index, name] of interests.entries()) {
     const field = `\`interests.${index}\``;
@@ -66,33 +97,40 @@ function readInterestSet({ interests }: JsonObject): readonly string[] | Refusal
 
 /** `POST …/devices/PLATFORM/ID/interests/NAME`. */
 export function addInterest(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, { params }) => {
-    if (!isInterest(params.name)) return BAD_NAME;
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
+    if (!isInterest(name)) return BAD_NAME;
+    const { number, limits } = instance;
+    const add = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(
+        () => devices.addInterest(number, id, name, INTERESTS_PER_DEVICE, limits.interests),
+        (result) => {
+          if (result === 'added') return DONE;
+          return result === 'full' ? TOO_MANY : refuse(context, instance, result);
+        },
+      );
     return guard.ask(
-      () => devices.addInterest(instance.number, id, params.name, INTERESTS_PER_DEVICE),
-      (result) => {
-        switch (result) {
-          case 'added':
-            return DONE;
-          case 'full':
-            return TOO_MANY;
-          case 'no-device':
-            return NO_DEVICE;
-          default:
-            return result satisfies never;
-        }
-      },
+      () => devices.hasInterest(number, id, name),
+      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? DONE : add()),
     );
   });
 }
 
 /** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds as well where the device has no such interest. */
 export function removeInterest(context: EndpointContext): Endpoint {
-  const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, { params }) =>
-    isInterest(params.name)
-      ? guard.ask(() => devices.removeInterest(instance.number, id, params.name), doneIf)
-      : BAD_NAME,
-  );
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
+    if (!isInterest(name)) return BAD_NAME;
+    const { number } = instance;
+    const remove = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(() => devices.removeInterest(number, id, name), doneIf);
+    return guard.ask(
+      () => devices.hasInterest(number, id, name),
+      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? remove() : DONE),
+    );
+  });
 }

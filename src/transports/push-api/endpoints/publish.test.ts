@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
 import {
   BACKEND,
   BACKEND_JSON,
@@ -45,6 +46,7 @@ describe('a publish', () => {
           sendAtMs: undefined,
           idempotency: undefined,
           devicesMax: 0,
+          pendingBytesMax: 0,
           body: JSON.stringify(body),
         },
       ]);
@@ -259,9 +261,11 @@ describe('a publish is refused', () => {
   }
 
   it('by the first rule in the order of checks that it breaks', async () => {
-    const api = limited({ publishesPerSecond: 1, devices: 1 });
+    const api = limited({ publishesPerSecond: 1 });
     await api.register('fcm');
     await api.register('apns');
+    for (const { number, token } of api.kept()) api.devices.accept(number, token.token, NOW_MS);
+    api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, publishesPerSecond: 1, devices: 1 } };
     const ask = (id: string, headers: Record<string, string>, body: unknown) =>
       api.ask('POST', publishes('/interests', id), { headers, body });
 
@@ -276,7 +280,7 @@ describe('a publish is refused', () => {
     expect(await ask(INSTANCE.id, BACKEND_JSON, TO_INTERESTS)).toEqual({
       status: 402,
       error: 'Payment Required',
-      description: 'The instance has 2 devices, and its limit is 1',
+      description: 'The instance has 2 devices that a gateway has accepted, and its limit is 1',
     });
     expect(await ask(INSTANCE.id, BACKEND_JSON, TO_INTERESTS)).toMatchObject({ status: 429 });
   });
@@ -314,7 +318,8 @@ describe('the rate of publishes', () => {
   it('is not reset by a change of the instance', async () => {
     const api = limited({ publishesPerSecond: 1 });
     expect(await publish(api)).toMatchObject({ status: 200 });
-    api.instance = { ...INSTANCE, name: 'renamed', limits: { devices: 0, publishesPerSecond: 1 } };
+    const limits = { ...NO_LIMITS, publishesPerSecond: 1 };
+    api.instance = { ...INSTANCE, name: 'renamed', limits };
     expect(await publish(api)).toMatchObject({ status: 429 });
   });
 });

@@ -9,6 +9,9 @@ import { backendEndpoint } from './backend-endpoint.ts';
 import type { EndpointContext } from './context.ts';
 import { type InstanceRates, refuseOverRate } from './request-rate.ts';
 
+/** Publishes finish within seconds, unless a gateway is in trouble. */
+const PENDING_RETRY_SECONDS = 30;
+
 /**
  * `POST …/publishes/interests` and `…/users`: accepts a publish, which is durable when it is answered. The order
  * of checks is that of push protocol, §2.2: only what breaks no rule counts for the rate.
@@ -44,13 +47,26 @@ export function publish(
                   expiresAtMs: nowMs + IDEMPOTENCY_MS,
                 },
           devicesMax: limits.devices,
+          pendingBytesMax: limits.pendingPublishBytes,
         }),
       (acceptance) => {
         if (acceptance.result === 'accepted') context.accepted?.();
+        if (acceptance.result === 'too-much-pending') tellPending(context, instance);
         return answerOf(acceptance, instance);
       },
     );
   });
+}
+
+function tellPending({ log, refusals }: EndpointContext, { id, limits }: PushInstance): void {
+  refusals.run(`pending publishes of ${id}`, (throttled) =>
+    log.warn('Publishes refused: too many wait to be finished', {
+      instance: id,
+      setting: 'limits.pendingPublishBytes',
+      limit: limits.pendingPublishBytes,
+      ...throttled,
+    }),
+  );
 }
 
 function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer {
@@ -66,7 +82,13 @@ function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer 
     case 'over-plan':
       return new Refusal(
         'over-plan',
-        `The instance has ${acceptance.devices} devices, and its limit is ${limits.devices}`,
+        `The instance has ${acceptance.devices} devices that a gateway has accepted, and its limit is ${limits.devices}`,
+      );
+    case 'too-much-pending':
+      return new Refusal(
+        'rate-limited',
+        `The publishes that are not finished have ${limits.pendingPublishBytes} bytes together, which is the limit`,
+        PENDING_RETRY_SECONDS,
       );
     default:
       return acceptance satisfies never;

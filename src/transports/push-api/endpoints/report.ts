@@ -14,13 +14,21 @@ const TAKEN: PushAnswer = { json: '{}' };
  * `POST /reporting_api/v2/…/events`: what a device says of a notification. What concerns an instance, a publish
  * or a device that nobody knows is taken and dropped: iOS would register again at a 404. Source: §3.7 and §3.8.
  */
-export function report({ instances, publishes, webhooks, guard, now }: EndpointContext): Endpoint {
+export function report(context: EndpointContext): Endpoint {
+  const { instances, publishes, webhooks, guard, now, rates } = context;
   return {
-    before: (head) =>
-      refuseContentType(head) ??
-      (UUID.test(head.params.instance)
-        ? undefined
-        : new Refusal('bad-request', 'The instance id in the path must be a UUID')),
+    before(head) {
+      const { instance } = head.params;
+      const refused = refuseContentType(head);
+      if (refused !== undefined) return refused;
+      if (!UUID.test(instance)) {
+        return new Refusal('bad-request', 'The instance id in the path must be a UUID');
+      }
+      const known = instances.byId(instance);
+      return known === undefined
+        ? rates.refuseAddress('reports', head)
+        : rates.refuse('reports', head, known);
+    },
     answer(call) {
       const body = readJsonObject(call.body);
       if (body === undefined) {

@@ -1,9 +1,9 @@
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
-import { verifyBeamsToken } from '../../../push/beams-token.ts';
-import { DEVICES_PER_USER } from '../../../push/instance.ts';
+import { type VerifiedBeamsToken, verifyBeamsToken } from '../../../push/beams-token.ts';
+import { DEVICES_PER_USER, type PushInstance } from '../../../push/instance.ts';
 import type { SetUserResult } from '../../../push/ports.ts';
 import { Refusal } from '../../../push/refusal.ts';
-import type { Endpoint, PushAnswer, PushCall } from '../call.ts';
+import type { Endpoint, PushAnswer, PushCall, PushHead } from '../call.ts';
 import { bearerOf } from './bearer.ts';
 import type { EndpointContext, PushEndpointSettings } from './context.ts';
 import { DONE, deviceEndpoint, type NamedDevice, NO_DEVICE } from './device-endpoint.ts';
@@ -23,27 +23,40 @@ const BAD_ID = new Refusal('bad-device-request', 'The device id in the path is n
 
 /** `PUT …/devices/PLATFORM/ID/user`: says whose device it is, by a Beams Token. Source: push protocol, §3.5. */
 export function setUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, settings } = context;
-  const set = ({ instance, id }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
-    const authorization = call.header('authorization');
+  const { devices, guard, now, rates, settings } = context;
+  const verify = (instance: PushInstance, head: PushHead): VerifiedBeamsToken | Refusal => {
+    const authorization = head.header('authorization');
     if (authorization === undefined || authorization === '') return NO_TOKEN;
     const token = bearerOf(authorization);
     if (token === undefined) return MALFORMED;
-    const nowMs = now();
-    const verified = verifyBeamsToken(token, instance, {
-      nowSeconds: nowMs / 1000,
+    return verifyBeamsToken(token, instance, {
+      nowSeconds: now() / 1000,
       leewaySeconds: settings.tokenLeewaySeconds,
       hosts: issuersOf(settings),
     });
+  };
+  const set = ({ instance, id }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
+    const verified = verify(instance, call);
     if (verified instanceof Refusal) return verified;
+    const refused = rates.refuse('rows', call, instance);
+    if (refused !== undefined) return refused;
     const user = {
       userId: verified.userId,
       max: DEVICES_PER_USER,
       replaceOldest: instance.whenUserIsFull === 'replace-oldest',
     };
-    return guard.ask(() => devices.setUser(instance.number, id, user, nowMs), answerOf);
+    return guard.ask(() => devices.setUser(instance.number, id, user, now()), answerOf);
   };
-  return deviceEndpoint(context, set, BAD_ID);
+  const endpoint = deviceEndpoint(context, set, BAD_ID);
+  return {
+    ...endpoint,
+    // SDKs send no body. Where there is one, it is not read before the token was found right.
+    async beforeBody(head) {
+      const instance = context.instances.byId(head.params.instance);
+      const verified = instance && verify(instance, head);
+      return verified instanceof Refusal ? verified : undefined;
+    },
+  };
 }
 
 /** The address of this server is one of its hosts without being named twice. */

@@ -31,10 +31,10 @@ export class StoreGuard {
   }
 
   /** Asks, and goes on with what was found. What `answer` throws is not the store's fault, and is thrown on. */
-  async ask<T>(
+  async ask<T, Answer extends PushAnswer | undefined>(
     question: () => Promise<T>,
-    answer: (found: T) => MaybePromise<PushAnswer>,
-  ): Promise<PushAnswer> {
+    answer: (found: T) => MaybePromise<Answer>,
+  ): Promise<Answer | Refusal> {
     const away = this.away();
     if (away !== undefined) return away;
     let found: T;

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import type { DeviceFilter, ListedDevice } from '../stores/push/device-list.ts';
+import { Refusal } from './refusal.ts';
+
+export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
+
+const time = z.iso.datetime({
+  offset: true,
+  error: 'must be a time such as 2026-11-23T12:00:00Z',
+});
+
+export const registeredBefore = time
+  .optional()
+  .describe('Only devices that registered before this time.');
+
+export const seenBefore = time
+  .optional()
+  .describe(
+    'Only devices that were not heard of since this time: they neither registered nor set a token, a user or metadata.',
+  );
+
+/** Where to go on; a place in the order in which devices registered. */
+export const placeAfter = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, { error: 'must be the `next` of an earlier answer' })
+  .optional()
+  .describe('`next` of the answer before, to go on.');
+
+export const nextPlace = z
+  .string()
+  .nullable()
+  .describe('For `after`, to go on; null where there are no more.');
+
+/** A device as operators see it. Its token is a secret, and not shown. */
+export const shownDevice = z
+  .strictObject({
+    id: z.string().describe('Whoever knows it may change the device.'),
+    platform: devicePlatform,
+    userId: z.string().nullable(),
+    registeredAt: z.string(),
+    seenAt: z
+      .string()
+      .describe('When the device last registered, or set a token, its user or metadata.'),
+    accepted: z.boolean().describe('Whether a gateway has ever accepted its token.'),
+    acceptedAt: z
+      .string()
+      .nullable()
+      .describe('When that was first; null as well where it was before this was recorded.'),
+    metadata: z.record(z.string(), z.string()),
+    client: z.string().describe('The SDK and the browser, in the words of the device.'),
+  })
+  .describe('One device, without its token.');
+
+export type ShownDevice = z.output<typeof shownDevice>;
+
+export function showDevice(device: ListedDevice): ShownDevice {
+  const { id, platform, userId = null, isAccepted, acceptedAtMs, metadata, client } = device;
+  return {
+    id,
+    platform,
+    userId,
+    registeredAt: new Date(device.registeredAtMs).toISOString(),
+    seenAt: new Date(device.seenAtMs).toISOString(),
+    accepted: isAccepted,
+    acceptedAt: acceptedAtMs === undefined ? null : new Date(acceptedAtMs).toISOString(),
+    metadata,
+    client,
+  };
+}
+
+/** Conditions as they are given. */
+export interface GivenFilter {
+  readonly platform?: DeviceFilter['platform'];
+  readonly neverAccepted?: boolean | undefined;
+  readonly registeredBefore?: string | undefined;
+  readonly seenBefore?: string | undefined;
+}
+
+export function deviceFilter({
+  platform,
+  neverAccepted = false,
+  registeredBefore: registered,
+  seenBefore: seen,
+}: GivenFilter): DeviceFilter {
+  return {
+    platform,
+    neverAccepted,
+    registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
+    seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),
+  };
+}
+
+/** Refuses to remove every device of an instance: nobody means that who has only left something out. */
+export function requireCondition(filter: DeviceFilter): DeviceFilter {
+  const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
+  if (neverAccepted || [platform, registeredBeforeMs, seenBeforeMs].some((one) => one)) {
+    return filter;
+  }
+  throw new Refusal(
+    'invalid',
+    'one of platform, neverAccepted, registeredBefore and seenBefore is required',
+  );
+}

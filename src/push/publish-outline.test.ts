@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'bun:test';
+import { outlineOfBody, readOutline, writeOutline } from './publish-outline.ts';
+
+describe('the outline of a publish', () => {
+  it('says whom it was for, and which platforms', () => {
+    const target = { kind: 'interests', names: ['news', 'sport'] } as const;
+    const text = writeOutline({ target, platforms: ['apns', 'web'] });
+    expect(readOutline(text)).toEqual({ names: ['news', 'sport'], platforms: ['apns', 'web'] });
+  });
+
+  it('leaves out names that are too long together', () => {
+    const names = Array.from({ length: 1000 }, (_, n) => `user-${n}`);
+    const text = writeOutline({ target: { kind: 'users', names }, platforms: ['fcm'] });
+    expect(text.length).toBeLessThan(100);
+    expect(readOutline(text)).toEqual({ names: undefined, platforms: ['fcm'] });
+  });
+
+  it('is in the body as long as that is there', () => {
+    const body = JSON.stringify({ users: ['ann', 'ann'], fcm: {}, web: null, apns: { aps: {} } });
+    expect(outlineOfBody('users', body)).toEqual({
+      names: ['ann', 'ann'],
+      platforms: ['apns', 'fcm'],
+    });
+    expect(outlineOfBody('interests', body).names).toBeUndefined();
+  });
+});

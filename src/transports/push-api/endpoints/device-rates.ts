@@ -1,0 +1,115 @@
+import type { Log } from '../../../channels/ports.ts';
+import type { PushInstance } from '../../../push/instance.ts';
+import { Refusal } from '../../../push/refusal.ts';
+import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { PushHead } from '../call.ts';
+
+/** What strangers may do per second from one client address; 0: as often as they like. */
+export interface AddressLimits {
+  /** Requests without a secret key, whatever they ask for. Each KiB of a device's body counts as another one. */
+  readonly requestsPerSecond: number;
+  /** Rows that they change in the store. */
+  readonly rowsPerSecond: number;
+  readonly reportsPerSecond: number;
+}
+
+/** What is counted, with the setting for one address and the one for all devices of an instance. */
+const kinds = {
+  requests: { address: 'requestsPerSecond', instance: 'deviceRequestsPerSecond' },
+  rows: { address: 'rowsPerSecond', instance: 'deviceRowsPerSecond' },
+  reports: { address: 'reportsPerSecond', instance: 'reportsPerSecond' },
+} as const;
+
+export type RateKind = keyof typeof kinds;
+
+/** So many seconds' worth may come at once: many phones behind one address start an app at the same moment. */
+const BURST_SECONDS = 60;
+
+/** SDKs of devices wait as they like: 64 s at most. */
+const RETRY_AFTER_SECONDS = 10;
+
+type Client = Pick<PushHead, 'address' | 'addressKey'>;
+type Limited = Pick<PushInstance, 'id' | 'number' | 'limits'>;
+
+export interface DeviceRatesOptions {
+  /** Read at each request. */
+  readonly limits: () => AddressLimits;
+  readonly now: () => number;
+  readonly log: Pick<Log, 'warn'>;
+  readonly refusals: LogThrottle;
+}
+
+/**
+ * Bounds how often devices, and whoever pretends to be one, do something: from one client address, and of one
+ * instance from all addresses together. Refused requests get 429, at which the SDKs of iOS and Android try again
+ * later and later. Source: push protocol, §3.7.
+ */
+export class DeviceRates {
+  private readonly options: DeviceRatesOptions;
+  private readonly byAddress = ratesOf<string>();
+  private readonly byInstance = ratesOf<number>();
+
+  constructor(options: DeviceRatesOptions) {
+    this.options = options;
+  }
+
+  /** Counts something that costs so much for the address and for the instance, or refuses it. */
+  refuse(kind: RateKind, client: Client, instance: Limited, cost = 1): Refusal | undefined {
+    return this.refuseAddress(kind, client, cost) ?? this.refuseInstance(kind, instance, cost);
+  }
+
+  /** The same for the address alone. */
+  refuseAddress(kind: RateKind, { address, addressKey }: Client, cost = 1): Refusal | undefined {
+    const { limits, log, refusals } = this.options;
+    const name = kinds[kind].address;
+    const limit = limits()[name];
+    if (this.take(this.byAddress[kind], addressKey, limit, cost)) return undefined;
+    refusals.run(`${kind} from ${addressKey}`, (throttled) =>
+      log.warn('Devices at one address are slowed down', {
+        address,
+        setting: `push.addressLimits.${name}`,
+        limit,
+        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        ...throttled,
+      }),
+    );
+    return slowDown('from this address');
+  }
+
+  /** The same for the instance alone. */
+  refuseInstance(kind: RateKind, { id, number, limits }: Limited, cost = 1): Refusal | undefined {
+    const { log, refusals } = this.options;
+    const name = kinds[kind].instance;
+    const limit = limits[name];
+    if (this.take(this.byInstance[kind], number, limit, cost)) return undefined;
+    refusals.run(`${kind} of ${id}`, (throttled) =>
+      log.warn('Devices of an instance are slowed down', {
+        instance: id,
+        setting: `limits.${name}`,
+        limit,
+        ...throttled,
+      }),
+    );
+    return slowDown('for this instance');
+  }
+
+  private take<Key>(rates: KeyedRates<Key>, key: Key, limit: number, cost: number): boolean {
+    if (limit === 0) return true;
+    const burst = limit * BURST_SECONDS;
+    // What costs more than all that may ever come at once must be possible now and then.
+    return rates.take(key, { perSecond: limit, burst }, this.options.now(), Math.min(cost, burst));
+  }
+}
+
+function ratesOf<Key>(): Readonly<Record<RateKind, KeyedRates<Key>>> {
+  return { requests: new KeyedRates(), rows: new KeyedRates(), reports: new KeyedRates() };
+}
+
+function slowDown(whose: string): Refusal {
+  return new Refusal(
+    'rate-limited',
+    `Too many requests ${whose} in quick succession`,
+    RETRY_AFTER_SECONDS,
+  );
+}

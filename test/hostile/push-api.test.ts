@@ -1,0 +1,134 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
+import {
+  ask,
+  device,
+  INSTANCE,
+  NEIGHBOUR,
+  publish,
+  registered,
+  registration,
+  startPush,
+  TO_INTERESTS,
+} from '../protocol/push/exchange.ts';
+import type { Fanfare } from '../support/fanfare.ts';
+import { attack, publishFor, quantile, type Seen } from './push-neighbour.ts';
+
+/** Where attacks come from. Honest clients are at another address. */
+const ATTACKER = '127.0.0.2';
+
+const QUIET_MS = 1_500;
+const ATTACK_MS = 4_000;
+const LONG_MS = 60_000;
+
+/** What an attack may cost a neighbour: far less than one that works, on a machine that does other things as well. */
+function expectUnharmed(during: Seen, quiet: Seen): void {
+  expect(during.failed).toEqual([]);
+  const mostMs = 20 * quantile(quiet, 0.5) + 100;
+  expect([quantile(during, 0.5), mostMs, quantile(during, 0.5) < mostMs]).toEqual([
+    expect.any(Number),
+    mostMs,
+    true,
+  ]);
+}
+
+/** A device of the instance that is attacked: it registers, and then changes and reads its interests until told. */
+function honestDevice(server: Fanfare): { stop(): Promise<readonly number[]> } {
+  const statuses: number[] = [];
+  let isOver = false;
+  const live = async () => {
+    const id = await registered(server, 'fcm');
+    for (let turn = 0; !isOver; turn++) {
+      const path = device(`fcm/${id}/interests`);
+      const body = { interests: [`turn-${turn}`] };
+      statuses.push((await ask(server, 'PUT', path, { body })).status);
+      statuses.push((await ask(server, 'GET', path)).status);
+      await Bun.sleep(50);
+    }
+  };
+  const living = live();
+  return {
+    async stop() {
+      isOver = true;
+      await living;
+      return statuses;
+    },
+  };
+}
+
+describe('a backend publishes as if nothing was, and so does a device of the instance that is attacked', () => {
+  it.each([
+    ['registers, sets interests and reports as fast as it can', 'write', 50],
+    ['holds bodies of a MB, and small ones to fill what memory is left', 'hold', 385],
+    ['pipelines 32 reports on each of 330 connections', 'pipeline', 330],
+  ] as const)(
+    'while one address %s',
+    async (_, kind, connections) => {
+      await using server = await startPush();
+      await publishFor(server, NEIGHBOUR, 300);
+      const quiet = await publishFor(server, NEIGHBOUR, QUIET_MS);
+      const from = ATTACKER;
+      await using hostile = attack(server, {
+        instance: INSTANCE.id,
+        from,
+        attack: kind,
+        connections,
+      });
+      await hostile.until(
+        ({ sent, status }) => sent >= connections && (kind !== 'hold' || (status['503'] ?? 0) > 50),
+      );
+      const honest = honestDevice(server);
+      const during = await publishFor(server, NEIGHBOUR, ATTACK_MS);
+      expect(new Set(await honest.stop())).toEqual(new Set([200]));
+      expectUnharmed(during, quiet);
+    },
+    LONG_MS,
+  );
+});
+
+describe('one address', () => {
+  it(
+    'changes no more rows than the limits allow, however fast it asks',
+    async () => {
+      const addressLimits = { rowsPerSecond: 100 };
+      await using server = await startPush({ push: { addressLimits } });
+      const beganMs = performance.now();
+      {
+        await using hostile = attack(server, {
+          instance: INSTANCE.id,
+          from: ATTACKER,
+          attack: 'write',
+          connections: 20,
+        });
+        await hostile.until(({ status }) => (status['429'] ?? 0) > 200);
+      }
+      await server.stop();
+      const seconds = (performance.now() - beganMs) / 1000;
+      using store = new Database(join(server.directory, 'fanfare.db'), { readonly: true });
+      const rows = (table: string) =>
+        store.query<{ rows: number }, []>(`SELECT COUNT(*) AS rows FROM ${table}`).get()?.rows ?? 0;
+      // A minute's worth at once. The token of each device takes as much as four rows.
+      const changed = 7 * rows('devices') + rows('device_interests');
+      expect(changed).toBeGreaterThan(5_000);
+      expect(changed).toBeLessThanOrEqual(100 * (60 + seconds));
+    },
+    LONG_MS,
+  );
+
+  it('cannot stop publishing by registering as many devices as there may be', async () => {
+    const limits = { publishesPerSecond: 0, devices: 20 };
+    await using server = await startPush({ instance: { limits } });
+    const kept = registration('fcm');
+    expect((await ask(server, 'POST', device('fcm'), { body: kept })).status).toBe(200);
+    const statuses = new Set<number>();
+    for (let n = 0; n < 40; n++) {
+      const body = registration('fcm');
+      statuses.add((await ask(server, 'POST', device('fcm'), { body, from: ATTACKER })).status);
+    }
+    expect(statuses).toEqual(new Set([200, 429]));
+    expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(200);
+    // Who is there stays, also when its app is installed anew.
+    expect((await ask(server, 'POST', device('fcm'), { body: kept })).status).toBe(200);
+  });
+});

@@ -1,0 +1,147 @@
+import { connect, type Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
+
+/**
+ * A hostile client of the push listener, in a process of its own: `bun push-attacker.fixture.ts JSON`. It goes on
+ * until it is killed, and prints a line with what it has counted each 100 ms.
+ */
+export interface AttackOptions {
+  readonly port: number;
+  readonly instance: string;
+  /** The address of this machine that it comes from. */
+  readonly from: string;
+  readonly attack: keyof typeof attacks;
+  readonly connections: number;
+}
+
+export interface AttackCounts {
+  readonly sent: number;
+  readonly status: Readonly<Record<string, number>>;
+  readonly closed: number;
+}
+
+const options: AttackOptions = JSON.parse(process.argv[2] ?? '{}');
+const counts = { sent: 0, status: {} as Record<string, number>, closed: 0 };
+const DEVICES = `/device_api/v1/instances/${options.instance}/devices/fcm`;
+const REPORTS = `/reporting_api/v2/instances/${options.instance}/events`;
+
+const NAMES = JSON.stringify({
+  interests: Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(164, 'x')),
+});
+
+function request(method: string, target: string, body = ''): string {
+  const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n${body}`;
+}
+
+/** Bytes of bodies that are held: where there is no room for one, the next is tried. */
+const HELD_SIZES = [1_040_000, 90_000, 9_000, 900, 90];
+
+/** Opens a connection, and another one when it is closed. */
+function open(opened: (socket: Socket) => void, answered: (socket: Socket, text: string) => void) {
+  const socket = connect({
+    port: options.port,
+    host: '127.0.0.1',
+    localAddress: options.from,
+  });
+  socket.on('connect', () => opened(socket));
+  socket.on('data', (bytes) => {
+    const text = bytes.toString('latin1');
+    for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d+)/g)) {
+      counts.status[status] = (counts.status[status] ?? 0) + 1;
+    }
+    answered(socket, text);
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    counts.closed++;
+    setTimeout(() => open(opened, answered), 10);
+  });
+}
+
+function send(socket: Socket, text: string): void {
+  counts.sent++;
+  socket.write(text);
+}
+
+const register = () =>
+  request('POST', DEVICES, JSON.stringify({ token: `${crypto.randomUUID()}`.padEnd(4000, 'x') }));
+
+const report = () =>
+  request(
+    'POST',
+    REPORTS,
+    JSON.stringify({
+      event: 'open',
+      publishId: `pubid-${crypto.randomUUID()}`,
+      deviceId: `fcm-${crypto.randomUUID()}`,
+      timestampSecs: 1,
+    }),
+  );
+
+const attacks = {
+  /** Registers devices, gives them as many interests as there may be, and reports, as fast as it is answered. */
+  write() {
+    let turn = 0;
+    open(
+      (socket) => send(socket, register()),
+      (socket, text) => {
+        const id = /"id":"([^"]+)"/.exec(text)?.[1];
+        turn++;
+        if (id !== undefined) send(socket, request('PUT', `${DEVICES}/${id}/interests`, NAMES));
+        else if (/HTTP\/1\.1 \d+/.test(text)) send(socket, turn % 2 === 0 ? register() : report());
+      },
+    );
+  },
+
+  /** Sends nearly all of large bodies, and of small ones for the room that is left, and keeps the connections. */
+  hold() {
+    let device: string | undefined;
+    let size = 0;
+    const half = (id: string) => {
+      const bytes = HELD_SIZES[size] ?? 20;
+      return request('PUT', `${DEVICES}/${id}/interests`, 'x'.repeat(bytes + 8_000)).slice(
+        0,
+        -8_000,
+      );
+    };
+    open(
+      (socket) => send(socket, device === undefined ? register() : half(device)),
+      (socket, text) => {
+        const id = /"id":"([^"]+)"/.exec(text)?.[1];
+        if (id === undefined) {
+          // Refused: there may be room for less.
+          size++;
+          socket.destroy();
+          return;
+        }
+        device = id;
+        send(socket, half(id));
+      },
+    );
+  },
+
+  /** Sends 32 reports at once, and as many again when they are answered. */
+  pipeline() {
+    const many = () => Array.from({ length: 32 }, report).join('');
+    const unanswered = new WeakMap<Socket, number>();
+    const again = (socket: Socket) => {
+      unanswered.set(socket, 32);
+      counts.sent += 32;
+      socket.write(many());
+    };
+    open(again, (socket, text) => {
+      const answers = text.split('HTTP/1.1 ').length - 1;
+      const left = (unanswered.get(socket) ?? 0) - answers;
+      unanswered.set(socket, left);
+      if (left <= 0) again(socket);
+    });
+  },
+};
+
+if (import.meta.main) {
+  // On another machine it would take nothing from the server but its answers.
+  setPriority(constants.priority.PRIORITY_LOW);
+  for (let n = 0; n < options.connections; n++) attacks[options.attack]();
+  setInterval(() => console.log(JSON.stringify(counts)), 100);
+}
