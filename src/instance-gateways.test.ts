@@ -32,6 +32,13 @@ function writeKey(name: string): void {
   writeFileSync(file(name), privateKey.export({ type: 'pkcs8', format: 'pem' }));
 }
 
+function writeAccount(name: string): void {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const account = { project_id: 'shop', client_email: 'a@example.test', private_key };
+  writeFileSync(file(name), JSON.stringify(account));
+}
+
 /** An instance that reaches the devices of Apple with a key, and those of Google where there is an account. */
 function served(more: { readonly keyId?: string; readonly fcm?: object } = {}): ServedInstance {
   const { keyId = 'KEY1234567', fcm } = more;
@@ -137,5 +144,27 @@ describe('the gateways of an instance', () => {
     expect(gatewayOf('fcm')?.atOnce).toBe(1);
     gateways.replace([]);
     expect(gateways.byNumber(NUMBER)).toBeUndefined();
+  });
+
+  it('stay open where their successors cannot be opened, and others change all the same', async () => {
+    writeKey('key.p8');
+    writeAccount('account.json');
+    const fcm = { serviceAccountFile: file('account.json') };
+    gateways.replace([served({ fcm })]);
+    const working = gatewayOf('fcm');
+    let closed = 0;
+    Object.assign(working ?? {}, { [Symbol.asyncDispose]: async () => void closed++ });
+    const apns = gatewayOf('apns');
+
+    const { settings, instance } = served({ fcm, keyId: 'KEY7654321' });
+    const wrong = { ...settings, fcm: settings.fcm && { ...settings.fcm, origin: 'nonsense' } };
+    expect(gateways.replace([{ settings: wrong, instance }])).toMatchObject([{ setting: 'fcm' }]);
+    expect(gatewayOf('fcm')).toBe(working);
+    expect(closed).toBe(0);
+    expect(gatewayOf('apns')).not.toBe(apns);
+
+    gateways.replace([{ settings: { ...settings, fcm: undefined }, instance }]);
+    expect(gatewayOf('fcm')).toBeUndefined();
+    expect(closed).toBe(1);
   });
 });

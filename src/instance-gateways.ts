@@ -85,9 +85,10 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           const { from, open } = make();
           return this.keepOrOpen(name, { from, isUsable: true }, open);
         } catch (error) {
-          if (!(error instanceof UnusableFile)) throw error;
-          const { setting, message } = error;
-          faults.push({ instance: instance.id, setting, why: message });
+          // Whatever it is, it must not keep the changes of other instances from being served.
+          const setting = error instanceof UnusableFile ? error.setting : platform;
+          const why = error instanceof Error ? error.message : String(error);
+          faults.push({ instance: instance.id, setting, why });
           // What worked goes on: with another gateway or none, devices would wait, or be given up for good.
           const before = this.made.get(name);
           if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
@@ -128,8 +129,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const before = this.made.get(name);
     // A name holds its platform, so what was made under it is of this one.
     if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
-    if (before !== undefined) this.close(name);
+    // Where this throws, the one before is still there.
     const gateway = open();
+    if (before !== undefined) this.close(name);
     this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
     return gateway;
   }
