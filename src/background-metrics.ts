@@ -1,7 +1,14 @@
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, printMetrics, TableMeter } from './observability/meter.ts';
+import type { Resolver } from './outgoing/resolve.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
+
+export interface BackgroundMetricsOptions {
+  readonly webhooks: Webhooks;
+  readonly resolver: Resolver;
+  readonly logLinesDropped: () => number;
+}
 
 /** What the background loop measures of itself, of the webhooks and of the process. */
 export class BackgroundMetrics implements Disposable {
@@ -9,11 +16,13 @@ export class BackgroundMetrics implements Disposable {
   readonly meter = new TableMeter();
   private readonly loopDelay = new LoopDelay();
   private readonly webhooks: Webhooks;
+  private readonly resolver: Resolver;
   private readonly logLinesDropped: () => number;
   private push: (() => PipelineFigures) | undefined;
 
-  constructor(webhooks: Webhooks, logLinesDropped: () => number) {
+  constructor({ webhooks, resolver, logLinesDropped }: BackgroundMetricsOptions) {
     this.webhooks = webhooks;
+    this.resolver = resolver;
     this.logLinesDropped = logLinesDropped;
     this.meter.set('startTime', Date.now() / 1000);
   }
@@ -41,6 +50,8 @@ export class BackgroundMetrics implements Disposable {
     for (const [outcome, count] of Object.entries(attempts)) {
       meter.set('webhookAttempts', count, outcome);
     }
+    meter.set('nameLookups', this.resolver.open);
+    meter.set('nameLookupsRefused', this.resolver.refusals);
     this.measurePush();
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', this.logLinesDropped(), 'background');

@@ -7,14 +7,19 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
+import { systemTimers as monotonicTimers } from './gateways/http2/timers.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
 import { LineWriter } from './observability/line-writer.ts';
 import { createLog } from './observability/log.ts';
+import { createSystemLookup } from './outgoing/name-servers.ts';
 import { createOutgoing } from './outgoing/request.ts';
+import { Resolver } from './outgoing/resolve.ts';
+import { SystemNames } from './outgoing/system-names.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
+import { LogThrottle } from './runtime/log-throttle.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -135,6 +140,7 @@ async function start({
     tell({ type: 'ask', number, question }),
   );
   const admin = parts.use(openAdmin(config, readiness, log));
+  const resolver = openResolver(log);
   // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
   const instances = parts.use(await openPushInstances({ config, database, health, log }));
@@ -145,7 +151,7 @@ async function start({
       app: (id) => served.directory.byId(id),
       instance: (id) => instances.served.directory.byId(id),
       settings: config.webhooks,
-      send: createOutgoing(config.webhooks),
+      send: createOutgoing({ ...config.webhooks, resolver }),
       log,
       timers: systemTimers,
       shared: database.dialect === 'postgres',
@@ -154,7 +160,9 @@ async function start({
   );
   const usageStore = new UsageStore(database);
   const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
-  const metrics = parts.use(new BackgroundMetrics(webhooks, () => lines.droppedLines));
+  const metrics = parts.use(
+    new BackgroundMetrics({ webhooks, resolver, logLinesDropped: () => lines.droppedLines }),
+  );
   const usedToday = await usage.today();
   await database.waitBriefly();
   const push = parts.use(
@@ -165,6 +173,7 @@ async function start({
       webhooks,
       database,
       health,
+      resolver,
       meter: metrics.meter,
       log,
     }),
@@ -219,6 +228,21 @@ async function start({
     },
     stop: () => running.disposeAsync(),
   };
+}
+
+/** For all names that tenants choose: its bounds hold for the whole process. */
+function openResolver(log: Log): Resolver {
+  const throttle = new LogThrottle(systemTimers);
+  const names = new SystemNames({ now: monotonicTimers.now });
+  return new Resolver({
+    lookup: createSystemLookup({ names }),
+    timers: monotonicTimers,
+    refused(owner) {
+      throttle.run(owner, (throttled) =>
+        log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
+      );
+    },
+  });
 }
 
 function openAdmin(config: Config, readiness: Readiness, log: Log): AdminListener {

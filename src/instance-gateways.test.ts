@@ -6,18 +6,24 @@ import { join } from 'node:path';
 import { instanceSettings } from './config/push-settings.ts';
 import { InstanceGateways } from './instance-gateways.ts';
 import { pushInstance } from './instance-list.ts';
+import { Resolver } from './outgoing/resolve.ts';
 import type { DeviceId, Platform, Recipient } from './push/device.ts';
 import { isKnownReason } from './push/explain/advice.ts';
 import { readApnsPayload } from './push/payloads/apns.ts';
 import type { PublishId } from './push/publish.ts';
 import type { ServedInstance } from './served-instances.ts';
+import { systemTimers } from './system-timers.ts';
 
 let directory: string;
 let gateways: InstanceGateways;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'fanfare-gateways-'));
   const silent = () => undefined;
-  gateways = new InstanceGateways({ debug: silent, info: silent, warn: silent, error: silent });
+  const lookup = async () => ({ addresses: ['127.0.0.1'], keepMs: 0 });
+  gateways = new InstanceGateways(
+    { debug: silent, info: silent, warn: silent, error: silent },
+    new Resolver({ lookup, timers: systemTimers }),
+  );
 });
 afterEach(async () => {
   await gateways[Symbol.asyncDispose]();
