@@ -11,8 +11,7 @@ import { systemTimers as monotonicTimers } from './gateways/http2/timers.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
-import { LineWriter } from './observability/line-writer.ts';
-import { createLog } from './observability/log.ts';
+import { openLog } from './observability/open-log.ts';
 import { createSystemLookup } from './outgoing/name-servers.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { Resolver } from './outgoing/resolve.ts';
@@ -107,20 +106,16 @@ function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
 async function start({
   config,
   logFormat,
+  logPort,
   connectionGauge,
   tls,
 }: Extract<ToBackground, { type: 'start' }>): Promise<Background> {
-  const lines = new LineWriter(process.stderr.fd);
-  const log = createLog({
-    level: config.log.level,
-    format: logFormat,
-    write: (line) => lines.write(line),
-    now: Date.now,
-  });
+  await using parts = new AsyncDisposableStack();
+  const { level } = config.log;
+  const opened = parts.use(openLog({ level, format: logFormat, port: logPort }));
+  const { log } = opened;
   preferRealtime(log);
 
-  await using parts = new AsyncDisposableStack();
-  parts.defer(() => lines.flushed());
   const database = parts.use(await openDatabase(config.store.url));
   await database.check();
   const store = new AppStore(database);
@@ -161,7 +156,7 @@ async function start({
   const usageStore = new UsageStore(database);
   const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
   const metrics = parts.use(
-    new BackgroundMetrics({ webhooks, resolver, logLinesDropped: () => lines.droppedLines }),
+    new BackgroundMetrics({ webhooks, resolver, logLinesDropped: opened.droppedLines }),
   );
   const usedToday = await usage.today();
   await database.waitBriefly();

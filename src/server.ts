@@ -10,8 +10,8 @@ import {
   type ToBackground,
   type ToRealtime,
 } from './messages.ts';
-import { LineWriter } from './observability/line-writer.ts';
-import { createLog } from './observability/log.ts';
+import { LogThread } from './observability/log-thread.ts';
+import { openLog } from './observability/open-log.ts';
 import type { PushInstance } from './push/instance.ts';
 import { type Realtime, type RealtimeOptions, startRealtime } from './realtime.ts';
 import { systemTimers } from './system-timers.ts';
@@ -46,21 +46,19 @@ const BACKGROUND_STOP_MS = 5000;
 export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnserved(config);
   const logFormat = formatOf(config);
-  const lines = new LineWriter(process.stderr.fd);
-  const log = createLog({
-    level: config.log.level,
-    format: logFormat,
-    write: (line) => lines.write(line),
-    now: Date.now,
-  });
   const connectionGauge = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const tls = readTls(config);
 
   await using parts = new AsyncDisposableStack();
-  parts.defer(() => lines.flushed());
+  const logThread = parts.use(new LogThread());
+  const { level } = config.log;
+  const opened = parts.use(openLog({ level, format: logFormat, port: logThread.openPort() }));
+  const { log } = opened;
   const worker = new BackgroundWorker();
   parts.defer(() => worker.stop());
-  const ready = await worker.start({ type: 'start', config, logFormat, connectionGauge, tls });
+  const logPort = logThread.openPort();
+  const start = { type: 'start', config, logFormat, logPort, connectionGauge, tls } as const;
+  const ready = await worker.start(start);
 
   const realtime = openRealtime({
     config,
@@ -70,7 +68,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     connectionGauge: new Int32Array(connectionGauge),
     timers: systemTimers,
     log,
-    logLinesDropped: () => lines.droppedLines,
+    logLinesDropped: opened.droppedLines,
     keepUsage: (usage) => worker.tell({ type: 'usage', usage }),
     sendWebhookEvents: (events) => worker.tell({ type: 'webhook-events', events }),
   });
@@ -163,7 +161,7 @@ class BackgroundWorker {
   }
 
   start(message: Extract<ToBackground, { type: 'start' }>) {
-    this.tell(message);
+    this.worker.postMessage(message, [message.logPort]);
     return this.started.promise;
   }
 
