@@ -1,3 +1,4 @@
+import { printable } from '../runtime/printable.ts';
 import { openStoredApps, type StoredAppsAdmin } from '../stored-apps.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
@@ -26,7 +27,8 @@ export const listApps: Action = async (store, given, output) => {
   if (apps.length === 0) output.print('The store has no app. Make one: fanfare apps create');
   for (const app of apps) {
     const state = app.enabled ? 'enabled ' : 'disabled';
-    output.print(`${app.id}  ${state}  ${app.keys.map(({ key }) => key).join(' ')}  ${app.name}`);
+    const keys = app.keys.map(({ key }) => key).join(' ');
+    output.print(printable(`${app.id}  ${state}  ${keys}  ${app.name}`));
   }
   return 0;
 };
@@ -128,9 +130,8 @@ function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output
     output.print(JSON.stringify(shown(app, withSecrets)));
     return;
   }
-  output.print(
-    `App ${app.id}${app.name === '' ? '' : ` (${app.name})`}${app.enabled ? '' : ', disabled'}`,
-  );
+  const name = app.name === '' ? '' : ` (${app.name})`;
+  output.print(printable(`App ${app.id}${name}${app.enabled ? '' : ', disabled'}`));
   for (const { key, secret } of app.keys) {
     output.print(`  key     ${key}`);
     output.print(`  secret  ${withSecrets ? secret : '(shown with --secret)'}`);

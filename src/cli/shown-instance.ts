@@ -1,5 +1,6 @@
 import { isObject } from '../config/plain-json.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
+import { printable } from '../runtime/printable.ts';
 import type { StoredInstancesAdmin } from '../stored-instances.ts';
 import type { Arguments } from './options.ts';
 import type { Output } from './output.ts';
@@ -39,7 +40,7 @@ export function printInstance(
     return;
   }
   const { id, name, secretKeys, settings } = instance;
-  output.print(`Instance ${id}${name === '' ? '' : ` (${name})`}`);
+  output.print(printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`));
   for (const secret of secretKeys) {
     const shown = secrets === 'none' ? `${secretKeyName(secret)} (shown with --secret)` : secret;
     output.print(`  secret key         ${shown}`);
