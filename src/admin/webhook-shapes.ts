@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DeepReadonly } from '../config/schema.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 
 const time = z.iso.datetime();
 
@@ -20,7 +21,9 @@ export const shownWebhook = z.strictObject({
   instance: z.string().nullable().describe('The instance it is of; null unless it is of one.'),
   state: webhookState,
   reason: z.string().describe('Why it is in that state; empty while it waits.'),
-  url: z.string().describe('Of a publish without the name and password that it named.'),
+  url: z
+    .string()
+    .describe('User, password, fragment and the values of the query are shown as ***.'),
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
@@ -67,7 +70,7 @@ export function showWebhook(entry: OutboxEntry): ShownWebhook {
     instance: entry.kind === 'channels' ? null : entry.ownerId,
     state: entry.state,
     reason: entry.reason,
-    url: entry.url,
+    url: shownUrl(entry.url),
     attempts: entry.attempts,
     bodyBytes: entry.bodyBytes,
     createdAt: timeText(entry.createdAtMs),

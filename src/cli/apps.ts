@@ -3,6 +3,7 @@ import { openStoredApps, type StoredAppsAdmin } from '../stored-apps.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
+import { withShownUrls } from './shown-urls.ts';
 
 type StoredApp = NonNullable<Awaited<ReturnType<StoredAppsAdmin['get']>>>;
 
@@ -122,7 +123,9 @@ function noSuchApp(given: Arguments, output: Output): ExitCode {
 
 /** Secrets only where they were asked for. */
 function shown(app: StoredApp, withSecrets: boolean): object {
-  return withSecrets ? app : { ...app, keys: app.keys.map(({ key }) => ({ key })) };
+  if (withSecrets) return app;
+  const keys = app.keys.map(({ key }) => ({ key }));
+  return { ...app, keys, settings: withShownUrls(app.settings) };
 }
 
 function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output: Output): void {
@@ -136,7 +139,8 @@ function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output
     output.print(`  key     ${key}`);
     output.print(`  secret  ${withSecrets ? secret : '(shown with --secret)'}`);
   }
-  for (const [name, value] of Object.entries(app.settings)) {
+  const settings = withSecrets ? app.settings : withShownUrls(app.settings);
+  for (const [name, value] of Object.entries(settings)) {
     output.print(`  ${name}  ${JSON.stringify(value)}`);
   }
 }

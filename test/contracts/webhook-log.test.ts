@@ -109,7 +109,7 @@ for (const { name, make } of databases) {
       expect(await owners('a', 'a')).toEqual([]);
       expect(await owners(undefined, undefined)).toHaveLength(3);
       expect((await log.show('3'))?.body).toBe(
-        '{"status":"STARTED","requestBody":{"webhookUrl":"https://hooks.example.test/"}}',
+        '{"status":"STARTED","requestBody":{"webhookUrl":"https://***@hooks.example.test/"}}',
       );
       expect(await new StoredOutbox(database).body('3')).toContain('geheim');
     });

@@ -184,7 +184,7 @@ describe('the course of a publish', () => {
     ]);
     await logOf(server, `instance=${INSTANCE.id}&state=delivered`);
     const { text } = await admin(server, 'GET', '/webhooks');
-    expect(text).toContain(`${backend.url}?a=b`);
+    expect(text).toContain(`${backend.url}?a=***`);
     expect([text, server.output.stderr].join()).not.toContain('geheim');
   });
 
