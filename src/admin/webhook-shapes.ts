@@ -27,7 +27,11 @@ export const shownWebhook = z.strictObject({
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
-  nextAttemptAt: time.nullable().describe('null unless it waits.'),
+  nextAttemptAt: time
+    .nullable()
+    .describe(
+      'null unless it waits, and for the end of a publish while its start has not been delivered or given up.',
+    ),
   finishedAt: time.nullable().describe('null while it waits.'),
 });
 

@@ -270,6 +270,12 @@ const migrations: readonly (readonly string[])[] = [
       ready_at BIGINT NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // A request that must be over before this one is sent.
+    'ALTER TABLE outbox_requests ADD COLUMN after_id {text}',
+    `CREATE INDEX outbox_requests_held ON outbox_requests (after_id)
+      WHERE after_id IS NOT NULL AND finished_at IS NULL`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

@@ -14,6 +14,7 @@ const request = (id: string, ownerId: string): NewOutboxRequest => ({
   body: '{"events":[]}',
   bodyBytes: 13,
   createdAtMs: Date.UTC(2026, 0, 1),
+  afterId: undefined,
 });
 
 /** A store in which a server has left one webhook that was delivered, and one that waits. */
