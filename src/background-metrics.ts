@@ -1,5 +1,6 @@
 import { LoopDelay } from './observability/loop-delay.ts';
 import { type MetricValues, printMetrics, type TableMeter } from './observability/meter.ts';
+import type { Resolver } from './outgoing/resolve.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -7,6 +8,7 @@ export interface BackgroundMetricsOptions {
   /** What the other parts of this loop count with. */
   readonly meter: TableMeter;
   readonly webhooks: Webhooks;
+  readonly resolver: Resolver;
   readonly logLinesDropped: () => number;
 }
 
@@ -16,12 +18,14 @@ export class BackgroundMetrics implements Disposable {
   readonly meter: TableMeter;
   private readonly loopDelay = new LoopDelay();
   private readonly webhooks: Webhooks;
+  private readonly resolver: Resolver;
   private readonly logLinesDropped: () => number;
   private push: (() => PipelineFigures) | undefined;
 
-  constructor({ meter, webhooks, logLinesDropped }: BackgroundMetricsOptions) {
+  constructor({ meter, webhooks, resolver, logLinesDropped }: BackgroundMetricsOptions) {
     this.meter = meter;
     this.webhooks = webhooks;
+    this.resolver = resolver;
     this.logLinesDropped = logLinesDropped;
     this.meter.set('startTime', Date.now() / 1000);
   }
@@ -44,6 +48,8 @@ export class BackgroundMetrics implements Disposable {
     for (const [outcome, count] of Object.entries(attempts)) {
       meter.set('webhookAttempts', count, outcome);
     }
+    meter.set('nameLookups', this.resolver.open);
+    meter.set('nameLookupsRefused', this.resolver.refusals);
     this.measurePush();
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', this.logLinesDropped(), 'background');

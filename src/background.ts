@@ -8,15 +8,19 @@ import type { Log } from './channels/ports.ts';
 import type { DayUsage } from './channels/usage.ts';
 import type { AppWebhookEvent } from './channels/webhooks.ts';
 import type { Config } from './config/schema.ts';
+import { systemTimers as monotonicTimers } from './gateways/http2/timers.ts';
 import type { Certificate, ToBackground, ToRealtime } from './messages.ts';
 import { StartFailed } from './messages.ts';
-import { LineWriter } from './observability/line-writer.ts';
-import { createLog } from './observability/log.ts';
 import { TableMeter } from './observability/meter.ts';
+import { openLog } from './observability/open-log.ts';
+import { createSystemLookup } from './outgoing/name-servers.ts';
 import { createOutgoing } from './outgoing/request.ts';
+import { Resolver } from './outgoing/resolve.ts';
+import { SystemNames } from './outgoing/system-names.ts';
 import { openPush, openPushInstances } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { refusedChanges } from './refused-changes.ts';
+import { LogThrottle } from './runtime/log-throttle.ts';
 import { ServedApps } from './served-apps.ts';
 import { StoreHealth } from './store-health.ts';
 import { AppStore } from './stores/app-store.ts';
@@ -102,19 +106,15 @@ function faultOf(error: unknown): { exitCode: 1 | 2; message: string } {
 async function start({
   config,
   logFormat,
+  logPort,
   tls,
 }: Extract<ToBackground, { type: 'start' }>): Promise<Background> {
-  const lines = new LineWriter(process.stderr.fd);
-  const log = createLog({
-    level: config.log.level,
-    format: logFormat,
-    write: (line) => lines.write(line),
-    now: Date.now,
-  });
+  await using parts = new AsyncDisposableStack();
+  const { level } = config.log;
+  const opened = parts.use(openLog({ level, format: logFormat, port: logPort }));
+  const { log } = opened;
   preferRealtime(log);
 
-  await using parts = new AsyncDisposableStack();
-  parts.defer(() => lines.flushed());
   // Before anything in the store is changed.
   const storeLock = parts.use(StoreLock.take(config.store.url));
   const database = parts.use(await openDatabase(config.store.url));
@@ -139,6 +139,7 @@ async function start({
   );
   const meter = new TableMeter();
   const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
+  const resolver = openResolver(log);
   // Before the webhooks: what waits in the outbox is given up where its app or instance is not known.
   const apps = await served.begin();
   const instances = parts.use(await openPushInstances({ config, database, health, log }));
@@ -149,7 +150,7 @@ async function start({
       app: (id) => served.directory.byId(id),
       instance: (id) => instances.served.directory.byId(id),
       settings: config.webhooks,
-      send: createOutgoing(config.webhooks),
+      send: createOutgoing({ ...config.webhooks, resolver }),
       log,
       timers: systemTimers,
       shared: database.dialect === 'postgres',
@@ -159,7 +160,7 @@ async function start({
   const usageStore = new UsageStore(database);
   const usage = parts.use(new UsageKeeper(usageStore, log, health.toldBy('usage')));
   const metrics = parts.use(
-    new BackgroundMetrics({ meter, webhooks, logLinesDropped: () => lines.droppedLines }),
+    new BackgroundMetrics({ meter, webhooks, resolver, logLinesDropped: opened.droppedLines }),
   );
   const usedToday = await usage.today();
   await database.waitBriefly();
@@ -171,6 +172,7 @@ async function start({
       webhooks,
       database,
       health,
+      resolver,
       meter,
       log,
     }),
@@ -229,6 +231,21 @@ async function start({
     },
     stop: () => running.disposeAsync(),
   };
+}
+
+/** For all names that tenants choose: its bounds hold for the whole process. */
+function openResolver(log: Log): Resolver {
+  const throttle = new LogThrottle(systemTimers);
+  const names = new SystemNames({ now: monotonicTimers.now });
+  return new Resolver({
+    lookup: createSystemLookup({ names }),
+    timers: monotonicTimers,
+    refused(owner) {
+      throttle.run(owner, (throttled) =>
+        log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
+      );
+    },
+  });
 }
 
 /** Where both loops share a core, the kernel must prefer the other one. Linux knows priorities per thread. */

@@ -6,18 +6,24 @@ import { join } from 'node:path';
 import { instanceSettings } from './config/push-settings.ts';
 import { InstanceGateways } from './instance-gateways.ts';
 import { pushInstance } from './instance-list.ts';
+import { Resolver } from './outgoing/resolve.ts';
 import type { DeviceId, Platform, Recipient } from './push/device.ts';
 import { isKnownReason } from './push/explain/advice.ts';
 import { readApnsPayload } from './push/payloads/apns.ts';
 import type { PublishId } from './push/publish.ts';
 import type { ServedInstance } from './served-instances.ts';
+import { systemTimers } from './system-timers.ts';
 
 let directory: string;
 let gateways: InstanceGateways;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'fanfare-gateways-'));
   const silent = () => undefined;
-  gateways = new InstanceGateways({ debug: silent, info: silent, warn: silent, error: silent });
+  const lookup = async () => ({ addresses: ['127.0.0.1'], keepMs: 0 });
+  gateways = new InstanceGateways(
+    { debug: silent, info: silent, warn: silent, error: silent },
+    new Resolver({ lookup, timers: systemTimers }),
+  );
 });
 afterEach(async () => {
   await gateways[Symbol.asyncDispose]();
@@ -30,6 +36,13 @@ const file = (name: string) => join(directory, name);
 function writeKey(name: string): void {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileSync(file(name), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+}
+
+function writeAccount(name: string): void {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const account = { project_id: 'shop', client_email: 'a@example.test', private_key };
+  writeFileSync(file(name), JSON.stringify(account));
 }
 
 /** An instance that reaches the devices of Apple with a key, and those of Google where there is an account. */
@@ -138,5 +151,27 @@ describe('the gateways of an instance', () => {
     expect(gatewayOf('fcm')?.atOnce).toBe(1);
     gateways.replace([]);
     expect(gateways.byNumber(NUMBER)).toBeUndefined();
+  });
+
+  it('stay open where their successors cannot be opened, and others change all the same', async () => {
+    writeKey('key.p8');
+    writeAccount('account.json');
+    const fcm = { serviceAccountFile: file('account.json') };
+    gateways.replace([served({ fcm })]);
+    const working = gatewayOf('fcm');
+    let closed = 0;
+    Object.assign(working ?? {}, { [Symbol.asyncDispose]: async () => void closed++ });
+    const apns = gatewayOf('apns');
+
+    const { settings, instance } = served({ fcm, keyId: 'KEY7654321' });
+    const wrong = { ...settings, fcm: settings.fcm && { ...settings.fcm, origin: 'nonsense' } };
+    expect(gateways.replace([{ settings: wrong, instance }])).toMatchObject([{ setting: 'fcm' }]);
+    expect(gatewayOf('fcm')).toBe(working);
+    expect(closed).toBe(0);
+    expect(gatewayOf('apns')).not.toBe(apns);
+
+    gateways.replace([{ settings: { ...settings, fcm: undefined }, instance }]);
+    expect(gatewayOf('fcm')).toBeUndefined();
+    expect(closed).toBe(1);
   });
 });

@@ -7,12 +7,14 @@ import { ProviderTokens, readSigningKey } from './gateways/apns/provider-token.t
 import { createFcmGateway } from './gateways/fcm/fcm-gateway.ts';
 import { Paces } from './gateways/fcm/pace.ts';
 import { readServiceAccount } from './gateways/fcm/service-account.ts';
+import type { FindAddresses } from './gateways/http2/addresses.ts';
 import type { OriginNews } from './gateways/http2/origin.ts';
 import { systemTimers } from './gateways/http2/timers.ts';
 import { createWebGateway } from './gateways/web/web-gateway.ts';
 import { WebOrigins } from './gateways/web/web-origins.ts';
 import { createFindGuarded } from './outgoing/guard.ts';
-import { createOutgoing } from './outgoing/request.ts';
+import { createOutgoing, type SendRequest } from './outgoing/request.ts';
+import type { Resolver } from './outgoing/resolve.ts';
 import type { DeliveredInstance, DeliveredInstances } from './push/delivering/ports.ts';
 import type { Platform } from './push/device.ts';
 import type { Gateway } from './push/gateway.ts';
@@ -48,6 +50,7 @@ class UnusableFile extends Error {
 /** The ways to the devices of every instance that this server serves. */
 export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly log: Log;
+  private readonly resolver: Resolver;
   private readonly tokens = new ProviderTokens();
   private readonly environments = new RecentEnvironments();
   private readonly paces = new Paces({ timers: systemTimers });
@@ -57,8 +60,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
 
-  constructor(log: Log) {
+  constructor(log: Log, resolver: Resolver) {
     this.log = log;
+    this.resolver = resolver;
   }
 
   byNumber(instance: number): DeliveredInstance | undefined {
@@ -85,9 +89,10 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           const { from, open } = make();
           return this.keepOrOpen(name, { from, isUsable: true }, open);
         } catch (error) {
-          if (!(error instanceof UnusableFile)) throw error;
-          const { setting, message } = error;
-          faults.push({ instance: instance.id, setting, why: message });
+          // Whatever it is, it must not keep the changes of other instances from being served.
+          const setting = error instanceof UnusableFile ? error.setting : platform;
+          const why = error instanceof Error ? error.message : String(error);
+          faults.push({ instance: instance.id, setting, why });
           // What worked goes on: with another gateway or none, devices would wait, or be given up for good.
           const before = this.made.get(name);
           if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
@@ -101,8 +106,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
       instances.set(instance.number, {
         id: instance.id,
         gateways: {
-          apns: gatewayOf('apns', apns && (() => this.apnsFrom(apns))),
-          fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(fcm))),
+          apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),
+          fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(instance.id, fcm))),
           web: gatewayOf('web', web && (() => this.webFrom(web))),
         },
       });
@@ -128,8 +133,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const before = this.made.get(name);
     // A name holds its platform, so what was made under it is of this one.
     if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
-    if (before !== undefined) this.close(name);
+    // Where this throws, the one before is still there.
     const gateway = open();
+    if (before !== undefined) this.close(name);
     this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
     return gateway;
   }
@@ -144,7 +150,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     this.closing.add(closed);
   }
 
-  private apnsFrom(settings: NonNullable<InstanceSettings['apns']>) {
+  private apnsFrom(instance: string, settings: NonNullable<InstanceSettings['apns']>) {
     const { teamId, keyId, privateKeyFile, environment, origin, caFile } = settings;
     const pem = readSettingFile('apns.privateKeyFile', privateKeyFile);
     const ca = readCa('apns.caFile', caFile);
@@ -163,12 +169,13 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           nowMs: Date.now,
           tokens: this.tokens,
           memory: this.environments,
+          findAddresses: this.findFor(instance),
           tell: (which, news) => this.tell('apns', which, news),
         }),
     };
   }
 
-  private fcmFrom(settings: NonNullable<InstanceSettings['fcm']>) {
+  private fcmFrom(instance: string, settings: NonNullable<InstanceSettings['fcm']>) {
     const { serviceAccountFile, origin, caFile } = settings;
     const json = readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
     const ca = readCa('fcm.caFile', caFile);
@@ -176,6 +183,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     if (!read.ok) {
       throw new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
     }
+    const requestToken = this.sendTo(true, ca);
     return {
       from: JSON.stringify([settings, json, ca]),
       open: () =>
@@ -183,11 +191,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           account: read.account,
           ...(origin === null ? {} : { origin }),
           ca,
-          // The operator's own word: a proxy or a stand-in may be at a private address.
-          requestToken: createOutgoing({
-            allowPrivateAddresses: true,
-            ...(ca === undefined ? {} : { ca }),
-          }),
+          requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
+          findAddresses: this.findFor(instance),
           paces: this.paces,
           nowMs: Date.now,
           tell: (news) => this.tell('fcm', origin ?? 'fcm.googleapis.com', news),
@@ -214,18 +219,29 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const name = JSON.stringify([allowPrivateAddresses, ca]);
     let origins = this.webOrigins.get(name);
     if (origins === undefined) {
+      const send = this.sendTo(allowPrivateAddresses, ca);
+      const guard = { allowPrivateAddresses, resolver: this.resolver };
       origins = new WebOrigins({
-        findAddresses: createFindGuarded({ allowPrivateAddresses }),
-        sendOverHttp1: createOutgoing({
-          allowPrivateAddresses,
-          ...(ca === undefined ? {} : { ca }),
-        }),
+        findAddresses: createFindGuarded(guard, ownerOfPushService),
+        sendOverHttp1: (request) =>
+          send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
         ca,
         tell: (origin, news) => this.tell('web', origin, news),
       });
       this.webOrigins.set(name, origins);
     }
     return origins;
+  }
+
+  private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
+    const { resolver } = this;
+    return createOutgoing({ allowPrivateAddresses, resolver, ...(ca === undefined ? {} : { ca }) });
+  }
+
+  /** The operator names these hosts: a proxy or a stand-in may be at a private address. */
+  private findFor(instance: string): FindAddresses {
+    const guard = { allowPrivateAddresses: true, resolver: this.resolver };
+    return createFindGuarded(guard, () => ownerOf(instance));
   }
 
   private tell(platform: Platform, where: string, news: OriginNews): void {
@@ -244,6 +260,15 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         news satisfies never;
     }
   }
+}
+
+function ownerOf(instance: string): string {
+  return `instance ${instance}`;
+}
+
+/** Instances share the connections to a push service, so its name is looked up at nobody else's cost. */
+function ownerOfPushService(host: string): string {
+  return `push service ${host}`;
 }
 
 function readSettingFile(setting: string, file: string): string {

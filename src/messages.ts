@@ -6,7 +6,7 @@ import type { Config } from './config/schema.ts';
 import type { MetricValues } from './observability/meter.ts';
 import type { PushInstance } from './push/instance.ts';
 
-/** What the two loops say to each other. Everything is copied; nothing is shared. */
+/** What the two loops say to each other. Everything is copied but the port of the log; nothing is shared. */
 
 /** Where one listener is. */
 export interface ListenerAddress {
@@ -70,6 +70,8 @@ export type ToBackground =
       readonly type: 'start';
       readonly config: Config;
       readonly logFormat: 'json' | 'text';
+      /** To the log thread. */
+      readonly logPort: MessagePort;
       /** Of the push listener; `undefined`: it speaks plain HTTP. */
       readonly tls: Certificate | undefined;
     }

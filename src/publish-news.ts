@@ -128,7 +128,8 @@ export class PublishNews implements PublishEvents, AsyncDisposable {
       if (status !== undefined) {
         if (!this.starts.has(number)) this.tellStart(owner, publish);
         // Sorted after the start, however short it was or the clock was set.
-        const end = { id, body, atMs: Math.max(atMs, dueAtMs + 1) };
+        const endedAtMs = Math.max(atMs, dueAtMs + 1);
+        const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs };
         told.push(sink.publishFinished(owner, end, status.platforms));
       }
     }

@@ -1,6 +1,7 @@
 import type { Log } from './channels/ports.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
 import { StartFailed } from './messages.ts';
+import type { Resolver } from './outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Pause, PublishEvents } from './push/delivering/ports.ts';
 import type { DeliveryStore } from './push/delivery-store.ts';
@@ -18,6 +19,7 @@ export interface PushDeliveryOptions {
   /** Ids of the instances that the configuration names: what is wrong with them stops the start. */
   readonly configured: ReadonlySet<string>;
   readonly health: StoreHealth;
+  readonly resolver: Resolver;
   /** Makes what publishes are told of by; `instanceId` finds the id of an instance by its number. */
   readonly events: (
     instanceId: (instance: number) => string | undefined,
@@ -39,8 +41,8 @@ const WAKE_MS = 5;
 
 /** Starts to deliver. Throws `StartFailed` where a configured gateway cannot be made. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const { database, store, served, configured, health, events, log } = options;
-  const gateways = new InstanceGateways(log);
+  const { database, store, served, configured, health, resolver, events, log } = options;
+  const gateways = new InstanceGateways(log, resolver);
   const faults = gateways.replace(served);
   const [fatal] = faults.filter(({ instance }) => configured.has(instance));
   if (fatal !== undefined) {

@@ -4,6 +4,7 @@ import { createFirstInstance } from './first-start.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress } from './messages.ts';
 import type { TableMeter } from './observability/meter.ts';
+import type { Resolver } from './outgoing/resolve.ts';
 import { PublishNews } from './publish-news.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
 import type { PushInstance } from './push/instance.ts';
@@ -37,6 +38,7 @@ export interface PushPartOptions {
   readonly webhooks: Webhooks;
   readonly database: Database;
   readonly health: StoreHealth;
+  readonly resolver: Resolver;
   readonly meter: TableMeter;
   readonly log: Log;
 }
@@ -107,6 +109,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       served: begun,
       configured: new Set(served.configured.map(({ id }) => id)),
       health,
+      resolver: options.resolver,
       events: (instanceId) =>
         new PublishNews({
           publishes,

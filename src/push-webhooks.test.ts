@@ -34,7 +34,13 @@ const webhook = (more: Partial<InstanceWebhook> = {}): InstanceWebhook => ({
 });
 const publish = (webhookUrl: string | undefined, more: object = {}) =>
   JSON.stringify({ interests: ['a'], web: {}, webhookUrl, ...more });
-const news = (body: string, atMs = Date.UTC(2026, 0, 1)) => ({ id: publishId, body, atMs });
+const STARTED_AT_MS = Date.UTC(2026, 0, 1);
+const news = (body: string) => ({ id: publishId, body, atMs: STARTED_AT_MS });
+const end = (body: string, atMs = Date.UTC(2026, 0, 2)) => ({
+  ...news(body),
+  atMs,
+  startedAtMs: STARTED_AT_MS,
+});
 const NONE: PlatformCounts = {
   planned: 0,
   accepted: 0,
@@ -250,7 +256,7 @@ describe('a publish with a webhookUrl', () => {
   it('is told of when it starts and when it is finished', async () => {
     const body = publish('https://a.test/hook?x=1', { fcm: null });
     void told.publishStarted(INSTANCE, news(body));
-    void told.publishFinished(INSTANCE, news(body, Date.UTC(2026, 0, 2)), counts);
+    void told.publishFinished(INSTANCE, end(body), counts);
     await timers.advance(200);
     expect(sent.map(({ url, timeoutMs }) => [url, timeoutMs])).toEqual([
       ['https://a.test/hook?x=1', 3_000],
@@ -274,7 +280,7 @@ describe('a publish with a webhookUrl', () => {
       // In one commit, in another, and when it was sent.
       void told.publishStarted(INSTANCE, news(body));
       void told.publishStarted(INSTANCE, news(body));
-      void told.publishFinished(INSTANCE, news(body, Date.UTC(2026, 0, 2)), counts);
+      void told.publishFinished(INSTANCE, end(body), counts);
       if (time === 1) await timers.advance(200);
       await timers.advance(100);
     }
@@ -282,6 +288,44 @@ describe('a publish with a webhookUrl', () => {
     expect((await webhooks.list({ limit: 9 })).map(({ id }) => id)).toEqual([
       expect.stringMatching(/^019b7c01-0400-7.*/),
       expect.stringMatching(/^019b76da-a800-7.*/),
+    ]);
+  });
+
+  it('is told of in order: its end is not sent before its start was answered or given up', async () => {
+    const body = publish('https://a.test/');
+    const status = (request: OutgoingRequest) => String(jsonOf(request).status);
+    // The start is refused twice; another publish of the same endpoint is not.
+    let refusals = 2;
+    const other = newPublishId(Date.UTC(2026, 0, 3));
+    answer = (request) =>
+      answered(jsonOf(request).publishId === publishId && refusals-- > 0 ? 500 : 200);
+    void told.publishStarted(INSTANCE, news(body));
+    void told.publishFinished(INSTANCE, end(body), counts);
+    await timers.advance(200);
+    void told.publishStarted(INSTANCE, { ...news(body), id: other });
+    void told.publishFinished(INSTANCE, { ...end(body), id: other }, counts);
+    await timers.advance(9_000);
+    expect(sent.map((request) => [jsonOf(request).publishId === other, status(request)])).toEqual([
+      [false, 'STARTED'],
+      [true, 'STARTED'],
+      [true, 'FINISHED'],
+    ]);
+    sent.length = 0;
+    await timers.advance(60_000);
+    expect(sent.map(status)).toEqual(['STARTED', 'STARTED', 'FINISHED']);
+    const [last, secondToLast] = [sent[2]?.atMs ?? 0, sent[1]?.atMs ?? 0];
+    expect(last - secondToLast).toBeLessThan(1_000);
+  });
+
+  it('is told of its end where its start is given up', async () => {
+    answer = (request) => answered(jsonOf(request).status === 'STARTED' ? 500 : 200);
+    const body = publish('https://a.test/');
+    void told.publishStarted(INSTANCE, news(body));
+    void told.publishFinished(INSTANCE, end(body), counts);
+    await timers.advance(1_000_000);
+    expect(sent.map((request) => jsonOf(request).status)).toEqual([
+      ...Array(5).fill('STARTED'),
+      'FINISHED',
     ]);
   });
 
@@ -308,7 +352,7 @@ describe('a publish with a webhookUrl', () => {
 
   it('only: nobody hears of one without', async () => {
     void told.publishStarted(INSTANCE, news(publish(undefined)));
-    void told.publishFinished(INSTANCE, news(publish(undefined)), counts);
+    void told.publishFinished(INSTANCE, end(publish(undefined)), counts);
     await timers.advance(500);
     expect(sent).toEqual([]);
   });
@@ -329,7 +373,7 @@ describe('whoever tells of a publish', () => {
     serve(webhook({ events: ['v1.PublishToUsersAttempt'] }));
     const some = [
       state(told.publishStarted(INSTANCE, news(publish('https://a.test/')))),
-      state(told.publishFinished(INSTANCE, news(publish('https://a.test/')), counts)),
+      state(told.publishFinished(INSTANCE, end(publish('https://a.test/')), counts)),
       state(told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users)),
     ];
     await timers.advance(99);
@@ -356,7 +400,7 @@ describe('whoever tells of a publish', () => {
 
   it('hears at once where nobody wants to know', async () => {
     await told.publishStarted(INSTANCE, news(publish(undefined)));
-    await told.publishFinished(INSTANCE, news(publish(undefined)), counts);
+    await told.publishFinished(INSTANCE, end(publish(undefined)), counts);
     await told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users);
   });
 

@@ -12,7 +12,7 @@ import {
 import { nameWebhooks } from './push/webhooks/named-webhooks.ts';
 import { finishedBody, publishWebhookUrl, startedBody } from './push/webhooks/publish-webhook.ts';
 import { requestId } from './push/webhooks/request-id.ts';
-import type { PushWebhookSink, ToldPublish } from './push/webhooks/sink.ts';
+import type { PushWebhookSink, ToldEnd, ToldPublish } from './push/webhooks/sink.ts';
 import { endpointOf } from './webhooks/endpoint.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -32,22 +32,29 @@ export class PushWebhooks implements PushWebhookSink {
     this.options = options;
   }
 
-  async publishStarted(instanceId: string, publish: ToldPublish): Promise<void> {
-    const url = publishWebhookUrl(publish.body);
+  async publishStarted(instanceId: string, { id, body, atMs }: ToldPublish): Promise<void> {
+    const url = publishWebhookUrl(body);
     if (url === undefined) return;
-    const body = startedBody(publish.id, publish.body);
-    await this.tellPublish(instanceId, publish, 'STARTED', url, body);
+    await this.options.webhooks.send({
+      ...publishRequest(instanceId, url),
+      id: requestId(atMs, instanceId, ['publish', id, 'STARTED', url]),
+      body: startedBody(id, body),
+    });
   }
 
   async publishFinished(
     instanceId: string,
-    publish: ToldPublish,
+    { id, body, atMs, startedAtMs }: ToldEnd,
     counts: PublishStatus['platforms'],
   ): Promise<void> {
-    const url = publishWebhookUrl(publish.body);
+    const url = publishWebhookUrl(body);
     if (url === undefined) return;
-    const body = finishedBody(publish.id, publish.body, counts);
-    await this.tellPublish(instanceId, publish, 'FINISHED', url, body);
+    await this.options.webhooks.send({
+      ...publishRequest(instanceId, url),
+      id: requestId(atMs, instanceId, ['publish', id, 'FINISHED', url]),
+      afterId: requestId(startedAtMs, instanceId, ['publish', id, 'STARTED', url]),
+      body: finishedBody(id, body, counts),
+    });
   }
 
   async usersAttempted(
@@ -92,24 +99,13 @@ export class PushWebhooks implements PushWebhookSink {
     );
   }
 
-  private async tellPublish(
-    instanceId: string,
-    { id, atMs }: ToldPublish,
-    status: 'STARTED' | 'FINISHED',
-    url: string,
-    body: string,
-  ): Promise<void> {
-    await this.options.webhooks.send({
-      id: requestId(atMs, instanceId, ['publish', id, status, url]),
-      kind: 'publish',
-      ownerId: instanceId,
-      url,
-      endpoint: endpointOf('publish', instanceId, new URL(url).origin),
-      body,
-    });
-  }
-
   private webhooksOf(instanceId: string): readonly InstanceWebhook[] {
     return this.options.instances.byId(instanceId)?.webhooks ?? [];
   }
+}
+
+/** What the requests of publishes have in common that name this URL. */
+function publishRequest(instanceId: string, url: string) {
+  const endpoint = endpointOf('publish', instanceId, new URL(url).origin);
+  return { kind: 'publish', ownerId: instanceId, url, endpoint } as const;
 }

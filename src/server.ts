@@ -11,8 +11,8 @@ import {
   type ToBackground,
   type ToRealtime,
 } from './messages.ts';
-import { LineWriter } from './observability/line-writer.ts';
-import { createLog } from './observability/log.ts';
+import { LogThread } from './observability/log-thread.ts';
+import { openLog } from './observability/open-log.ts';
 import type { PushInstance } from './push/instance.ts';
 import { type Realtime, type RealtimeOptions, startRealtime } from './realtime.ts';
 import { systemTimers } from './system-timers.ts';
@@ -48,20 +48,17 @@ const BACKGROUND_STOP_MS = 5000;
 export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnserved(config);
   const logFormat = formatOf(config);
-  const lines = new LineWriter(process.stderr.fd);
-  const log = createLog({
-    level: config.log.level,
-    format: logFormat,
-    write: (line) => lines.write(line),
-    now: Date.now,
-  });
   const tls = readTls(config);
 
   await using parts = new AsyncDisposableStack();
-  parts.defer(() => lines.flushed());
+  const logThread = parts.use(new LogThread());
+  const { level } = config.log;
+  const opened = parts.use(openLog({ level, format: logFormat, port: logThread.openPort() }));
+  const { log } = opened;
   const worker = new BackgroundWorker();
   parts.defer(() => worker.stop());
-  const ready = await worker.start({ type: 'start', config, logFormat, tls });
+  const logPort = logThread.openPort();
+  const ready = await worker.start({ type: 'start', config, logFormat, logPort, tls });
 
   const realtime = openRealtime({
     config,
@@ -70,7 +67,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     tls,
     timers: systemTimers,
     log,
-    logLinesDropped: () => lines.droppedLines,
+    logLinesDropped: opened.droppedLines,
     keepUsage: (usage) => worker.tell({ type: 'usage', usage }),
     sendWebhookEvents: (events) => worker.tell({ type: 'webhook-events', events }),
   });
@@ -164,7 +161,7 @@ class BackgroundWorker {
   }
 
   start(message: Extract<ToBackground, { type: 'start' }>) {
-    this.tell(message);
+    this.worker.postMessage(message, [message.logPort]);
     return this.started.promise;
   }
 

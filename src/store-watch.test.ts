@@ -3,7 +3,7 @@ import { StoreWatch } from './store-watch.ts';
 
 /** A store with one text in it, and what was heard of it. */
 function watched() {
-  const store = { revision: 1, text: 'a', fault: '' };
+  const store = { revision: 1, text: 'a', fault: '', refused: '' };
   const heard: string[] = [];
   let works = true;
   const log = {
@@ -20,7 +20,10 @@ function watched() {
       return store.revision;
     },
     read: async () => store.text,
-    changed: (text) => void heard.push(text),
+    changed(text) {
+      if (text === store.refused) throw new Error(`${text} cannot be served`);
+      heard.push(text);
+    },
     storeState(fault) {
       const isNews = works !== (fault === undefined);
       works = fault === undefined;
@@ -80,4 +83,31 @@ it('keeps what it knows where the store has become an older one', async () => {
   await watch.readAgain();
   expect(heard).toEqual([expect.stringContaining('the store has gone back')]);
   expect(works()).toBe(false);
+});
+
+it('serves a change again that could not be served at first, and logs that once', async () => {
+  const { store, watch, heard, works } = watched();
+  await watch.begin();
+  Object.assign(store, { revision: 2, text: 'b', refused: 'b' });
+  await watch.look();
+  await watch.look();
+  expect(heard).toEqual([
+    'A change in the store is not served yet {"what":"text","why":"b cannot be served"}',
+  ]);
+  expect(works()).toBe(true);
+  store.refused = '';
+  await watch.look();
+  await watch.look();
+  expect(heard.slice(1)).toEqual(['b']);
+});
+
+it('reads again later where the store could not be read when that was asked for', async () => {
+  const { store, watch, heard } = watched();
+  await watch.begin();
+  store.fault = 'locked';
+  await watch.readAgain();
+  store.fault = '';
+  await watch.look();
+  await watch.look();
+  expect(heard.slice(1)).toEqual(['a']);
 });

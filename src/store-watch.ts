@@ -9,7 +9,7 @@ export interface StoreWatchOptions<Found> {
   /** Grows with each change in the store. */
   readonly revision: () => Promise<number>;
   readonly read: () => Promise<Found>;
-  /** It is something else now. */
+  /** Takes over what was read. Where it throws, it is called again at the next look. */
   readonly changed: (found: Found) => void;
   /** Whether the store could be read; `undefined` where it could, else the error. Gives whether that is news. */
   readonly storeState: (error: unknown) => boolean;
@@ -19,7 +19,12 @@ export interface StoreWatchOptions<Found> {
 /** Keeps up with something in the store that other processes change as well, such as the command line. */
 export class StoreWatch<Found> implements AsyncDisposable {
   private readonly options: StoreWatchOptions<Found>;
+  /** The revision that was read last. */
   private known = -1;
+  /** Whether what was read last was also taken over. */
+  private isServed = false;
+  /** The revision whose taking over has failed: its error is logged once. */
+  private unserved = -1;
   private timer: NodeJS.Timeout | undefined;
   /** Looks follow one another, so that the later one knows more. */
   private looking: Promise<void> = Promise.resolve();
@@ -31,14 +36,8 @@ export class StoreWatch<Found> implements AsyncDisposable {
 
   /** Reads for the first time. Throws what the store throws, and where the store is an older one than before. */
   async begin(): Promise<Found> {
-    const { revision, read } = this.options;
-    // The revision first: a change between the two is then seen again, and not missed.
-    const now = await revision();
-    // Nobody may be told that what they know does not exist, only because the store was emptied or is an older one.
-    if (now < this.known)
-      throw new Error('the store has gone back to what it was earlier; restart the server');
-    const found = await read();
-    this.known = now;
+    const found = await this.read();
+    this.isServed = true;
     return found;
   }
 
@@ -74,12 +73,40 @@ export class StoreWatch<Found> implements AsyncDisposable {
 
   private async lookOnce(always: boolean): Promise<void> {
     const { what, revision, changed, storeState, log } = this.options;
+    if (always) this.isServed = false;
+    let found: Found;
     try {
-      if (always || (await revision()) !== this.known) changed(await this.begin());
+      if ((await revision()) !== this.known) this.isServed = false;
+      if (this.isServed) return void storeState(undefined);
+      found = await this.read();
       storeState(undefined);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (storeState(error)) log.error('The store cannot be read', { what, why });
+      if (storeState(error)) log.error('The store cannot be read', { what, why: messageOf(error) });
+      return;
+    }
+    try {
+      changed(found);
+      this.isServed = true;
+    } catch (error) {
+      if (this.unserved === this.known) return;
+      this.unserved = this.known;
+      log.error('A change in the store is not served yet', { what, why: messageOf(error) });
     }
   }
+
+  private async read(): Promise<Found> {
+    const { revision, read } = this.options;
+    // The revision first: a change between the two is then seen again, and not missed.
+    const now = await revision();
+    // An emptied or older store must not make the server forget what it serves.
+    if (now < this.known)
+      throw new Error('the store has gone back to what it was earlier; restart the server');
+    const found = await read();
+    this.known = now;
+    return found;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

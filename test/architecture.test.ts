@@ -73,6 +73,19 @@ const IMPURE_NAMES = [
   /\bconsole\./,
 ];
 
+/** What runs as a command of its own. */
+const COMMANDS = ['cli', 'fake-gateways', 'local-gateways.ts'];
+
+/** Asynchronous use of files, and names that are looked up by the system. */
+const POOL_USES = [
+  /from 'node:fs\/promises'/,
+  /import \{[^}]*\b(?:access|appendFile|mkdir|open|read|readFile|readdir|rename|rm|stat|unlink|write|writeFile|createReadStream|createWriteStream)\b[^}]*\} from 'node:fs'/,
+  /\bBun\.(?:file|write)\(/,
+  /from 'node:dns'/,
+  /\blookup\b[^}]*\} from 'node:dns\/promises'/,
+  /\bdns\.lookup\(/,
+];
+
 interface SourceFile {
   readonly path: string;
   readonly folder: string;
@@ -200,6 +213,18 @@ describe('the pure folders', () => {
         [...text.matchAll(/import ([^;]*?) from 'bun'/g)].map(([, what]) => what),
       );
     for (const what of taken) expect(what).toMatch(/^\{ (CryptoHasher|MD5)(, MD5)? \}$/);
+  });
+});
+
+describe("the runtime's thread pool", () => {
+  it('is used by nothing that serves, since one that hangs there holds up everything else', () => {
+    const used: string[] = [];
+    for (const { path, folder, text } of product) {
+      if (COMMANDS.includes(folder) || COMMANDS.includes(path)) continue;
+      if (path.startsWith('transports/handshakes/')) continue;
+      for (const use of POOL_USES) if (use.test(text)) used.push(`${path}: ${use.source}`);
+    }
+    expect(used).toEqual([]);
   });
 });
 

@@ -2,10 +2,12 @@
  * One client of `bench/http2/compare.ts`, as a process of its own: sends notifications, a fixed number at a time, and
  * prints how many it got through in a second and what that took of its processor.
  */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:http2';
 import { createApnsGateway } from '../../src/gateways/apns/apns-gateway.ts';
 import { ProviderToken } from '../../src/gateways/apns/provider-token.ts';
+import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
 import { keptField, plainField } from '../../src/gateways/http2/header-field.ts';
 import { Http2Origin } from '../../src/gateways/http2/origin.ts';
 import type { DeviceId } from '../../src/push/device.ts';
@@ -80,6 +82,7 @@ const clients: Readonly<Record<ClientKind, (task: ClientTask) => Send>> = {
     const pool = new Http2Origin({
       origin,
       ca,
+      findAddresses: findLoopback,
       connectionsMax: 1,
       streamsPerConnectionMax: 1000,
       waitingMax: atOnce,
@@ -102,6 +105,7 @@ const clients: Readonly<Record<ClientKind, (task: ClientTask) => Send>> = {
       environment: 'production',
       origins: { production: origin },
       ca,
+      findAddresses: findLoopback,
       connectionsMax: 1,
       nowMs: Date.now,
     });

@@ -4,6 +4,7 @@ import type { AppStore, StoredApp } from '../stores/app-store.ts';
 import type { KeptApp } from './app-shapes.ts';
 import { Refusal } from './refusal.ts';
 import { Turns } from './turns.ts';
+import { withWholeUrls } from './webhook-url.ts';
 
 /** Pairs that an app may have: every change reads all of them. */
 const KEYS_MAX = 20;
@@ -69,7 +70,8 @@ export class AppAdmin {
   ) {
     return this.change(given.id ?? newAppId(), async (id) => {
       const { store, configured } = this.options;
-      const { name = '', enabled = true, settings, keys = [newAppKey()] } = given;
+      const { name = '', enabled = true, keys = [newAppKey()] } = given;
+      const settings = withWholeUrls(given.settings);
       checkKeys(keys);
       if (configured().some((app) => app.id === id)) throw idTaken(id);
       const taken = configured().flatMap((app) => app.keys.map(({ key }) => key));
@@ -89,7 +91,7 @@ export class AppAdmin {
         enabled: enabled ?? app.enabled,
         settings: {
           ...app.settings,
-          ...settings,
+          ...withWholeUrls(settings, app.settings),
           ...(settings['limits'] === undefined
             ? {}
             : { limits: { ...asObject(app.settings['limits']), ...asObject(settings['limits']) } }),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { App } from '../channels/app.ts';
 import { appSettings } from '../config/channels-settings.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 import { partsOf } from './setting-parts.ts';
+import { shownWebhookUrl } from './webhook-url.ts';
 
 const { id, keys, name, enabled, webhooks } = appSettings.shape;
 const named = { name: name.unwrap().optional(), enabled: enabled.unwrap().optional() };
@@ -11,7 +13,7 @@ const settings = partsOf(appSettings.omit({ id: true, keys: true, name: true, en
 export const appChange = settings
   .extend(named)
   .describe(
-    'What to change. `limits` are merged with those the app has; `webhooks` replace those it has.',
+    'What to change. `limits` are merged with those the app has; `webhooks` replace those it has, and a `url` that is sent as it is shown stays as it was.',
   );
 
 /** What a new app may be given. */
@@ -31,7 +33,9 @@ export const shownApp = appSettings
   .extend({
     source,
     keys: z.array(shownKey).describe('The oldest first: it signs webhooks.'),
-    webhooks: z.array(webhooks.unwrap().element.extend({ events: z.array(z.string()) })),
+    webhooks: z.array(
+      webhooks.unwrap().element.extend({ url: shownWebhookUrl, events: z.array(z.string()) }),
+    ),
   })
   .describe('One app, with every setting that applies to it.');
 
@@ -45,6 +49,11 @@ export interface KeptApp {
 
 /** Shows an app, its secrets only where they were asked for. */
 export function showApp({ app, source: from }: KeptApp, withSecrets: boolean) {
-  const pairs = withSecrets ? app.keys : app.keys.map(({ key }) => ({ key }));
-  return { ...app, source: from, keys: pairs };
+  if (withSecrets) return { ...app, source: from };
+  return {
+    ...app,
+    source: from,
+    keys: app.keys.map(({ key }) => ({ key })),
+    webhooks: app.webhooks.map((webhook) => ({ ...webhook, url: shownUrl(webhook.url) })),
+  };
 }

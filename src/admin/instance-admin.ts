@@ -8,6 +8,7 @@ import { checked } from './checked.ts';
 import type { KeptInstance } from './instance-shapes.ts';
 import { Refusal } from './refusal.ts';
 import { Turns } from './turns.ts';
+import { withWholeUrls } from './webhook-url.ts';
 
 /** Secret keys that an instance may have: each request and each token may be compared with all of them. */
 const SECRET_KEYS_MAX = 20;
@@ -81,7 +82,7 @@ export class InstanceAdmin {
         id,
         name: made.name,
         secretKeys,
-        settings: laidOver(made.settings, given.settings),
+        settings: laidOver(made.settings, withWholeUrls(given.settings)),
       });
       const isConfigured = configured().some((other) => other.id === id);
       if (isConfigured || !(await store.create(instance, now()))) {
@@ -99,7 +100,7 @@ export class InstanceAdmin {
           id,
           secretKeys,
           name: name ?? now.name,
-          settings: laidOver(now.settings, settings),
+          settings: laidOver(now.settings, withWholeUrls(settings, now.settings)),
         }),
       );
       if (!found) throw noSuchInstance(id);

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 import { partsOf } from './setting-parts.ts';
+import { shownWebhookUrl } from './webhook-url.ts';
 
 const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
 const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
@@ -18,7 +20,7 @@ const settings = parts.extend({
 
 /** What a change may hold. */
 export const instanceChange = settings.describe(
-  'What to change. `limits`, `apns`, `fcm` and `web` are merged with what the instance has, and null takes a gateway away; lists replace those it has.',
+  'What to change. `limits`, `apns`, `fcm` and `web` are merged with what the instance has, and null takes a gateway away; lists replace those it has, and the `url` of a webhook that is sent as it is shown stays as it was.',
 );
 
 /** What a new instance may be given. */
@@ -49,9 +51,11 @@ export const shownInstance = instanceSettings
       })
       .optional(),
     webhooks: z.array(
-      webhooks
-        .unwrap()
-        .element.extend({ events: z.array(z.string()), secret: z.string().optional() }),
+      webhooks.unwrap().element.extend({
+        url: shownWebhookUrl,
+        events: z.array(z.string()),
+        secret: z.string().optional(),
+      }),
     ),
   })
   .describe('One instance, with every setting that applies to it.');
@@ -70,7 +74,10 @@ export function showInstance({ instance, source: from }: KeptInstance, withSecre
     source: from,
     secretKeys: instance.secretKeys.map(secretKeyName),
     web: instance.web && { ...instance.web, vapid: publicHalf(instance.web.vapid) },
-    webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => webhook),
+    webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
+      ...webhook,
+      url: shownUrl(webhook.url),
+    })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DeepReadonly } from '../config/schema.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 
 const time = z.iso.datetime();
 
@@ -20,11 +21,17 @@ export const shownWebhook = z.strictObject({
   instance: z.string().nullable().describe('The instance it is of; null unless it is of one.'),
   state: webhookState,
   reason: z.string().describe('Why it is in that state; empty while it waits.'),
-  url: z.string().describe('Of a publish without the name and password that it named.'),
+  url: z
+    .string()
+    .describe('User, password, fragment and the values of the query are shown as ***.'),
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
-  nextAttemptAt: time.nullable().describe('null unless it waits.'),
+  nextAttemptAt: time
+    .nullable()
+    .describe(
+      'null unless it waits, and for the end of a publish while its start has not been delivered or given up.',
+    ),
   finishedAt: time.nullable().describe('null while it waits.'),
 });
 
@@ -67,7 +74,7 @@ export function showWebhook(entry: OutboxEntry): ShownWebhook {
     instance: entry.kind === 'channels' ? null : entry.ownerId,
     state: entry.state,
     reason: entry.reason,
-    url: entry.url,
+    url: shownUrl(entry.url),
     attempts: entry.attempts,
     bodyBytes: entry.bodyBytes,
     createdAt: timeText(entry.createdAtMs),

@@ -44,6 +44,8 @@ export interface OutboxRequest {
 
 export interface NewOutboxRequest extends OutboxRequest {
   readonly body: string;
+  /** Another request, to the same endpoint: this one is not sent before that one is delivered or given up. */
+  readonly afterId: string | undefined;
 }
 
 /** A request that the one who claimed it may send until the claim ends. */
@@ -88,7 +90,7 @@ export interface EndpointBacklog {
   readonly rows: number;
   readonly bytes: number;
   readonly oldestAtMs: number;
-  /** When the next of them is due; claimed ones are due when their claim ends. */
+  /** When the next of them is due; claimed ones are due when their claim ends, infinity where all wait for others. */
   readonly dueAtMs: number;
 }
 
@@ -103,8 +105,8 @@ export interface EndpointClaim {
  * Keeps requests until they are delivered or given up.
  *
  * `write` must do all or nothing, in one commit, and what it has answered must survive the process and the
- * machine. `claim` must never give two callers the same request while a claim lasts, gives those due first,
- * and takes no more than `limit` for each endpoint. What was written once may be written again, where nobody heard
+ * machine. `claim` must never give two callers the same request while a claim lasts, nor one whose `afterId` still
+ * waits; it gives those due first, and takes no more than `limit` for each endpoint. What was written once may be written again, where nobody heard
  * that it was. Whoever relies on it: the sender in `webhooks`.
  */
 export interface Outbox {
@@ -118,6 +120,11 @@ export interface Outbox {
   releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void>;
   /** Ends every claim, whoever holds it: for the start of a process that has the store to itself. */
   releaseClaims(): Promise<void>;
+  /**
+   * Lets go what waits for a request that is over: where several servers use the outbox, two may have written both
+   * at the same moment, and neither has seen the other.
+   */
+  releaseHeld(): Promise<void>;
   body(id: string): Promise<string | undefined>;
   backlog(): Promise<readonly EndpointBacklog[]>;
 }
@@ -128,7 +135,7 @@ export interface OutboxEntry extends OutboxRequest {
   /** Why it is in that state; empty while it waits. */
   readonly reason: string;
   readonly attempts: number;
-  /** `undefined` unless it waits. */
+  /** `undefined` unless it waits, and while it waits for another request. */
   readonly nextAttemptAtMs: number | undefined;
   /** `undefined` while it waits. */
   readonly finishedAtMs: number | undefined;

@@ -1,3 +1,5 @@
+import { printable } from '../runtime/printable.ts';
+
 /** How long a server may take to answer. Milliseconds. */
 const ANSWER_MAX_MS = 10_000;
 
@@ -33,7 +35,7 @@ export class AdminApi {
       if (body === undefined) throw new Error(`${this.url} is no admin API of Fanfare`);
       return { status: response.status, body };
     }
-    const why = isError(body) ? body.error : text.slice(0, 200);
+    const why = printable(isError(body) ? body.error : text.slice(0, 200));
     const hint =
       response.status === 401
         ? ' (it is read from admin.password of the configuration, or else from the file that the server has made: run this with the same --config, in the same directory, as the server)'
@@ -72,5 +74,7 @@ function readJson(text: string): unknown {
 }
 
 function isError(body: unknown): body is { readonly error: string } {
-  return typeof body === 'object' && body !== null && 'error' in body;
+  return (
+    typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+  );
 }

@@ -1,7 +1,9 @@
+import { printable } from '../runtime/printable.ts';
 import { openStoredApps, type StoredAppsAdmin } from '../stored-apps.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
+import { withShownUrls } from './shown-urls.ts';
 
 type StoredApp = NonNullable<Awaited<ReturnType<StoredAppsAdmin['get']>>>;
 
@@ -26,7 +28,8 @@ export const listApps: Action = async (store, given, output) => {
   if (apps.length === 0) output.print('The store has no app. Make one: fanfare apps create');
   for (const app of apps) {
     const state = app.enabled ? 'enabled ' : 'disabled';
-    output.print(`${app.id}  ${state}  ${app.keys.map(({ key }) => key).join(' ')}  ${app.name}`);
+    const keys = app.keys.map(({ key }) => key).join(' ');
+    output.print(printable(`${app.id}  ${state}  ${keys}  ${app.name}`));
   }
   return 0;
 };
@@ -124,7 +127,9 @@ function noSuchApp(given: Arguments, output: Output): ExitCode {
 
 /** Secrets only where they were asked for. */
 function shown(app: StoredApp, withSecrets: boolean): object {
-  return withSecrets ? app : { ...app, keys: app.keys.map(({ key }) => ({ key })) };
+  if (withSecrets) return app;
+  const keys = app.keys.map(({ key }) => ({ key }));
+  return { ...app, keys, settings: withShownUrls(app.settings) };
 }
 
 function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output: Output): void {
@@ -132,14 +137,14 @@ function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output
     output.print(JSON.stringify(shown(app, withSecrets)));
     return;
   }
-  output.print(
-    `App ${app.id}${app.name === '' ? '' : ` (${app.name})`}${app.enabled ? '' : ', disabled'}`,
-  );
+  const name = app.name === '' ? '' : ` (${app.name})`;
+  output.print(printable(`App ${app.id}${name}${app.enabled ? '' : ', disabled'}`));
   for (const { key, secret } of app.keys) {
     output.print(`  key     ${key}`);
     output.print(`  secret  ${withSecrets ? secret : '(shown with --secret)'}`);
   }
-  for (const [name, value] of Object.entries(app.settings)) {
+  const settings = withSecrets ? app.settings : withShownUrls(app.settings);
+  for (const [name, value] of Object.entries(settings)) {
     output.print(`  ${name}  ${JSON.stringify(value)}`);
   }
 }

@@ -1,4 +1,5 @@
 import { type LocalGatewaysOptions, startLocalGateways } from '../local-gateways.ts';
+import { printable } from '../runtime/printable.ts';
 import { type Arguments, JSON_OPTION, type Option } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { stopSignal } from './signals.ts';
@@ -67,9 +68,7 @@ export async function fakeGateways(given: Arguments, output: Output): Promise<Ex
 function lineOf({ gateway, atMs, to, status, reason, message }: Parameters<Hear>[0]): string {
   const time = new Date(atMs).toISOString().slice(11, 23);
   const answer = [status ?? 'no answer', reason].filter((part) => part !== null).join(' ');
-  const line = `${time}  ${gateway.padEnd(4)}  ${answer}  ${to}  ${JSON.stringify(message)}`;
-  // What somebody sent may have anything in it.
-  return line.replace(/\p{Cc}+/gu, ' ');
+  return printable(`${time}  ${gateway.padEnd(4)}  ${answer}  ${to}  ${JSON.stringify(message)}`);
 }
 
 function readHost(given: Arguments): string {

@@ -2,6 +2,7 @@ import { isObject } from '../config/plain-json.ts';
 import { vapidSubject } from '../config/push-settings.ts';
 import type { Config } from '../config/schema.ts';
 import { secretKeyName, secretKeysMeant } from '../config/secret-key-name.ts';
+import { printable } from '../runtime/printable.ts';
 import { openStoredInstances, type StoredInstancesAdmin } from '../stored-instances.ts';
 import type { Arguments, Option } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
@@ -45,7 +46,7 @@ export const listInstances: Action = async ({ store, given, output }) => {
     output.print('The store has no instance. Make one: fanfare instances create');
   }
   for (const { id, secretKeys, name } of instances) {
-    output.print(`${id}  ${secretKeys.map(secretKeyName).join(' ')}  ${name}`);
+    output.print(printable(`${id}  ${secretKeys.map(secretKeyName).join(' ')}  ${name}`));
   }
   return 0;
 };

@@ -1,3 +1,5 @@
+import { printableLines } from '../runtime/printable.ts';
+
 /** Where a command writes to; a test reads it back. */
 export interface Output {
   /** What was asked for. */
@@ -6,9 +8,10 @@ export interface Output {
   complain(text: string): void;
 }
 
+/** Escapes whatever could control a terminal. What is JSON stays JSON, with the same values. */
 export const terminal: Output = {
-  print: (text) => process.stdout.write(`${text}\n`),
-  complain: (text) => process.stderr.write(`${text}\n`),
+  print: (text) => process.stdout.write(`${printableLines(text)}\n`),
+  complain: (text) => process.stderr.write(`${printableLines(text)}\n`),
 };
 
 /** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */

@@ -1,3 +1,4 @@
+import { printable } from '../runtime/printable.ts';
 import { NobodyThere } from './admin-api.ts';
 import type { InstanceKey } from './instance-keys.ts';
 
@@ -40,7 +41,8 @@ export class PushApi {
     if (!isRefused(body)) {
       throw new Error(`${this.url} is no push API of Fanfare: it answers ${response.status}`);
     }
-    const { error, description } = body;
+    const error = printable(body.error);
+    const description = printable(body.description);
     if (response.status === 401) return { result: 'unauthorised' };
     if (response.status === 404 && error !== 'Not found') {
       return { result: 'not-found', what: error, description };

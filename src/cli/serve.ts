@@ -45,7 +45,9 @@ export async function serve(given: Arguments, output: Output): Promise<ExitCode>
 
 /** SIGHUP: reads the configuration again and takes over the apps, the instances and the certificate; or keeps what there is. */
 function reload(server: FanfareServer, given: Arguments, output: Output): void {
-  const config = readConfig(given.value('config'), output);
+  // Not to standard error, where a terminal that was stopped would stop the server.
+  const complain = (text: string) => server.log.error(text.trim());
+  const config = readConfig(given.value('config'), { ...output, complain });
   if (config === undefined) {
     server.log.error('The configuration was not reloaded: it has problems, see above');
     return;

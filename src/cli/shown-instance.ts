@@ -1,8 +1,10 @@
 import { isObject } from '../config/plain-json.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
+import { printable } from '../runtime/printable.ts';
 import type { StoredInstancesAdmin } from '../stored-instances.ts';
 import type { Arguments } from './options.ts';
 import type { Output } from './output.ts';
+import { withShownUrls } from './shown-urls.ts';
 
 export type StoredInstance = NonNullable<Awaited<ReturnType<StoredInstancesAdmin['get']>>>;
 
@@ -22,7 +24,7 @@ export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): 
 
 function withoutSecrets(settings: StoredInstance['settings']): StoredInstance['settings'] {
   return JSON.parse(
-    JSON.stringify(settings, (name, value) =>
+    JSON.stringify(withShownUrls(settings), (name, value) =>
       name === 'privateKey' || name === 'secret' ? undefined : value,
     ),
   );
@@ -39,7 +41,7 @@ export function printInstance(
     return;
   }
   const { id, name, secretKeys, settings } = instance;
-  output.print(`Instance ${id}${name === '' ? '' : ` (${name})`}`);
+  output.print(printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`));
   for (const secret of secretKeys) {
     const shown = secrets === 'none' ? `${secretKeyName(secret)} (shown with --secret)` : secret;
     output.print(`  secret key         ${shown}`);
@@ -50,7 +52,8 @@ export function printInstance(
     if (secrets === 'all') output.print(`  VAPID private key  ${vapid['privateKey']}`);
     output.print(`  VAPID subject      ${vapid['subject']}`);
   }
-  for (const [setting, value] of Object.entries(otherSettings(withoutSecrets(settings)))) {
+  const others = otherSettings(secrets === 'all' ? settings : withoutSecrets(settings));
+  for (const [setting, value] of Object.entries(others)) {
     output.print(`  ${setting}  ${JSON.stringify(value)}`);
   }
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { adviceOnReason } from '../push-advice.ts';
+import { printable } from '../runtime/printable.ts';
 
-/** What servers say is printed as one line without anything that a terminal would obey. */
-const text = z.string().transform((given) => given.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '));
+/** What servers say is printed in one line, and controls no terminal. */
+const text = z.string().transform(printable);
 
 const count = z.number();
 

@@ -1,3 +1,4 @@
+import { printable } from '../runtime/printable.ts';
 import type { WebhookLog } from '../stored-webhooks.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
@@ -65,7 +66,9 @@ export const listWebhooks: Action = async (log, given, output) => {
     const { id, createdAt, state, attempts, url, reason } = webhook;
     const why = reason === '' ? '' : `  ${reason}`;
     const owner = ownerOf(webhook);
-    output.print(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`);
+    output.print(
+      printable(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`),
+    );
   }
   return 0;
 };
@@ -110,7 +113,9 @@ function describe(webhook: Details): string {
         `  try ${String(number).padEnd(3)}  ${at}  ${durationMs} ms  ${outcome}${status === null ? '' : ` ${status}`}  ${JSON.stringify(answer)}`,
     ),
     `  body     ${body}`,
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 function ownerOf({ app, instance }: Pick<Details, 'app' | 'instance'>): string {

@@ -1,4 +1,5 @@
 import type { AdminPasswordSource, ListenerAddress } from '../messages.ts';
+import { printable } from '../runtime/printable.ts';
 import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
 
 /** An app as it is told of. */
@@ -49,7 +50,7 @@ function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {
     return ['No app is served. Make one: npx fanfare apps create --name NAME', ''];
   }
   return apps.flatMap(({ id, name, enabled, keys }) => [
-    `App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`,
+    printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
     `  key     ${keys[0]?.key ?? '(none)'}`,
     `  secret  npx fanfare apps show ${id} --secret`,
     '',
@@ -64,7 +65,7 @@ function describeInstances(server: WelcomeServer, publicUrl: string | null): str
     return ['No push instance is served. Make one: npx fanfare instances create --name NAME', ''];
   }
   return instances.flatMap(({ id, name }) => [
-    `Instance ${id}${name === '' ? '' : ` (${name})`}`,
+    printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
     `  secret key  npx fanfare instances show ${id} --secret`,
     '',
   ]);

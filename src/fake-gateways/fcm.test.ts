@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'bun:test';
 import { tokenRequestBody } from '../gateways/fcm/assertion.ts';
 import { readServiceAccount, type ServiceAccount } from '../gateways/fcm/service-account.ts';
+import { findLoopback } from '../gateways/http2/addresses.fixture.ts';
 import { keptField } from '../gateways/http2/header-field.ts';
 import { Http2Origin } from '../gateways/http2/origin.ts';
 import { type FakeFcm, startFakeFcm } from './fcm.ts';
@@ -85,6 +86,7 @@ describe('a fake FCM', () => {
       new Http2Origin({
         origin: fcm.origin,
         ca: fcm.ca,
+        findAddresses: findLoopback,
         connectionsMax: 1,
         streamsPerConnectionMax: 1,
         waitingMax: 10,

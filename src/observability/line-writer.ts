@@ -1,71 +1,138 @@
-import { write } from 'node:fs';
+import { FairBudget } from '../runtime/fair-budget.ts';
 
-/** Lines that may wait to be written; beyond them the newest are dropped, and counted. */
-const WAITING_LINES_MAX = 10_000;
+/** Characters of lines that may wait. */
+const WAITING_CHARACTERS_MAX = 4_194_304;
+
+/** The same for the server's own warnings and errors, which have this room to themselves before they share the other. */
+const URGENT_CHARACTERS_MAX = 262_144;
+
+/** Owners whose dropped lines are counted apart. */
+const DROPPED_OWNERS_MAX = 20;
+
+/** The owner of lines that belong to no tenant. */
+export const SERVER = 'server';
+
+/** One line of the log. */
+export interface LogLine {
+  readonly text: string;
+  /** The app or instance that it is about, or `SERVER`. */
+  readonly owner: string;
+  /** A warning or an error. */
+  readonly isSevere: boolean;
+}
+
+export interface LineWriterOptions {
+  /** Writes this text somewhere else. `written` must be called before it is called again. */
+  readonly send: (text: string) => void;
+  /** The line that reports dropped lines. */
+  readonly droppedLine: (owner: string, lines: number) => string;
+}
+
+interface Waiting {
+  /** `undefined`: dropped in favour of another. */
+  text: string | undefined;
+}
 
 /**
- * Writes lines to a file descriptor without ever making the caller wait: a full pipe or a slow disk must
- * not stop the loop that delivers events.
+ * Holds lines until they can be written, which may take long where nobody reads them. The caller never waits.
+ * Where there is no room, the owner with the most loses its newest lines first; the lines that stay keep their order.
  */
 export class LineWriter {
-  private readonly descriptor: number;
-  private waiting: string[] = [];
-  private writing: string[] | undefined;
-  /** How many lines were dropped since the start. */
+  /** Since the start. */
   droppedLines = 0;
-  private dropped = 0;
+  private readonly options: LineWriterOptions;
+  private waiting: Waiting[] = [];
+  private byOwner = new Map<string, Waiting[]>();
+  private budget = new FairBudget(WAITING_CHARACTERS_MAX);
+  private urgentCharacters = 0;
+  /** Lines that are being written. */
+  private writing = 0;
+  private readonly dropped = new Map<string, number>();
   private idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(descriptor: number) {
-    this.descriptor = descriptor;
+  constructor(options: LineWriterOptions) {
+    this.options = options;
   }
 
-  write(line: string): void {
-    if (this.waiting.length >= WAITING_LINES_MAX) {
-      this.dropped++;
-      this.droppedLines++;
+  write({ text, owner, isSevere }: LogLine): void {
+    const line: Waiting = { text };
+    const characters = charactersOf(text);
+    const isUrgent = owner === SERVER && isSevere;
+    if (isUrgent && this.urgentCharacters + characters <= URGENT_CHARACTERS_MAX) {
+      this.urgentCharacters += characters;
+    } else if (this.makeRoom(owner, characters)) {
+      this.budget.add(owner, characters);
+      this.linesOf(owner).push(line);
+    } else {
+      this.drop(owner);
       return;
     }
     this.waiting.push(line);
-    if (this.writing === undefined) this.writeNext();
+    if (this.writing === 0) this.sendNext();
   }
 
-  /** Settles when everything that was written so far has left this process, or cannot. */
-  async flushed(): Promise<void> {
-    if (this.writing === undefined) return;
+  /** What was sent has been written, or could not be. */
+  written(succeeded: boolean): void {
+    const lines = this.writing;
+    this.writing = 0;
+    if (!succeeded) this.drop(SERVER, lines);
+    // After a failure, a report of it would fail as well, and so on without end: it waits for the next line.
+    if (this.waiting.length > 0 || (succeeded && this.dropped.size > 0)) this.sendNext();
+    else this.idle?.resolve();
+  }
+
+  /** Settles when everything that was written so far has left, or after `msMax`. */
+  async flushed(msMax: number): Promise<void> {
+    if (this.writing === 0) return;
     this.idle ??= Promise.withResolvers();
-    await this.idle.promise;
+    await Promise.race([this.idle.promise, Bun.sleep(msMax)]);
   }
 
-  private writeNext(): void {
-    if (this.waiting.length === 0) {
-      this.writing = undefined;
-      this.idle?.resolve();
-      this.idle = undefined;
-      return;
+  private makeRoom(owner: string, characters: number): boolean {
+    for (;;) {
+      const loser = this.budget.whoYields(owner, characters);
+      if (loser === undefined) return true;
+      if (loser === owner) return false;
+      const newest = this.linesOf(loser).pop();
+      if (newest?.text === undefined) return false;
+      this.budget.release(loser, charactersOf(newest.text));
+      newest.text = undefined;
+      this.drop(loser);
     }
-    this.writing = this.waiting;
+  }
+
+  private linesOf(owner: string): Waiting[] {
+    let lines = this.byOwner.get(owner);
+    if (lines === undefined) {
+      lines = [];
+      this.byOwner.set(owner, lines);
+    }
+    return lines;
+  }
+
+  private drop(owner: string, lines = 1): void {
+    this.droppedLines += lines;
+    const key =
+      this.dropped.has(owner) || this.dropped.size < DROPPED_OWNERS_MAX ? owner : 'others';
+    this.dropped.set(key, (this.dropped.get(key) ?? 0) + lines);
+  }
+
+  private sendNext(): void {
+    const lines = this.waiting.flatMap(({ text }) => (text === undefined ? [] : [text]));
+    for (const [owner, count] of this.dropped) {
+      lines.push(this.options.droppedLine(owner, count));
+    }
+    this.dropped.clear();
     this.waiting = [];
-    if (this.dropped > 0) {
-      this.writing.push(
-        `${this.dropped} lines of the log were dropped: they are not read fast enough`,
-      );
-      this.dropped = 0;
-    }
-    this.writeBytes(Buffer.from(`${this.writing.join('\n')}\n`), 0);
+    this.byOwner = new Map();
+    this.budget = new FairBudget(WAITING_CHARACTERS_MAX);
+    this.urgentCharacters = 0;
+    this.writing = lines.length;
+    this.options.send(`${lines.join('\n')}\n`);
   }
+}
 
-  private writeBytes(bytes: Buffer, from: number): void {
-    write(this.descriptor, bytes, from, bytes.length - from, null, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        // A pipe that is full and does not block: there is nothing to wait on but time.
-        setTimeout(() => this.writeBytes(bytes, from), 50);
-      } else if (error !== null || from + written >= bytes.length) {
-        // Nobody is left to tell of a log that cannot be written; the server goes on without it.
-        this.writeNext();
-      } else {
-        this.writeBytes(bytes, from + written);
-      }
-    });
-  }
+/** With the end of the line. */
+function charactersOf(text: string): number {
+  return text.length + 1;
 }

@@ -1,12 +1,17 @@
+import { printable } from '../runtime/printable.ts';
+import { type LogLine, SERVER } from './line-writer.ts';
+
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof levels)[number];
+
+export type LogFormat = 'json' | 'text';
 
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface LogOptions {
   readonly level: LogLevel;
-  readonly format: 'json' | 'text';
-  readonly write: (line: string) => void;
+  readonly format: LogFormat;
+  readonly write: (line: LogLine) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -25,14 +30,35 @@ export interface LineLog {
 /** Makes a log; messages below its level cost a comparison. */
 export function createLog({ level, format, write, now }: LogOptions): LineLog {
   const least = levels.indexOf(level);
-  const formatLine = format === 'json' ? jsonLine : textLine;
   const at = (name: LogLevel) => {
-    const wanted = levels.indexOf(name) >= least;
+    const isWanted = levels.indexOf(name) >= least;
+    const isSevere = name === 'warn' || name === 'error';
     return (message: string, fields: Fields = {}) => {
-      if (wanted) write(formatLine(new Date(now()), name, message, fields));
+      if (!isWanted) return;
+      const text = formatLine(format, { atMs: now(), level: name, message, fields });
+      write({ text, owner: ownerOf(fields), isSevere });
     };
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Whom a line is about. */
+function ownerOf({ app, instance }: Fields): string {
+  if (app !== undefined) return `app ${app}`;
+  return instance === undefined ? SERVER : `instance ${instance}`;
+}
+
+export interface LogEntry {
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Fields;
+}
+
+/** One line without a character that could control a terminal or end the line, whatever the fields hold. */
+export function formatLine(format: LogFormat, entry: LogEntry): string {
+  return printable(format === 'json' ? jsonLine(entry) : textLine(entry));
 }
 
 function shown(
@@ -43,15 +69,15 @@ function shown(
     : value;
 }
 
-function jsonLine(time: Date, level: LogLevel, message: string, fields: Fields): string {
-  const line: Record<string, unknown> = { time: time.toISOString(), level, message };
+function jsonLine({ atMs, level, message, fields }: LogEntry): string {
+  const line: Record<string, unknown> = { time: new Date(atMs).toISOString(), level, message };
   for (const [name, value] of Object.entries(fields)) line[name] = shown(value);
   return JSON.stringify(line);
 }
 
 /** For people: the time of day, the level, the message, and the fields behind it. */
-function textLine(time: Date, level: LogLevel, message: string, fields: Fields): string {
-  const clock = time.toTimeString().slice(0, 8);
+function textLine({ atMs, level, message, fields }: LogEntry): string {
+  const clock = new Date(atMs).toTimeString().slice(0, 8);
   let line = `${clock} ${level.toUpperCase().padEnd(5)} ${message}`;
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;

@@ -165,6 +165,16 @@ export const metricRows = {
       values: ['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed'],
     },
   },
+  nameLookups: {
+    name: 'fanfare_name_lookups',
+    kind: 'gauge',
+    help: 'Names of webhooks and gateways that are being looked up.',
+  },
+  nameLookupsRefused: {
+    name: 'fanfare_name_lookups_refused_total',
+    kind: 'counter',
+    help: 'Name lookups that were refused or given up because too many were under way; the log says whose.',
+  },
   outboxRequests: {
     name: 'fanfare_outbox_requests',
     kind: 'gauge',

@@ -1,10 +1,11 @@
 import { parseAddress } from '../runtime/ip-address.ts';
 import { classifyAddress } from './address.ts';
-import { type Lookup, Resolver } from './resolve.ts';
+import type { Asker, Resolver } from './resolve.ts';
 
 export interface GuardOptions {
   readonly allowPrivateAddresses: boolean;
-  readonly lookup?: Lookup;
+  /** One for all guards of a process. */
+  readonly resolver: Pick<Resolver, 'resolve'>;
 }
 
 /** The addresses of a host, in the order in which they are to be tried; or why none of them may be connected to. */
@@ -12,24 +13,23 @@ export type GuardedAddresses =
   | { readonly ok: true; readonly addresses: readonly string[] }
   | { readonly ok: false; readonly why: string };
 
-/** How long a name server may take where nobody else gives a time. */
+/** How long the lookup may take where nobody else gives a time. */
 const LOOKUP_MS_MAX = 10_000;
 
-/** Looks hosts up that somebody else chose. Whoever connects must connect to an address that it gave, and no other. */
+/** Looks up hosts that somebody else chose. The caller must connect to an address that it gave, and no other. */
 export class AddressGuard {
-  private readonly allowPrivateAddresses: boolean;
-  private readonly resolver: Resolver;
+  private readonly options: GuardOptions;
 
-  constructor({ allowPrivateAddresses, lookup }: GuardOptions) {
-    this.allowPrivateAddresses = allowPrivateAddresses;
-    this.resolver = new Resolver(lookup);
+  constructor(options: GuardOptions) {
+    this.options = options;
   }
 
-  /** `host` may be an IP address. Throws where the name cannot be looked up, or as soon as `signal` is aborted. */
-  async check(host: string, signal: AbortSignal): Promise<GuardedAddresses> {
+  /** `host` may be an IP address. Throws where the name cannot be resolved, or as soon as the signal is aborted. */
+  async check(host: string, asker: Asker): Promise<GuardedAddresses> {
+    const { resolver, allowPrivateAddresses } = this.options;
     const addresses =
-      parseAddress(host) === undefined ? await this.resolver.resolve(host, signal) : [host];
-    const refused = this.allowPrivateAddresses ? undefined : firstRefused(addresses);
+      parseAddress(host) === undefined ? await resolver.resolve(host, asker) : [host];
+    const refused = allowPrivateAddresses ? undefined : firstRefused(addresses);
     return refused === undefined ? { ok: true, addresses } : { ok: false, why: refused };
   }
 }
@@ -43,7 +43,7 @@ function firstRefused(addresses: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** What connections ask for the addresses of a host. `allowed` is `false` where the guard refuses them. */
+/** Finds the addresses of a host for a connection. `allowed` is `false` where the guard refuses them. */
 export type FindGuarded = (
   host: string,
 ) => Promise<
@@ -51,12 +51,19 @@ export type FindGuarded = (
   | { readonly ok: false; readonly allowed: boolean; readonly why: string }
 >;
 
-/** Makes the function by which connections that are kept find where to go, past the same guard. It never throws. */
-export function createFindGuarded(options: GuardOptions): FindGuarded {
+/**
+ * Makes the function by which long-lived connections find where to go, past the same guard. It never throws.
+ * `ownerOf` says whose a name is.
+ */
+export function createFindGuarded(
+  options: GuardOptions,
+  ownerOf: (host: string) => string,
+): FindGuarded {
   const guard = new AddressGuard(options);
   return async (host) => {
     try {
-      const found = await guard.check(host, AbortSignal.timeout(LOOKUP_MS_MAX));
+      const signal = AbortSignal.timeout(LOOKUP_MS_MAX);
+      const found = await guard.check(host, { owner: ownerOf(host), signal });
       return found.ok ? found : { ok: false, allowed: false, why: found.why };
     } catch (error) {
       return { ok: false, allowed: true, why: codeOf(error) };

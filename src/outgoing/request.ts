@@ -4,6 +4,8 @@ import { AddressGuard, codeOf, type GuardOptions } from './guard.ts';
 /** A request to an address that someone else gave. */
 export interface OutgoingRequest {
   readonly url: string;
+  /** Whose address it is: names are looked up at this owner's cost. */
+  readonly owner: string;
   readonly method: 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
@@ -73,7 +75,8 @@ export function createOutgoing({ ca, ...options }: OutgoingOptions): SendRequest
     request.signal?.addEventListener('abort', abort);
     if (request.signal?.aborted) abort();
     try {
-      const found = await guard.check(hostOf(url), stop.signal);
+      const asker = { owner: request.owner, signal: stop.signal };
+      const found = await guard.check(hostOf(url), asker);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
       return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
     } catch (error) {

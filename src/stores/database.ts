@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import { shownUrl } from '../runtime/shown-url.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';
@@ -83,7 +84,7 @@ export async function openDatabase(url: string): Promise<Database> {
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`The store ${withoutPassword(url)} cannot be opened: ${why}`, {
+    throw new StoreUnavailable(`The store ${shownStore(url)} cannot be opened: ${why}`, {
       cause: error,
     });
   }
@@ -94,9 +95,9 @@ export function sqliteFileOf(url: string): string | undefined {
   return /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
 }
 
-/** A store's address as it may be shown. */
-export function withoutPassword(url: string): string {
-  return url
-    .replace(/^([a-z]+:\/\/[^/?#:@]*):.*@/i, '$1:…@')
-    .replace(/([?&][^=&]*password=)[^&]*/gi, '$1…');
+/** A store's address as people may see it. */
+export function shownStore(url: string): string {
+  // A password that is not encoded as it should be may look like a port and a path.
+  const masked = url.replace(/^([a-z]+:\/\/).*@/is, '$1***@');
+  return sqliteFileOf(url) === undefined ? shownUrl(masked) : url;
 }

@@ -294,6 +294,12 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE INDEX publishes_unfinished ON publishes (instance, body_bytes, finished_at)
       WHERE finished_at IS NULL`,
   ],
+  [
+    // A request that must be over before this one is sent.
+    'ALTER TABLE outbox_requests ADD COLUMN after_id {text}',
+    `CREATE INDEX outbox_requests_held ON outbox_requests (after_id)
+      WHERE after_id IS NOT NULL AND finished_at IS NULL`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

@@ -10,7 +10,7 @@ import type {
 } from '../channels/outbox.ts';
 import { shownPublishWebhook } from '../push/webhooks/publish-webhook.ts';
 import type { Database } from './database.ts';
-import { type RequestRow, requestOf } from './outbox.ts';
+import { heldOr, isHeld, type RequestRow, requestOf } from './outbox.ts';
 
 interface EntryRow extends RequestRow {
   readonly state: OutboxState;
@@ -79,7 +79,7 @@ export class StoredOutboxLog implements OutboxLog {
     return await this.database.write(async (sql) => {
       const replayed: RequestRow[] = await sql`
         UPDATE outbox_requests SET state = 'waiting', reason = '', tries = 0, first_try_at = NULL,
-          next_attempt_at = ${nowMs}, claimed_until = 0, finished_at = NULL
+          next_attempt_at = ${heldOr(sql, nowMs)}, claimed_until = 0, finished_at = NULL
         WHERE id = ${id} AND finished_at IS NOT NULL
         RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes`;
       if (replayed[0] !== undefined) return requestOf(replayed[0]);
@@ -124,7 +124,8 @@ function entryOf(row: EntryRow): OutboxEntry {
     state: row.state,
     reason: row.reason,
     attempts: row.attempts,
-    nextAttemptAtMs: waits ? Number(row.next_attempt_at) : undefined,
+    nextAttemptAtMs:
+      waits && !isHeld(row.next_attempt_at) ? Number(row.next_attempt_at) : undefined,
     finishedAtMs: waits ? undefined : Number(row.finished_at),
   };
 }

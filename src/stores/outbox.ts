@@ -11,6 +11,12 @@ import type {
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
 
+/**
+ * When a request is tried that waits for another one: never, until that one is over and `release` gives it a time. The
+ * last moment that a date can hold.
+ */
+const HELD_MS = 8_640_000_000_000_000;
+
 /** Rows in one INSERT: a statement takes only so many parameters. */
 const ROWS_PER_INSERT = 500;
 
@@ -71,6 +77,7 @@ export class StoredOutbox implements Outbox {
         await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
       }
       for (const settlement of settled) await settle(sql, settlement);
+      await release(sql, idsThatMayBeWaitedFor(requests, settled));
     });
   }
 
@@ -107,6 +114,10 @@ export class StoredOutbox implements Outbox {
     );
   }
 
+  async releaseHeld(): Promise<void> {
+    await this.database.write((sql) => releaseWhere(sql, sql`after_id IS NOT NULL`));
+  }
+
   async body(id: string): Promise<string | undefined> {
     const rows: { body: string }[] = await this.database.read`
       SELECT body FROM outbox_requests WHERE id = ${id}`;
@@ -123,7 +134,7 @@ export class StoredOutbox implements Outbox {
       rows: Number(waiting),
       bytes: Number(bytes),
       oldestAtMs: Number(oldest),
-      dueAtMs: Number(due),
+      dueAtMs: isHeld(due) ? Number.POSITIVE_INFINITY : Number(due),
     }));
   }
 }
@@ -140,11 +151,52 @@ function newRow(request: NewOutboxRequest) {
     attempts: 0,
     tries: 0,
     created_at: request.createdAtMs,
-    next_attempt_at: request.createdAtMs,
+    next_attempt_at: request.afterId === undefined ? request.createdAtMs : HELD_MS,
     claimed_until: 0,
     body_bytes: request.bodyBytes,
     body: request.body,
+    after_id: request.afterId ?? null,
   };
+}
+
+/** Whether a request waits for another one. */
+export function isHeld(nextAttemptAt: number | string): boolean {
+  return Number(nextAttemptAt) === HELD_MS;
+}
+
+/** SQL of when a request may be sent that is replayed. */
+export function heldOr(sql: TransactionSQL, atMs: number) {
+  return sql`CASE WHEN EXISTS (SELECT 1 FROM outbox_requests AS earlier
+      WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)
+    THEN CAST(${HELD_MS} AS BIGINT) ELSE CAST(${atMs} AS BIGINT) END`;
+}
+
+/** What new requests wait for, and what was settled and others may have waited for. */
+function idsThatMayBeWaitedFor(
+  requests: readonly NewOutboxRequest[],
+  settled: readonly Settlement[],
+): readonly string[] {
+  const over = settled.filter(
+    ({ request, next }) => request.kind === 'publish' && next.state !== 'waiting',
+  );
+  return [
+    ...requests.flatMap(({ afterId }) => afterId ?? []),
+    ...over.map(({ request }) => request.id),
+  ];
+}
+
+/** Lets requests go that wait for one of these, where that is over. */
+async function release(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < afterIds.length; from += ROWS_PER_INSERT) {
+    await releaseWhere(sql, sql`after_id IN ${sql(afterIds.slice(from, from + ROWS_PER_INSERT))}`);
+  }
+}
+
+async function releaseWhere(sql: TransactionSQL, which: Bun.SQL.Query<unknown>): Promise<void> {
+  await sql`UPDATE outbox_requests SET next_attempt_at = created_at
+    WHERE finished_at IS NULL AND next_attempt_at = ${HELD_MS} AND ${which}
+      AND NOT EXISTS (SELECT 1 FROM outbox_requests AS earlier
+        WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)`;
 }
 
 async function settle(sql: TransactionSQL, { request, attempt, next }: Settlement): Promise<void> {
@@ -216,7 +268,8 @@ async function nextDue(
     SELECT MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END)
       AS due
     FROM outbox_requests
-    WHERE finished_at IS NULL AND endpoint = ${endpoint} AND claimed_until < ${untilMs}`;
+    WHERE finished_at IS NULL AND endpoint = ${endpoint} AND claimed_until < ${untilMs}
+      AND next_attempt_at < ${HELD_MS}`;
   const due = rows[0]?.due;
   return due === null || due === undefined ? undefined : Number(due);
 }

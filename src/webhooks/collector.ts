@@ -95,6 +95,7 @@ function requestsOf({ appId, url, batching, events }: Bundle, nowMs: number) {
       body,
       bodyBytes: Buffer.byteLength(body),
       createdAtMs: nowMs,
+      afterId: undefined,
     };
     return { request, events: batch.length };
   });

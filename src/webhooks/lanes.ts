@@ -92,9 +92,12 @@ export class Lanes {
 
   /** Takes in what the store now says of a request. */
   settled({ request, next }: Settlement): void {
-    if (next.state === 'waiting') this.dueFrom(request.endpoint, next.atMs);
-    else this.count(this.lane(request.endpoint), -1, -request.bodyBytes);
-    this.dropIfIdle(this.lane(request.endpoint));
+    const { endpoint, kind, bodyBytes } = request;
+    if (next.state === 'waiting') this.dueFrom(endpoint, next.atMs);
+    else this.count(this.lane(endpoint), -1, -bodyBytes);
+    this.dropIfIdle(this.lane(endpoint));
+    // The end of a publish waits for its start. Another server may have stored it, so that it is not counted here.
+    if (next.state !== 'waiting' && kind === 'publish') this.dueFrom(endpoint, next.atMs);
   }
 
   /** Takes in what waits in the store, which other processes may have changed. */

@@ -13,6 +13,8 @@ export type ReadyRequest = Pick<
    * is kept and sent once. `undefined`: it gets another.
    */
   readonly id: string | undefined;
+  /** The id of another one, before which this one is not sent. */
+  readonly afterId?: string;
 };
 
 /** One that was taken, and how to tell that it need not be held any more. */
@@ -39,6 +41,7 @@ export class ReadyRequests {
       request: {
         ...request,
         id: request.id ?? randomUUIDv7('hex', nowMs),
+        afterId: request.afterId,
         bodyBytes: Buffer.byteLength(body),
         createdAtMs: nowMs,
       },

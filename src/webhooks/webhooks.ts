@@ -278,8 +278,9 @@ class StoredWebhooks implements Webhooks {
 
   /** What has to be done now and then. */
   private async doRound(): Promise<void> {
-    const { outbox, outboxLog, settings, log } = this.options;
+    const { outbox, outboxLog, settings, log, shared = false } = this.options;
     try {
+      if (shared) await outbox.releaseHeld();
       await cleanLog(outboxLog, settings.logDays, this.timers.now());
       // Counts differ from what is stored while something is still to be written.
       await this.journal.alone(async () => {

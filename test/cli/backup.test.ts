@@ -53,6 +53,7 @@ describe('fanfare backup', () => {
         limits: { channelsPerConnection: 0, subscriptionsPerSecond: 0 },
       },
       config: { webhooks: { allowPrivateAddresses: true } },
+      channels: { framesPerSecond: 0 },
     };
     await using server = await startFanfare(options);
     const rest = keepBusy(server);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import fc from 'fast-check';
-import { type Database, openDatabase, withoutPassword } from '../../src/stores/database.ts';
+import { type Database, openDatabase, shownStore } from '../../src/stores/database.ts';
 import { StoreUnavailable } from '../../src/stores/faults.ts';
 import type { Batch } from '../../src/stores/write-queue.ts';
 import { databases, type EmptyStore, sqliteFile } from '../support/databases.ts';
@@ -247,6 +247,7 @@ describe('the address of a store', () => {
     'postgres://:geheim@127.0.0.1:1/db',
     'postgres://127.0.0.1:1/db?user=x&password=geheim',
     'postgres://user:geheim@127.0.0.1:1/db?sslmode=nonsense',
+    'postgres://user:1/geheim@127.0.0.1:1/db',
   ])('never shows its password where it cannot be opened: %s', async (url) => {
     const error = await why(url);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -259,12 +260,12 @@ describe('the address of a store', () => {
     const password = fc.stringMatching(/^[A-Z@:/?#]{0,5}[A-Z]{6}[A-Z@:/?#]{0,5}$/);
     fc.assert(
       fc.property(word, password, word, word, (user, secret, host, name) => {
-        const shown = withoutPassword(`postgres://${user}:${secret}@${host}:5432/${name}`);
-        expect(shown).toBe(`postgres://${user}:…@${host}:5432/${name}`);
+        const shown = shownStore(`postgres://${user}:${secret}@${host}:5432/${name}`);
+        expect(shown).toBe(`postgres://***@${host}:5432/${name}`);
       }),
     );
-    expect(withoutPassword('sqlite:data/fanfare.db')).toBe('sqlite:data/fanfare.db');
-    expect(withoutPassword('postgres://host/db')).toBe('postgres://host/db');
+    expect(shownStore('sqlite:data/fanfare.db')).toBe('sqlite:data/fanfare.db');
+    expect(shownStore('postgres://host/db')).toBe('postgres://host/db');
   });
 
   it('must be of a database that is known', async () => {

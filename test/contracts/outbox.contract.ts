@@ -16,7 +16,10 @@ export interface OutboxPorts {
 }
 
 /** A request to one endpoint; ids sort by their number. */
-function outboxRequest(number: number, more: Partial<NewOutboxRequest> = {}): NewOutboxRequest {
+export function outboxRequest(
+  number: number,
+  more: Partial<NewOutboxRequest> = {},
+): NewOutboxRequest {
   return {
     id: `id-${String(number).padStart(6, '0')}`,
     kind: 'channels',
@@ -26,6 +29,7 @@ function outboxRequest(number: number, more: Partial<NewOutboxRequest> = {}): Ne
     body: '{"a":1}',
     bodyBytes: 7,
     createdAtMs: 1_000 + number,
+    afterId: undefined,
     ...more,
   };
 }
@@ -225,6 +229,64 @@ export function outboxContract(
         [],
       ]);
       expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('gives no request that comes after another one while that one waits, by whichever server', async () => {
+      const start = { ...first, kind: 'publish' } as const;
+      const end = outboxRequest(4, { afterId: first.id });
+      const next = outboxRequest(5);
+      await ports.outbox.write([end, next], []);
+      const idsOf = async (by: Outbox, nowMs: number, untilMs: number) => {
+        const [claimed] = await by.claim([{ endpoint: 'one', limit: 9 }], nowMs, untilMs);
+        return [claimed?.requests.map(({ id }) => id), claimed?.dueAtMs];
+      };
+      // Not with it, and not while somebody has it; others go on.
+      expect(await idsOf(ports.outbox, 2_000, 9_000)).toEqual([
+        [first.id, second.id, next.id],
+        undefined,
+      ]);
+      expect(await idsOf(ports.other, 2_500, 9_500)).toEqual([[], 9_000]);
+      expect(await ports.log.show(end.id)).toMatchObject({ nextAttemptAtMs: undefined });
+      // Not while it waits to be tried again.
+      await ports.outbox.write(
+        [],
+        [retried(start, 5_000), failed(second, 3_000), failed(next, 3_000)],
+      );
+      expect(await idsOf(ports.other, 4_999, 9_500)).toEqual([[], 5_000]);
+      expect(await idsOf(ports.outbox, 5_000, 9_900)).toEqual([[first.id], undefined]);
+      // What waits for others only is due at no time.
+      expect(await ports.outbox.backlog()).toContainEqual(
+        expect.objectContaining({ endpoint: 'one', rows: 2, dueAtMs: 9_900 }),
+      );
+      await ports.outbox.write([], [failed(start, 6_000)]);
+      expect(await idsOf(ports.other, 6_000, 20_000)).toEqual([[end.id], undefined]);
+    });
+
+    it('gives the end of a replay after its start', async () => {
+      const start = { ...first, kind: 'publish' } as const;
+      const end = outboxRequest(4, { afterId: first.id });
+      await ports.outbox.write(
+        [end],
+        [failed(start, 3_000), failed(end, 3_000), failed(second, 3_000)],
+      );
+      await ports.log.replay(first.id, 4_000);
+      await ports.log.replay(end.id, 4_000);
+      const ids = async (nowMs: number) =>
+        (await claim('one', 9, nowMs, 9_000))[0]?.requests.map(({ id }) => id);
+      expect(await ids(4_000)).toEqual([first.id]);
+      await ports.outbox.write([], [failed(start, 5_000)]);
+      expect(await ids(5_000)).toEqual([end.id]);
+    });
+
+    it('gives a request at once that comes after one which is over, or was never there', async () => {
+      await ports.outbox.write([], [failed(first, 3_000), failed(second, 3_000)]);
+      const over = outboxRequest(7, { afterId: first.id });
+      const never = outboxRequest(8, { afterId: 'id-999999' });
+      await ports.outbox.write([over, never], []);
+      expect((await claim('one', 9, 3_000, 9_000))[0]?.requests.map(({ id }) => id)).toEqual([
+        over.id,
+        never.id,
+      ]);
     });
 
     it('knows no request by what is no id', async () => {

@@ -14,6 +14,7 @@ const request = (id: string, ownerId: string): NewOutboxRequest => ({
   body: '{"events":[]}',
   bodyBytes: 13,
   createdAtMs: Date.UTC(2026, 0, 1),
+  afterId: undefined,
 });
 
 /** A store in which a server has left one webhook that was delivered, and one that waits. */
@@ -109,7 +110,7 @@ for (const { name, make } of databases) {
       expect(await owners('a', 'a')).toEqual([]);
       expect(await owners(undefined, undefined)).toHaveLength(3);
       expect((await log.show('3'))?.body).toBe(
-        '{"status":"STARTED","requestBody":{"webhookUrl":"https://hooks.example.test/"}}',
+        '{"status":"STARTED","requestBody":{"webhookUrl":"https://***@hooks.example.test/"}}',
       );
       expect(await new StoredOutbox(database).body('3')).toContain('geheim');
     });

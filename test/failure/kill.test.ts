@@ -128,6 +128,7 @@ it('loses to kill -9 no app, no webhook older than 600 ms, and no usage older th
       limits: { channelsPerConnection: 0, subscriptionsPerSecond: 0 },
     },
     config: { webhooks: { allowPrivateAddresses: true } },
+    channels: { framesPerSecond: 0 },
   });
   await using stop = new AsyncDisposableStack();
   stop.use(server);

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { createOutgoing } from '../../src/outgoing/request.ts';
+import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import { openDatabase } from '../../src/stores/database.ts';
 import { StoredOutbox } from '../../src/stores/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
@@ -22,7 +23,7 @@ const webhooks = await openWebhooks({
   instance: () => undefined,
   settings: { timeoutSeconds: 5, logDays: 7 },
   timers: systemTimers,
-  send: createOutgoing({ allowPrivateAddresses: true }),
+  send: createOutgoing({ allowPrivateAddresses: true, resolver: resolverTo('127.0.0.1') }),
   log: keptLog(),
 });
 writeSync(1, 'ready\n');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Pusher from 'pusher';
 import { createOutgoing } from '../../src/outgoing/request.ts';
+import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import { openDatabase } from '../../src/stores/database.ts';
 import { StoredOutbox } from '../../src/stores/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
@@ -76,7 +77,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
       instance: () => undefined,
       settings: { timeoutSeconds: 1, logDays: 7 },
       timers: systemTimers,
-      send: createOutgoing({ allowPrivateAddresses }),
+      send: createOutgoing({ allowPrivateAddresses, resolver: resolverTo('127.0.0.1') }),
       log: keptLog(),
     }),
   );

@@ -8,6 +8,7 @@ import {
   type ApnsGatewayOptions,
   createApnsGateway,
 } from '../../src/gateways/apns/apns-gateway.ts';
+import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
 import type { OriginNews } from '../../src/gateways/http2/origin.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
@@ -90,6 +91,7 @@ export async function apnsSite(
     environment: 'production',
     origins: { production: production.origin, sandbox: sandbox.origin },
     ca: `${ca}${sandbox.ca}`,
+    findAddresses: findLoopback,
     nowMs,
     tell: (_, told) => news.push(told),
     ...options,

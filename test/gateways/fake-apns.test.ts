@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
 import { signEs256 } from '../../src/gateways/es256.ts';
+import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
 import { plainField } from '../../src/gateways/http2/header-field.ts';
 import { Http2Origin } from '../../src/gateways/http2/origin.ts';
 
@@ -31,6 +32,7 @@ beforeAll(async () => {
   });
   origin = new Http2Origin({
     origin: fake.origin,
+    findAddresses: findLoopback,
     connectionsMax: 1,
     streamsPerConnectionMax: 100,
     waitingMax: 100,

@@ -2,8 +2,10 @@ import { type FakeFcm, type FakeFcmOptions, startFakeFcm } from '../../src/fake-
 import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
 import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
+import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
 import type { OriginNews } from '../../src/gateways/http2/origin.ts';
 import { createOutgoing } from '../../src/outgoing/request.ts';
+import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import { FieldFault } from '../../src/push/field-fault.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
@@ -72,10 +74,13 @@ export async function fcmSite(
   const nowMs = () => Date.now() + passedMs;
   const fcm = await startFakeFcm({ account, nowMs, ...fakeOptions });
   const news: OriginNews[] = [];
+  const resolver = resolverTo('127.0.0.1');
+  const requestToken = createOutgoing({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
     createFcmGateway({
       account: serviceAccountOf(fcm),
-      requestToken: createOutgoing({ allowPrivateAddresses: true, ca: fcm.ca }),
+      requestToken: (request) => requestToken({ ...request, owner: 'test' }),
+      findAddresses: findLoopback,
       origin: fcm.origin,
       ca: fcm.ca,
       nowMs,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
 import { keptField, plainField } from '../../src/gateways/http2/header-field.ts';
 import { ANSWER_BYTES_MAX, Http2Origin } from '../../src/gateways/http2/origin.ts';
 import { fieldOf, type Http2Result } from '../../src/gateways/http2/request.ts';
@@ -22,6 +23,7 @@ function originOf(options: { readonly requestTimeoutMs?: number } = {}): Http2Or
   return new Http2Origin({
     origin: `https://127.0.0.1:${port}`,
     ca: certificate.cert,
+    findAddresses: findLoopback,
     connectionsMax: 2,
     streamsPerConnectionMax: 100,
     waitingMax: 10_000,

@@ -10,7 +10,7 @@ import { WebOrigins, type WebOriginsOptions } from '../../src/gateways/web/web-o
 import { a, b } from '../../src/outgoing/certificates.fixture.ts';
 import { createFindGuarded } from '../../src/outgoing/guard.ts';
 import { createOutgoing } from '../../src/outgoing/request.ts';
-import type { Lookup } from '../../src/outgoing/resolve.ts';
+import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
@@ -34,7 +34,7 @@ function startService(options: FakeWebPushOptions = { certificate: a, host: HOST
 interface WayOptions extends Partial<WebOriginsOptions> {
   readonly allowPrivateAddresses?: boolean;
   readonly allowedHosts?: readonly string[];
-  readonly lookup?: Lookup;
+  readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly nowMs?: () => number;
 }
 
@@ -46,11 +46,12 @@ function openGateway({
   nowMs = Date.now,
   ...more
 }: WayOptions = {}): Gateway<'web'> {
-  const guard = { allowPrivateAddresses, lookup };
+  const guard = { allowPrivateAddresses, resolver: resolverBy(lookup) };
   const ca = `${a.cert}\n${b.cert}`;
+  const send = createOutgoing({ ...guard, ca });
   const origins = new WebOrigins({
-    findAddresses: createFindGuarded(guard),
-    sendOverHttp1: createOutgoing({ ...guard, ca }),
+    findAddresses: createFindGuarded(guard, () => 'test'),
+    sendOverHttp1: (request) => send({ ...request, owner: 'test' }),
     ca,
     ...more,
   });

@@ -143,7 +143,11 @@ export async function spawnFanfare(
         clearTimeout(timer);
         changed.removeEventListener('change', check);
         if (found !== undefined) resolve(found);
-        else reject(new Error(`The server ended before ${what}: ${output.stdout}${output.stderr}`));
+        else {
+          const ended = process_.signalCode ?? `exit code ${process_.exitCode}`;
+          const printed = output.stdout + output.stderr;
+          reject(new Error(`The server ended (${ended}) before ${what}: ${printed}`));
+        }
       };
       const timer = setTimeout(() => {
         reject(new Error(`The server never ${what}: ${output.stdout}${output.stderr}`));

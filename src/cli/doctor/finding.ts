@@ -1,3 +1,5 @@
+import { printable } from '../../runtime/printable.ts';
+
 /** The result of one check, in words for a person. */
 export type Finding =
   | { readonly result: 'ok'; readonly detail: string }
@@ -23,7 +25,6 @@ export function notChecked(why: string): Finding {
 
 /** Shortens text that came from a server to one line that can be shown. */
 export function excerpt(text: string, charactersMax = 160): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a server sends must not steer a terminal.
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, ' ').trim();
+  const line = printable(text.replace(/\s+/g, ' ').trim());
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax)}…`;
 }

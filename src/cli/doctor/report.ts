@@ -1,3 +1,4 @@
+import { printable } from '../../runtime/printable.ts';
 import { type Finding, notChecked } from './finding.ts';
 
 /** Every check there is, in the order in which they are made. */
@@ -83,8 +84,12 @@ export class Report {
     return this.checks.every(({ result }) => result !== 'failed');
   }
 
-  /** What is wrong, in one line. */
+  /** What is wrong, in one line that can be printed. */
   get conclusion(): string {
+    return printable(this.conclude());
+  }
+
+  private conclude(): string {
     const of = (result: Finding['result']) =>
       this.checks.filter((check) => check.result === result);
     const [broken, ...more] = of('failed');
@@ -119,7 +124,8 @@ const NAME_WIDTH = Math.max(...checkNames.map((name) => name.length));
 /** One check as text: a line with a mark, and the advice indented under it. */
 export function formatCheck({ name, result, detail, advice }: Check): string {
   const said = result === 'not checked' ? `not checked: ${detail}` : detail;
-  const lines = [`${marks[result]} ${name.padEnd(NAME_WIDTH)}  ${said}`];
-  if (advice !== '') lines.push(...advice.split('\n').map((line) => `    ${line}`));
+  // Servers are quoted in it.
+  const lines = [`${marks[result]} ${name.padEnd(NAME_WIDTH)}  ${printable(said)}`];
+  if (advice !== '') lines.push(...advice.split('\n').map((line) => `    ${printable(line)}`));
   return lines.join('\n');
 }

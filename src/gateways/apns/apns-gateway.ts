@@ -30,7 +30,7 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   /** Shared by all gateways of a server. */
   readonly tokens?: ProviderTokens;
   readonly memory?: EnvironmentMemory;
-  readonly findAddresses?: FindAddresses;
+  readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
@@ -221,7 +221,7 @@ class ApnsGateway implements Gateway<'apns'> {
         waitingMax: AT_ONCE,
         requestTimeoutMs: this.options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
         idleCloseMs: IDLE_CLOSE_MS,
-        ...(findAddresses === undefined ? {} : { findAddresses }),
+        findAddresses,
         ...(timers === undefined ? {} : { timers }),
         ...(tell === undefined ? {} : { tell: (news) => tell(environment, news) }),
       }),

@@ -23,7 +23,7 @@ export interface FcmGatewayOptions {
   readonly nowMs: () => number;
   /** Shared by all gateways of a server. */
   readonly paces?: Paces;
-  readonly findAddresses?: FindAddresses;
+  readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
@@ -92,7 +92,7 @@ class FcmGateway implements Gateway<'fcm'> {
       idleCloseMs: IDLE_CLOSE_MS,
       idlePingMs: IDLE_PING_MS,
       overduePingMs: OVERDUE_PING_MS,
-      ...(findAddresses === undefined ? {} : { findAddresses }),
+      findAddresses,
       ...(timers === undefined ? {} : { timers }),
       ...(tell === undefined ? {} : { tell }),
     });

@@ -1,4 +1,4 @@
-import { type FindAddresses, findAnyAddress } from './addresses.ts';
+import type { FindAddresses } from './addresses.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { FRAME_BYTES_MAX } from './frames.ts';
@@ -30,7 +30,7 @@ export interface Http2OriginOptions {
   readonly overduePingMs?: number;
   readonly pingTimeoutMs?: number;
   /** Asked for each connection. It may refuse addresses, and then nothing connects to any. */
-  readonly findAddresses?: FindAddresses;
+  readonly findAddresses: FindAddresses;
   readonly openWire?: OpenWire;
   readonly timers?: Timers;
   /** Hears what an operator may want to know of. */
@@ -122,7 +122,7 @@ export class Http2Origin implements AsyncDisposable {
     this.url = new URL(options.origin);
     this.timers = options.timers ?? systemTimers;
     this.openWire = options.openWire ?? createOpenWire(this.timers);
-    this.findAddresses = options.findAddresses ?? findAnyAddress;
+    this.findAddresses = options.findAddresses;
     const pseudoFields = pseudoFieldsOf(this.url);
     this.pseudoBytesMax = headerBytesMax(pseudoFields, '');
     this.connectionOptions = {

@@ -126,14 +126,14 @@ describe('the headers', () => {
 });
 
 describe('what people see of it', () => {
-  it('has neither name nor password', () => {
-    const body = startedBody(publishId, withUrl('https://ann:geheim@a.test/hook'));
+  it('has neither name nor password nor values of the query', () => {
+    const body = startedBody(publishId, withUrl('https://ann:geheim@a.test/hook?key=geheim'));
     const shown = shownPublishWebhook(body);
     expect(shown).not.toContain('geheim');
     expect(JSON.parse(shown)).toEqual({
       publishId,
       status: 'STARTED',
-      requestBody: { ...toInterests, webhookUrl: 'https://a.test/hook' },
+      requestBody: { ...toInterests, webhookUrl: 'https://***@a.test/hook?key=***' },
     });
   });
 

@@ -1,3 +1,4 @@
+import { shownUrl } from '../../runtime/shown-url.ts';
 import { platforms } from '../device.ts';
 import { isGiven, isJsonObject, parseJsonObject } from '../json-object.ts';
 import type { PublishId, PublishStatus } from '../publish.ts';
@@ -63,9 +64,9 @@ export function publishWebhookHeaders(
 export function shownPublishWebhook(body: string): string {
   const told = parseJsonObject(body);
   const request = told?.['requestBody'];
-  const url = webhookUrlOf(request);
-  if (!isJsonObject(request) || url === undefined || !hasCredentials(url)) return body;
-  const webhookUrl = withoutCredentials(url).href;
+  if (!isJsonObject(request) || typeof request['webhookUrl'] !== 'string') return body;
+  const webhookUrl = shownUrl(request['webhookUrl']);
+  if (webhookUrl === request['webhookUrl']) return body;
   return JSON.stringify({ ...told, requestBody: { ...request, webhookUrl } });
 }
 

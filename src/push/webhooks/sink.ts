@@ -11,6 +11,12 @@ export interface ToldPublish {
   readonly atMs: number;
 }
 
+/** The end of a publish. */
+export interface ToldEnd extends ToldPublish {
+  /** The `atMs` that its start was told with, which is sent first. */
+  readonly startedAtMs: number;
+}
+
 /**
  * Hears what webhooks of instances and of publishes tell. It looks itself who wants to know, never throws, and bounds
  * what it holds. What it was told of publishes is durable when it settles, or nobody wants to know, or it was dropped
@@ -21,7 +27,7 @@ export interface PushWebhookSink {
   publishStarted(instanceId: string, publish: ToldPublish): Promise<void>;
   publishFinished(
     instanceId: string,
-    publish: ToldPublish,
+    publish: ToldEnd,
     counts: PublishStatus['platforms'],
   ): Promise<void>;
   /** A publish to users is finished. Who of them has no devices need not be found out where nobody wants to know. */

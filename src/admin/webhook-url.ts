@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { isObject } from '../config/plain-json.ts';
+import { isShownUrl, shownUrl } from '../runtime/shown-url.ts';
+import { Refusal } from './refusal.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** The URL of a webhook in an answer. */
+export const shownWebhookUrl = z
+  .string()
+  .describe(
+    'User, password, fragment and the values of the query are shown as ***, unless secrets are shown.',
+  );
+
+/**
+ * Puts the whole URLs back where webhooks were sent as they are shown, which would lose their secrets otherwise.
+ * `before` are the settings that the app or instance has. Throws `Refusal` where it is not clear which URL is meant.
+ */
+export function withWholeUrls(settings: Settings, before: Settings = {}): Settings {
+  const { webhooks } = settings;
+  if (!Array.isArray(webhooks)) return settings;
+  const known = new Set(urlsOf(before));
+  return {
+    ...settings,
+    webhooks: webhooks.map((webhook: unknown, at) => {
+      const url = urlOf(webhook);
+      if (url === undefined || !isShownUrl(url) || known.has(url)) return webhook;
+      const meant = [...known].filter((one) => shownUrl(one) === url);
+      if (meant.length !== 1) throw unclear(at, meant.length);
+      return { ...(isObject(webhook) ? webhook : {}), url: meant[0] };
+    }),
+  };
+}
+
+function urlsOf({ webhooks }: Settings): readonly string[] {
+  return Array.isArray(webhooks) ? webhooks.flatMap((webhook) => urlOf(webhook) ?? []) : [];
+}
+
+function urlOf(webhook: unknown): string | undefined {
+  const url = isObject(webhook) ? webhook['url'] : undefined;
+  return typeof url === 'string' ? url : undefined;
+}
+
+function unclear(at: number, meant: number): Refusal {
+  const setting = `webhooks[${at}].url`;
+  const why = meant === 0 ? 'no webhook there is has such a URL' : 'several have such a URL';
+  return new Refusal(
+    'invalid',
+    `${setting}: *** stands for something secret, and ${why}; send the whole URL`,
+    setting,
+  );
+}

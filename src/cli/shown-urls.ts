@@ -1,0 +1,18 @@
+import { isObject } from '../config/plain-json.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** The settings of an app or instance, with the URLs of its webhooks as people may see them. */
+export function withShownUrls(settings: Settings): Settings {
+  const { webhooks } = settings;
+  if (!Array.isArray(webhooks)) return settings;
+  return {
+    ...settings,
+    webhooks: webhooks.map((webhook: unknown) =>
+      isObject(webhook) && typeof webhook['url'] === 'string'
+        ? { ...webhook, url: shownUrl(webhook['url']) }
+        : webhook,
+    ),
+  };
+}

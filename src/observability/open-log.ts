@@ -1,0 +1,42 @@
+import { LineWriter } from './line-writer.ts';
+import { createLog, formatLine, type LineLog, type LogFormat, type LogLevel } from './log.ts';
+
+export interface OpenLogOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** Of the log thread. */
+  readonly port: MessagePort;
+}
+
+/** The log of one loop. */
+export interface OpenLog extends AsyncDisposable {
+  readonly log: LineLog;
+  /** Lines that were dropped since the start. */
+  readonly droppedLines: () => number;
+}
+
+/** How long the end waits for lines to be written. Milliseconds. */
+const FLUSH_MS_MAX = 2_000;
+
+/** Opens the log of a loop, which the log thread writes. */
+export function openLog({ level, format, port }: OpenLogOptions): OpenLog {
+  const lines = new LineWriter({
+    send: (text) => port.postMessage(text),
+    droppedLine: (owner, count) =>
+      formatLine(format, {
+        atMs: Date.now(),
+        level: 'warn',
+        message: 'Log lines dropped: they were not read fast enough',
+        fields: { owner, lines: count },
+      }),
+  });
+  port.onmessage = ({ data }: { readonly data: boolean }) => lines.written(data);
+  return {
+    log: createLog({ level, format, write: (line) => lines.write(line), now: Date.now }),
+    droppedLines: () => lines.droppedLines,
+    async [Symbol.asyncDispose]() {
+      await lines.flushed(FLUSH_MS_MAX);
+      port.close();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { Resolver } from './resolve.ts';
+
+/** A resolver that asks this function, each time anew. */
+export function resolverBy(lookup: (host: string) => Promise<readonly string[]>): Resolver {
+  return new Resolver({
+    lookup: async (host) => ({ addresses: await lookup(host), keepMs: 0 }),
+    timers: {
+      now: () => performance.now(),
+      after(delayMs, run) {
+        const timer = setTimeout(run, delayMs);
+        return () => clearTimeout(timer);
+      },
+    },
+  });
+}
+
+/** A resolver by which every name has these addresses. */
+export function resolverTo(...addresses: readonly string[]): Resolver {
+  return resolverBy(async () => addresses);
+}

@@ -1,0 +1,36 @@
+import { open, readlinkSync, writeSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { LogThread } from '../../src/observability/log-thread.ts';
+import { openLog } from '../../src/observability/open-log.ts';
+
+/**
+ * A program that logs `LINES` lines of about 100 bytes to standard error, in turns of its loop, as fast as it can. On
+ * standard output it says what standard error is, and how long its longest turn took. `FIFO` is opened by each
+ * thread of the runtime's pool first, which waits there for ever.
+ */
+const lines = Number(process.env['LINES']);
+const fifo = process.env['FIFO'];
+const thread = new LogThread();
+const { log, ...opened } = openLog({ level: 'info', format: 'json', port: thread.openPort() });
+
+if (fifo !== undefined) {
+  for (let at = 0; at < 4 * availableParallelism(); at++) open(fifo, 'r', () => undefined);
+}
+let longestMs = 0;
+for (let at = 0; at < lines; at++) {
+  const startMs = performance.now();
+  log.info('A line', { number: at, filling: 'x'.repeat(30) });
+  if (at % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  longestMs = Math.max(longestMs, performance.now() - startMs);
+}
+const startMs = performance.now();
+await opened[Symbol.asyncDispose]();
+thread[Symbol.dispose]();
+const result = {
+  to: readlinkSync('/proc/self/fd/2').replace(/[:\d[\]]+$/, ''),
+  longestMs,
+  flushMs: performance.now() - startMs,
+  dropped: opened.droppedLines(),
+};
+writeSync(1, `${JSON.stringify(result)}\n`);
+process.exit(0);

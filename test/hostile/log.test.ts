@@ -1,0 +1,215 @@
+import { afterEach, describe, expect, it } from 'bun:test';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { APP, configOf } from '../support/fanfare.ts';
+import { RawClient } from '../support/raw-client.ts';
+import { api, trigger } from '../support/sign.ts';
+import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+
+const PROGRAM = join(import.meta.dir, 'log.fixture.ts');
+
+let stops = new DisposableStack();
+afterEach(() => {
+  stops.dispose();
+  stops = new DisposableStack();
+});
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'fanfare-log-'));
+  stops.defer(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** A pipe with a name. */
+function fifo(): string {
+  const path = join(directory(), 'pipe');
+  expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0);
+  return path;
+}
+
+/** Opens a pipe for both, so that opening it does not wait. */
+function openPipe(path: string, flags = 0): number {
+  const descriptor = openSync(path, constants.O_RDWR | flags);
+  stops.defer(() => closeSync(descriptor));
+  return descriptor;
+}
+
+/** A pipe that is full, that nobody reads, and at which a writer waits. */
+function fullPipe(): number {
+  const path = fifo();
+  const filling = openPipe(path, constants.O_NONBLOCK);
+  const bytes = Buffer.alloc(4_096);
+  try {
+    for (;;) writeSync(filling, bytes);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
+  }
+  return openPipe(path);
+}
+
+interface Result {
+  readonly to: string;
+  readonly longestMs: number;
+  readonly flushMs: number;
+  readonly dropped: number;
+}
+
+const environment = (lines: number, more: object = {}) => ({
+  env: { ...process.env, LINES: String(lines), ...more },
+});
+
+/** The numbers of the lines in a log. */
+function numbersIn(log: string): number[] {
+  return log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).number);
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, number) => number);
+
+const LINES = 2_000;
+
+describe('the log', () => {
+  it('is written to a file', async () => {
+    const path = join(directory(), 'log');
+    const child = Bun.spawn(['sh', '-c', `exec "${process.execPath}" "${PROGRAM}" 2>"${path}"`], {
+      ...environment(LINES),
+      stdout: 'pipe',
+    });
+    const result: Result = await child.stdout.json();
+    expect(result).toMatchObject({ to: path, dropped: 0 });
+    expect(numbersIn(readFileSync(path, 'utf8'))).toEqual(upTo(LINES));
+  });
+
+  it('is written to a pipe', async () => {
+    const command = `"${process.execPath}" "${PROGRAM}" 2>&1 >"$RESULT" | cat`;
+    const result = join(directory(), 'result');
+    const child = Bun.spawn(['sh', '-c', command], {
+      ...environment(LINES, { RESULT: result }),
+      stdout: 'pipe',
+    });
+    expect(numbersIn(await child.stdout.text())).toEqual(upTo(LINES));
+    expect(JSON.parse(readFileSync(result, 'utf8'))).toMatchObject({ to: 'pipe', dropped: 0 });
+  });
+
+  it('is written to a Unix socket, as journald has it', async () => {
+    // Node gives its children sockets.
+    const script = `
+      const child = require('node:child_process').spawn(process.argv[1], [process.argv[2]]);
+      child.stdout.on('data', (bytes) => process.stderr.write(bytes));
+      child.stderr.on('data', (bytes) => process.stdout.write(bytes));`;
+    const child = Bun.spawn(['node', '-e', script, process.execPath, PROGRAM], {
+      ...environment(LINES),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [log, result] = await Promise.all([child.stdout.text(), child.stderr.json()]);
+    expect(result).toMatchObject({ to: 'socket', dropped: 0 });
+    expect(numbersIn(log)).toEqual(upTo(LINES));
+  });
+
+  it('is written to a terminal', async () => {
+    let shown = '';
+    const child = Bun.spawn([process.execPath, PROGRAM], {
+      ...environment(LINES),
+      terminal: {
+        data(_, bytes) {
+          shown += Buffer.from(bytes).toString();
+        },
+      },
+    });
+    expect(await child.exited).toBe(0);
+    while (!shown.includes('flushMs')) await Bun.sleep(5);
+    const lines = shown.split('\r\n').filter((line) => line.includes('"A line"'));
+    expect(numbersIn(lines.join('\n'))).toEqual(upTo(LINES));
+    expect(shown).toContain('/dev/pts/');
+  });
+
+  it('is written to /dev/null', async () => {
+    const child = Bun.spawn([process.execPath, PROGRAM], {
+      ...environment(LINES),
+      stdout: 'pipe',
+      stderr: 'ignore',
+    });
+    expect(await child.stdout.json()).toMatchObject({ to: '/dev/null', dropped: 0 });
+  });
+
+  it('is written while every thread of the runtime waits', async () => {
+    const child = Bun.spawn([process.execPath, PROGRAM], {
+      ...environment(LINES, { FIFO: fifo() }),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [log, result] = await Promise.all([child.stderr.text(), child.stdout.json()]);
+    expect(numbersIn(log)).toEqual(upTo(LINES));
+    expect(result.dropped).toBe(0);
+  });
+});
+
+describe('a log that nobody reads', () => {
+  it('stops nothing: lines beyond its room are dropped and counted, and the program can end', async () => {
+    const descriptor = fullPipe();
+    const child = Bun.spawn([process.execPath, PROGRAM], {
+      ...environment(100_000),
+      stdout: 'pipe',
+      stderr: descriptor,
+    });
+    const result: Result = await child.stdout.json();
+    expect(result.to).toEndWith('/pipe');
+    expect(result.longestMs).toBeLessThan(500);
+    expect(result.dropped).toBeWithin(50_000, 100_000);
+    expect(result.flushMs).toBeLessThan(10_000);
+    expect(await child.exited).toBe(0);
+  });
+
+  it('holds up neither clients nor webhooks nor the end of a server', async () => {
+    const descriptor = fullPipe();
+    using endpoint = startWebhookEndpoint();
+    const folder = directory();
+    const file = join(folder, 'config.json');
+    const config = configOf(folder, {
+      app: { webhooks: [{ url: endpoint.url, events: ['channel_occupied'] }] },
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
+    writeFileSync(file, JSON.stringify(config));
+    const main = join(import.meta.dir, '../../src/main.ts');
+    const child = Bun.spawn([process.execPath, main, 'serve', '--config', file], {
+      cwd: folder,
+      stdout: 'pipe',
+      stderr: descriptor,
+    });
+    stops.defer(() => child.kill('SIGKILL'));
+    let printed = '';
+    for await (const bytes of child.stdout) {
+      printed += Buffer.from(bytes).toString();
+      if (/^Admin/m.test(printed)) break;
+    }
+    const port = Number(/^Channels .*:(\d+) /m.exec(printed)?.[1]);
+
+    await using client = await RawClient.connect({ port });
+    for (let at = 0; at < 10; at++) {
+      const startMs = performance.now();
+      await client.subscribes(`news-${at}`);
+      await trigger({ port }, { name: 'e', channel: `news-${at}`, data: 'x' });
+      expect(await client.hears()).toMatchObject({ event: 'e' });
+      expect((await endpoint.events.next()).channel).toBe(`news-${at}`);
+      expect(performance.now() - startMs).toBeLessThan(2_000);
+      // Each is a line of the log.
+      const refused = await api({ port }, 'GET', `/apps/${APP.id}/channels`, { secret: 'wrong' });
+      expect(refused.status).toBe(401);
+    }
+    child.kill('SIGTERM');
+    expect(await child.exited).toBe(0);
+  });
+});

@@ -1,0 +1,227 @@
+import { afterEach, describe, expect, it } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
+import { writeSigningKey } from '../failure/push-delivery-site.ts';
+import { type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { Inbox } from '../support/inbox.ts';
+import { type NameServer, startNameServer } from '../support/name-server.ts';
+import { askPush, PushRequests } from '../support/push-requests.ts';
+import { pushSettings } from '../support/push-server.ts';
+import { RawClient } from '../support/raw-client.ts';
+
+/**
+ * One tenant chooses names whose name servers never answer. Others have names as well: for their webhooks, and for
+ * their gateways.
+ */
+
+const LONG_MS = 60_000;
+const APNS_NAMES = ['quiet.gateway.test', 'attack.gateway.test'] as const;
+
+let stops = new AsyncDisposableStack();
+afterEach(async () => {
+  await stops.disposeAsync();
+  stops = new AsyncDisposableStack();
+});
+
+const instanceOf = (letter: string) => ({
+  id: `${letter.repeat(8)}-6a52-4c1e-9b5f-3f0c6a7d2e41`,
+  secretKey: letter.toUpperCase().repeat(64),
+});
+const attacker = instanceOf('b');
+
+/** An endpoint that hears which channels were occupied, and when. Milliseconds. */
+function endpoint() {
+  const heard = new Inbox<{ readonly channel: string; readonly atMs: number }>('the endpoint');
+  const http = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { events } = (await request.json()) as { events: { channel: string }[] };
+      for (const { channel } of events) heard.put({ channel, atMs: performance.now() });
+      return new Response();
+    },
+  });
+  stops.defer(() => http.stop(true));
+  return { port: Number(http.port), heard };
+}
+
+const appWith = (id: string, urls: readonly string[]) => ({
+  id,
+  name: id,
+  keys: [{ key: `${id}-key`, secret: `${id}-secret` }],
+  webhooks: urls.map((url) => ({ url, events: ['channel_occupied'] })),
+});
+
+interface Site {
+  readonly server: Fanfare;
+  readonly names: NameServer;
+  readonly apns: FakeApns;
+  readonly heard: ReturnType<typeof endpoint>['heard'];
+}
+
+/** A server that asks a name server which is silent for names below `black-hole.test`. */
+async function start(deadWebhooks: readonly string[] = []): Promise<Site> {
+  const names = stops.use(
+    await startNameServer({
+      answer(name, family) {
+        if (name.endsWith('.black-hole.test')) return 'silent';
+        return family === 4 ? ['127.0.0.1'] : [];
+      },
+      // So that each request asks anew.
+      ttlSeconds: 0,
+    }),
+  );
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-names-'));
+  stops.defer(() => rmSync(directory, { recursive: true }));
+  const keyFile = join(directory, 'key.p8');
+  writeSigningKey(keyFile, privateKey);
+  const keys = [{ teamId: 'TEAM000000', keyId: 'KEY0000000', publicKey }];
+  const apns = stops.use(await startFakeApns({ certificate: null, keys, startsWithOne: true }));
+  const { port } = new URL(apns.origin);
+  const gateways = APNS_NAMES.map((host, at) => ({
+    ...settingsOf(instanceOf('cd'.charAt(at))),
+    apns: {
+      teamId: 'TEAM000000',
+      keyId: 'KEY0000000',
+      privateKeyFile: keyFile,
+      origin: `http://${host}:${port}`,
+    },
+  }));
+  const { port: webhookPort, heard } = endpoint();
+  const server = stops.use(
+    await startFanfare({
+      program: join(import.meta.dir, 'name-server.fixture.ts'),
+      environment: { NAME_SERVER: names.address },
+      moreApps: [
+        appWith('shop', [`http://hooks.shop.test:${webhookPort}/`]),
+        appWith('rival', deadWebhooks),
+      ],
+      config: {
+        webhooks: { allowPrivateAddresses: true },
+        push: pushSettings(settingsOf(attacker), ...gateways),
+      },
+    }),
+  );
+  return { server, names, apns, heard };
+}
+
+function settingsOf({ id, secretKey }: ReturnType<typeof instanceOf>) {
+  return { id, secretKeys: [secretKey], limits: { publishesPerSecond: 0 } };
+}
+
+async function connect(server: Fanfare, app: string): Promise<RawClient> {
+  const path = `/app/${app}-key?protocol=7&client=js&version=8.6.0`;
+  return stops.use(await RawClient.connect(server, { path }));
+}
+
+/** Occupies channels of the shop one after the other, and gives how long each webhook and its log line took. */
+async function measure(site: Site, client: RawClient, prefix: string): Promise<number[]> {
+  const tookMs: number[] = [];
+  for (let at = 0; at < 10; at++) {
+    const lines = () => site.server.output.stderr.split('hooks.shop.test').length;
+    const before = lines();
+    const startMs = performance.now();
+    await client.subscribes(`${prefix}-${at}`);
+    const { channel, atMs } = await site.heard.next();
+    expect(channel).toBe(`${prefix}-${at}`);
+    while (lines() === before) await Bun.sleep(5);
+    tookMs.push(atMs - startMs, performance.now() - atMs);
+  }
+  return tookMs;
+}
+
+/** Notifies a new device by the gateway with this name, to which nothing was connected before. Milliseconds. */
+async function notify({ server, apns }: Site, at: 0 | 1): Promise<number> {
+  const requests = new PushRequests(instanceOf('cd'.charAt(at)));
+  const token = randomToken();
+  const registered = await askPush(server, {
+    ...requests.registerFcm(token),
+    target: requests.registerFcm(token).target.replace(/fcm$/, 'apns'),
+    body: JSON.stringify({ token, bundleIdentifier: 'com.example.app' }),
+  });
+  const id = String(registered.json['id']);
+  expect(registered.status).toBe(200);
+  expect((await askPush(server, requests.addInterest(id, 'news'))).status).toBe(200);
+  const arrived = Promise.withResolvers<number>();
+  apns.journal.listen((arrival) => {
+    if (arrival.token === token) arrived.resolve(performance.now());
+  });
+  const startMs = performance.now();
+  const body = { interests: ['news'], apns: { aps: { alert: 'Hello' } } };
+  expect((await askPush(server, requests.publish(body))).status).toBe(200);
+  return (await arrived.promise) - startMs;
+}
+
+function randomToken(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex');
+}
+
+/** As fast as when it was quiet, but for what a busy machine takes. A name that waits for others takes 3 s and more. */
+function expectQuiet(attackMs: readonly number[], quietMs: readonly number[]): void {
+  expect(Math.max(...attackMs)).toBeLessThan(Math.max(...quietMs) + 1_000);
+}
+
+describe('names whose name servers never answer', () => {
+  it(
+    'delay no webhook, no line of the log and no gateway of others, where 200 publishes name them',
+    async () => {
+      const site = await start();
+      const client = await connect(site.server, 'shop');
+      const quietMs = await measure(site, client, 'quiet');
+      const quietGatewayMs = await notify(site, 0);
+
+      const requests = new PushRequests(attacker);
+      for (let at = 0; at < 200; at++) {
+        const body = {
+          interests: ['nobody'],
+          web: { notification: { title: 'x' } },
+          webhookUrl: `http://h${at}.black-hole.test/`,
+        };
+        expect((await askPush(site.server, requests.publish(body))).status).toBe(200);
+      }
+      await until(() => deadNames(site) >= 2);
+
+      expectQuiet(await measure(site, client, 'attack'), quietMs);
+      expectQuiet([await notify(site, 1)], [quietGatewayMs]);
+      expect(site.server.output.stderr).not.toContain('"level":"error"');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'delay nobody where the webhooks of an app are at two of them, each of which is asked for once in seconds',
+    async () => {
+      const site = await start(['http://one.black-hole.test/', 'http://two.black-hole.test/']);
+      const client = await connect(site.server, 'shop');
+      const quietMs = await measure(site, client, 'quiet');
+
+      const rival = await connect(site.server, 'rival');
+      const startMs = performance.now();
+      for (let at = 0; at < 50; at++) await rival.subscribes(`rival-${at}`);
+      await until(() => deadNames(site) === 2);
+
+      expectQuiet(await measure(site, client, 'attack'), quietMs);
+      // One attempt asks a silent name server some times for each family.
+      const seconds = (performance.now() - startMs) / 1_000;
+      const questions = site.names.asked.filter((name) => name.endsWith('black-hole.test')).length;
+      expect(questions).toBeLessThanOrEqual(2 * 8 * (1 + Math.ceil(seconds / 5)));
+    },
+    LONG_MS,
+  );
+});
+
+/** How many different names that nobody answers for were asked for. */
+function deadNames({ names }: Site): number {
+  return new Set(names.asked.filter((name) => name.endsWith('.black-hole.test'))).size;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let round = 0; !holds(); round++) {
+    if (round > 2_000) throw new Error('it never came to pass');
+    await Bun.sleep(5);
+  }
+}
