@@ -162,12 +162,24 @@ export interface OutboxFilter {
  *
  * `list` gives the newest first. `replay` makes a finished request wait again, due now and with all its
  * tries ahead; what it does to others is nothing. `forget` deletes finished requests with their attempts,
- * those finished longest ago first, never one that waits, and no more than `limit` in one commit.
+ * those finished longest ago first, never one that waits, and no more than `limit` in one commit; of one owner where
+ * that is given. `finished` counts what may be forgotten, by owner.
  */
 export interface OutboxLog {
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
   show(id: string): Promise<OutboxEntryDetails | undefined>;
   replay(id: string, nowMs: number): Promise<OutboxRequest | 'waiting' | 'unknown'>;
-  finished(): Promise<{ readonly rows: number; readonly bytes: number }>;
-  forget(finishedBeforeMs: number, limit: number): Promise<{ rows: number; bytes: number }>;
+  finished(): Promise<readonly FinishedRequests[]>;
+  forget(
+    finishedBeforeMs: number,
+    limit: number,
+    ownerId?: string,
+  ): Promise<{ readonly rows: number; readonly bytes: number }>;
+}
+
+/** How much the log keeps of one owner. */
+export interface FinishedRequests {
+  readonly ownerId: string;
+  readonly rows: number;
+  readonly bytes: number;
 }

@@ -295,6 +295,9 @@ export const migrations: readonly (readonly string[])[] = [
       WHERE finished_at IS NULL`,
   ],
   [
+    // How much the log keeps of each owner, and what of it is the oldest, without reading the requests.
+    `CREATE INDEX outbox_requests_finished_by_owner
+      ON outbox_requests (owner_id, finished_at, body_bytes) WHERE finished_at IS NOT NULL`,
     // A request that must be over before this one is sent.
     'ALTER TABLE outbox_requests ADD COLUMN after_id {text}',
     `CREATE INDEX outbox_requests_held ON outbox_requests (after_id)

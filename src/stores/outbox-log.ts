@@ -1,6 +1,7 @@
 import type {
   Attempt,
   AttemptOutcome,
+  FinishedRequests,
   OutboxEntry,
   OutboxEntryDetails,
   OutboxFilter,
@@ -27,6 +28,12 @@ interface AttemptRow {
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
   readonly answer: string;
+}
+
+interface FinishedRow {
+  readonly owner_id: string;
+  readonly finished: number | string;
+  readonly bytes: number | string;
 }
 
 /** The log of the outbox, in the same tables as what waits. */
@@ -88,20 +95,29 @@ export class StoredOutboxLog implements OutboxLog {
     }, 'admin');
   }
 
-  async finished(): Promise<{ readonly rows: number; readonly bytes: number }> {
-    const rows: Record<'finished' | 'bytes', number | string | null>[] = await this.database.read`
-      SELECT COUNT(*) AS finished, SUM(body_bytes) AS bytes
-      FROM outbox_requests WHERE finished_at IS NOT NULL`;
-    return { rows: Number(rows[0]?.finished ?? 0), bytes: Number(rows[0]?.bytes ?? 0) };
+  async finished(): Promise<readonly FinishedRequests[]> {
+    const owners: FinishedRow[] = await this.database.read`
+      SELECT owner_id, COUNT(*) AS finished, SUM(body_bytes) AS bytes
+      FROM outbox_requests WHERE finished_at IS NOT NULL GROUP BY owner_id`;
+    return owners.map(({ owner_id, finished, bytes }) => ({
+      ownerId: owner_id,
+      rows: Number(finished),
+      bytes: Number(bytes),
+    }));
   }
 
-  async forget(finishedBeforeMs: number, limit: number): Promise<{ rows: number; bytes: number }> {
+  async forget(
+    finishedBeforeMs: number,
+    limit: number,
+    ownerId?: string,
+  ): Promise<{ readonly rows: number; readonly bytes: number }> {
     return await this.database.write(async (sql) => {
       // Their attempts go with them, by the foreign key.
       const rows: { body_bytes: number | string }[] = await sql`
         DELETE FROM outbox_requests WHERE id IN (
           SELECT id FROM outbox_requests
           WHERE finished_at IS NOT NULL AND finished_at < ${finishedBeforeMs}
+            ${ownerId === undefined ? sql`` : sql`AND owner_id = ${ownerId}`}
           ORDER BY finished_at LIMIT ${limit})
         RETURNING body_bytes`;
       return {

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { endpointOf, kindOf, shareOf } from './endpoint.ts';
+import { endpointOf, kindOf, ownerOf, shareOf } from './endpoint.ts';
 
 const kinds = ['channels', 'push', 'publish'] as const;
 
@@ -13,15 +13,6 @@ it('is another for another kind, owner or address', () => {
   for (const endpoint of all) expect(endpoint.length).toBeLessThan(100);
 });
 
-it('of Channels is what earlier versions wrote into stores', () => {
-  expect(endpointOf('channels', 'app', 'https://a.test/hook')).toBe(
-    new Bun.CryptoHasher('sha256')
-      .update('["channels","app","https://a.test/hook"]')
-      .digest('hex')
-      .slice(0, 32),
-  );
-});
-
 it('shows its kind', () => {
   for (const kind of kinds) expect(kindOf(endpointOf(kind, 'a', 'b'))).toBe(kind);
 });
@@ -32,4 +23,19 @@ it('shares its room with the others that publishes of an instance name, and with
   expect(share('publish', 'a', 'b')).not.toBe(share('publish', 'b', 'b'));
   expect(share('push', 'a', 'b')).not.toBe(share('push', 'a', 'c'));
   expect(share('channels', 'a', 'b')).not.toBe(share('channels', 'a', 'c'));
+});
+
+it('shows whose it is: of an app, or of an instance, whose kinds count together', () => {
+  const owner = (...given: Parameters<typeof endpointOf>) => ownerOf(endpointOf(...given));
+  expect(owner('channels', 'a', 'b')).toBe(owner('channels', 'a', 'c'));
+  expect(owner('push', 'a', 'b')).toBe(owner('publish', 'a', 'c'));
+  expect(owner('channels', 'a', 'b')).not.toBe(owner('push', 'a', 'b'));
+  expect(owner('push', 'a', 'b')).not.toBe(owner('push', 'b', 'b'));
+});
+
+it('of an earlier version, which shows no owner, is of its kind and an owner of its own', () => {
+  const hash = 'c0ffee'.repeat(5);
+  expect([kindOf(hash), ownerOf(hash), shareOf(hash)]).toEqual(['channels', hash, hash]);
+  const push = `push.${hash}`;
+  expect([kindOf(push), ownerOf(push), shareOf(push)]).toEqual(['push', push, push]);
 });

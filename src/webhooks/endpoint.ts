@@ -2,20 +2,11 @@ import { CryptoHasher } from 'bun';
 import type { OutboxKind } from '../channels/outbox.ts';
 
 /**
- * One text for one kind, owner and address, short enough for any index. It shows its kind, and of the addresses
- * that publishes name whose they are: `push.HASH`, `publish.OWNER.HASH`, and `HASH` for Channels.
+ * One text for one kind, owner and address, short enough for any index: `KIND.OWNER.ADDRESS`, the last two hashed.
+ * Requests that earlier versions stored have `HASH` for Channels and `push.HASH`; they may still wait.
  */
 export function endpointOf(kind: OutboxKind, ownerId: string, address: string): string {
-  switch (kind) {
-    case 'channels':
-      return digest([kind, ownerId, address]);
-    case 'push':
-      return `push.${digest([ownerId, address])}`;
-    case 'publish':
-      return `publish.${digest([ownerId])}.${digest([ownerId, address])}`;
-    default:
-      return kind satisfies never;
-  }
+  return `${kind}.${digest([ownerId])}.${digest([ownerId, address])}`;
 }
 
 /** The kind of an endpoint's requests. */
@@ -24,10 +15,19 @@ export function kindOf(endpoint: string): OutboxKind {
   return endpoint.startsWith('publish.') ? 'publish' : 'channels';
 }
 
-/** Equal for endpoints that have their room together: for the addresses that publishes of one instance name. */
+/** Equal for endpoints that have the room of one together: for the addresses that publishes of one instance name. */
 export function shareOf(endpoint: string): string {
-  const [kind, owner, address] = endpoint.split('.');
-  return address === undefined ? endpoint : `${kind}.${owner}`;
+  return kindOf(endpoint) === 'publish' ? `publish.${ownerOf(endpoint)}` : endpoint;
+}
+
+/**
+ * Equal for endpoints of one app, and for those of one instance. An endpoint that an earlier version stored counts as
+ * an owner of its own.
+ */
+export function ownerOf(endpoint: string): string {
+  const [, owner, address] = endpoint.split('.');
+  if (owner === undefined || address === undefined) return endpoint;
+  return kindOf(endpoint) === 'channels' ? `app ${owner}` : `instance ${owner}`;
 }
 
 function digest(parts: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { OutboxRequest } from '../channels/outbox.ts';
+import type { OutboxKind, OutboxRequest } from '../channels/outbox.ts';
 import { endpointOf } from './endpoint.ts';
 import { Lanes } from './lanes.ts';
 import {
@@ -28,35 +28,45 @@ const claimed = (endpoint: string) => ({
 });
 
 describe('the bounds of what waits', () => {
-  it('hold for the rows of one endpoint and of all', () => {
+  it('hold for the rows of one endpoint, and leave the owner of others as much as is held', () => {
     const lanes = new Lanes();
-    for (let endpoint = 0; endpoint < WAITING_ROWS_MAX / ENDPOINT_ROWS_MAX; endpoint++) {
-      for (let row = 0; row < ENDPOINT_ROWS_MAX; row++) lanes.admit(request(`${endpoint}`));
-      if (endpoint === 0) expect(lanes.admit(request('0'))).toBe('endpoint');
-    }
-    expect(lanes.rows).toBe(WAITING_ROWS_MAX);
-    expect(lanes.admit(request('another'))).toBe('outbox');
+    const admit = (owner: string, address: string) =>
+      lanes.admit(request(endpointOf('channels', owner, address)));
+    for (let row = 0; row < ENDPOINT_ROWS_MAX; row++) admit('greedy', 'a');
+    expect(admit('greedy', 'a')).toBe('endpoint');
+    for (let row = 0; admit('greedy', `${row % 10}`) === 'admitted'; row++);
+    expect(lanes.rows).toBe(WAITING_ROWS_MAX / 2);
+    for (let row = 0; admit('second', `${row % 10}`) === 'admitted'; row++);
+    expect(lanes.rows).toBe((WAITING_ROWS_MAX * 3) / 4);
+    expect(admit('greedy', 'b')).toBe('outbox');
+    expect(admit('honest', 'b')).toBe('admitted');
+  });
+
+  it('hold for the bytes of one endpoint and of one owner, whose kinds count together', () => {
+    const lanes = new Lanes();
+    const admit = (kind: OutboxKind, owner: string, address: string, bytes: number) =>
+      lanes.admit(request(endpointOf(kind, owner, address), bytes));
+    expect(admit('push', 'greedy', 'a', ENDPOINT_BYTES_MAX)).toBe('admitted');
+    expect(admit('push', 'greedy', 'a', 1)).toBe('endpoint');
+    expect(admit('publish', 'greedy', 'b', ENDPOINT_BYTES_MAX)).toBe('admitted');
+    expect(lanes.bytes).toBe(WAITING_BYTES_MAX / 2);
+    expect(admit('push', 'greedy', 'c', 1)).toBe('outbox');
+    expect(admit('push', 'honest', 'c', ENDPOINT_BYTES_MAX)).toBe('admitted');
+  });
+
+  it('give an owner room again once its requests are over', () => {
+    const lanes = new Lanes();
+    const endpoint = (n: number) => endpointOf('channels', 'greedy', `${n}`);
+    for (let n = 0; lanes.admit(request(endpoint(n % 10))) === 'admitted'; n++);
     lanes.settled({
-      request: {
-        ...request('0'),
-        attempts: 0,
-        tries: 0,
-        firstTryAtMs: undefined,
-        claimedUntilMs: 0,
-      },
+      request: claimed(endpoint(0)),
       attempt: undefined,
       next: { state: 'failed', atMs: 1, reason: '' },
     });
-    expect(lanes.admit(request('another'))).toBe('admitted');
-  });
-
-  it('hold for the bytes of one endpoint and of all', () => {
-    const lanes = new Lanes();
-    for (let endpoint = 0; endpoint < WAITING_BYTES_MAX / ENDPOINT_BYTES_MAX; endpoint++) {
-      expect(lanes.admit(request(`${endpoint}`, ENDPOINT_BYTES_MAX))).toBe('admitted');
-      if (endpoint === 0) expect(lanes.admit(request('0'))).toBe('endpoint');
-    }
-    expect(lanes.admit(request('another'))).toBe('outbox');
+    expect(lanes.admit(request(endpoint(0)))).toBe('admitted');
+    expect(lanes.admit(request(endpoint(0)))).toBe('outbox');
+    lanes.refresh([]);
+    expect(lanes.admit(request(endpoint(0)))).toBe('admitted');
   });
 
   it('follow what the store says', () => {
@@ -111,8 +121,8 @@ describe('kinds', () => {
     for (let next = lanes.next(); next !== undefined; next = lanes.next()) sent.push(next.endpoint);
     return sent;
   };
-  const of = (kind: 'channels' | 'push', count: number) =>
-    Array.from({ length: count }, (_, n) => endpointOf(kind, 'owner', `${n}`));
+  const of = (kind: 'channels' | 'push', count: number, owner?: string) =>
+    Array.from({ length: count }, (_, n) => endpointOf(kind, owner ?? `owner-${n}`, `${n}`));
 
   it('each have their own number of requests under way', () => {
     const lanes = lanesWith([...of('channels', 200), ...of('push', 200)]);
@@ -123,6 +133,19 @@ describe('kinds', () => {
     expect(lanes.hungry(5)).toHaveLength(1);
     lanes.done(of('push', 1)[0] ?? '', false);
     expect(sendAll(lanes)).toHaveLength(1);
+  });
+
+  it('each leave other owners as many as one has under way, however many its endpoints', () => {
+    const lanes = lanesWith(of('channels', 200, 'greedy'));
+    const sent = sendAll(lanes);
+    expect(sent).toHaveLength(inFlightMax.channels.all / 2);
+    const honest = of('channels', 5, 'honest');
+    for (const endpoint of honest) {
+      lanes.feed({ endpoint, requests: [claimed(endpoint)], dueAtMs: 0 });
+    }
+    expect(sendAll(lanes)).toEqual(honest);
+    for (const endpoint of [...honest, ...sent]) lanes.done(endpoint, false);
+    expect(sendAll(lanes)).toHaveLength(inFlightMax.channels.all / 2);
   });
 
   it('of push give one endpoint more at a time, until it is crowded', () => {

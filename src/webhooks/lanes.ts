@@ -6,7 +6,7 @@ import type {
   OutboxRequest,
   Settlement,
 } from '../channels/outbox.ts';
-import { kindOf, shareOf } from './endpoint.ts';
+import { kindOf, ownerOf, shareOf } from './endpoint.ts';
 import {
   CLAIM_ENDPOINTS,
   CLAIM_ROWS,
@@ -27,11 +27,22 @@ interface Share {
   inFlight: number;
 }
 
+/** What waits for all endpoints of one app or instance, and what is under way to them. */
+interface Owner {
+  readonly name: string;
+  lanes: number;
+  /** Waiting, under way ones included. */
+  rows: number;
+  bytes: number;
+  readonly inFlight: Record<OutboxKind, number>;
+}
+
 /** What is known of one endpoint for which something waits. */
 interface Lane {
   readonly endpoint: string;
   readonly kind: OutboxKind;
   readonly share: Share;
+  readonly owner: Owner;
   /** Waiting, under way ones included. */
   rows: number;
   bytes: number;
@@ -48,11 +59,13 @@ interface Lane {
 /**
  * Whose turn it is. Each endpoint has a lane of its own with few requests under way at once, and lanes take
  * turns, so that one that is slow or has much waiting delays no other. Each kind has its own number of requests
- * that may be under way, so that none waits for another.
+ * that may be under way, so that none waits for another. What waits and what is under way is shared by the owners of
+ * the endpoints: none has more than it leaves free, whatever the number of its endpoints.
  */
 export class Lanes {
   private readonly lanes = new Map<string, Lane>();
   private readonly shares = new Map<string, Share>();
+  private readonly owners = new Map<string, Owner>();
   private readonly inFlightOf: Record<OutboxKind, number> = { channels: 0, push: 0, publish: 0 };
   rows = 0;
   bytes = 0;
@@ -62,11 +75,14 @@ export class Lanes {
     return channels + push + publish;
   }
 
-  /** Counts a new request in, or says what is full. */
+  /** Counts a new request in, or says what is full: the endpoint's room, or its owner's share of the outbox. */
   admit({ endpoint, bodyBytes, createdAtMs }: OutboxRequest): 'admitted' | 'outbox' | 'endpoint' {
-    if (this.rows >= WAITING_ROWS_MAX || this.bytes + bodyBytes > WAITING_BYTES_MAX)
-      return 'outbox';
-    const share = this.shares.get(shareOf(endpoint)) ?? NO_SHARE;
+    const owner = this.owners.get(ownerOf(endpoint)) ?? NOTHING;
+    const freeRows = WAITING_ROWS_MAX - this.rows;
+    const freeBytes = WAITING_BYTES_MAX - this.bytes;
+    if (!mayTakeMore(owner.rows, freeRows)) return 'outbox';
+    if (!mayTakeMore(owner.bytes, freeBytes) || bodyBytes > freeBytes) return 'outbox';
+    const share = this.shares.get(shareOf(endpoint)) ?? NOTHING;
     if (share.rows >= ENDPOINT_ROWS_MAX || share.bytes + bodyBytes > ENDPOINT_BYTES_MAX) {
       return 'endpoint';
     }
@@ -104,9 +120,9 @@ export class Lanes {
   refresh(backlog: readonly EndpointBacklog[]): void {
     this.rows = 0;
     this.bytes = 0;
-    for (const share of this.shares.values()) {
-      share.rows = 0;
-      share.bytes = 0;
+    for (const shared of [...this.shares.values(), ...this.owners.values()]) {
+      shared.rows = 0;
+      shared.bytes = 0;
     }
     const found = new Map(backlog.map((entry) => [entry.endpoint, entry]));
     for (const endpoint of found.keys()) this.lane(endpoint);
@@ -187,24 +203,28 @@ export class Lanes {
   }
 
   /** Whether one more request of the lane may be under way. */
-  private maySend({ kind, share, inFlight, failing }: Lane): boolean {
+  private maySend({ kind, share, owner, inFlight, failing }: Lane): boolean {
     const max = inFlightMax[kind];
     const ofKind = this.inFlightOf[kind];
-    if (ofKind >= max.all || share.inFlight >= max.share) return false;
+    if (share.inFlight >= max.share) return false;
+    if (!mayTakeMore(owner.inFlight[kind], max.all - ofKind)) return false;
     return inFlight < (failing || ofKind >= max.crowded ? 1 : max.endpoint);
   }
 
   private countInFlight(lane: Lane, by: 1 | -1): void {
     lane.inFlight += by;
     lane.share.inFlight += by;
+    lane.owner.inFlight[lane.kind] += by;
     this.inFlightOf[lane.kind] += by;
   }
 
   private count(lane: Lane, rows: number, bytes: number): void {
     lane.rows += rows;
     lane.bytes += bytes;
-    lane.share.rows += rows;
-    lane.share.bytes += bytes;
+    for (const shared of [lane.share, lane.owner]) {
+      shared.rows += rows;
+      shared.bytes += bytes;
+    }
     this.rows += rows;
     this.bytes += bytes;
     if (lane.rows === 0) lane.oldestAtMs = Number.POSITIVE_INFINITY;
@@ -215,10 +235,13 @@ export class Lanes {
     if (known !== undefined) return known;
     const share = this.share(shareOf(endpoint));
     share.lanes++;
+    const owner = this.owner(ownerOf(endpoint));
+    owner.lanes++;
     const lane: Lane = {
       endpoint,
       kind: kindOf(endpoint),
       share,
+      owner,
       rows: 0,
       bytes: 0,
       oldestAtMs: Number.POSITIVE_INFINITY,
@@ -238,6 +261,8 @@ export class Lanes {
     this.lanes.delete(lane.endpoint);
     lane.share.lanes--;
     if (lane.share.lanes === 0) this.shares.delete(lane.share.name);
+    lane.owner.lanes--;
+    if (lane.owner.lanes === 0) this.owners.delete(lane.owner.name);
   }
 
   private share(name: string): Share {
@@ -247,7 +272,25 @@ export class Lanes {
     this.shares.set(name, share);
     return share;
   }
+
+  private owner(name: string): Owner {
+    const known = this.owners.get(name);
+    if (known !== undefined) return known;
+    const inFlight = { channels: 0, push: 0, publish: 0 };
+    const owner: Owner = { name, lanes: 0, rows: 0, bytes: 0, inFlight };
+    this.owners.set(name, owner);
+    return owner;
+  }
 }
 
-/** What is known of a share for which nothing waits. */
-const NO_SHARE: Pick<Share, 'rows' | 'bytes'> = { rows: 0, bytes: 0 };
+/** What is known of a share or an owner for which nothing waits. */
+const NOTHING = { rows: 0, bytes: 0 };
+
+/**
+ * Whether an owner holds less than is free. With this rule for each, something is free however many owners want all of
+ * it. Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998, with a
+ * factor of 1.
+ */
+function mayTakeMore(held: number, free: number): boolean {
+  return held < free;
+}

@@ -33,10 +33,13 @@ export const FLUSH_EVENTS = 2_000;
 /** Attempts after which the store is written at once. */
 export const FLUSH_ATTEMPTS = 500;
 
-/** Requests that wait in the store; beyond it new ones are dropped. */
+/**
+ * Requests that wait in the store. One app or instance may have no more of it than it leaves free, so that there is
+ * always room for others: one alone half, each of three a quarter. Beyond it, its new ones are dropped.
+ */
 export const WAITING_ROWS_MAX = 100_000;
 
-/** Bytes of their bodies; beyond it new ones are dropped. */
+/** Bytes of their bodies, shared in the same way. */
 export const WAITING_BYTES_MAX = 268_435_456;
 
 /**
@@ -50,7 +53,7 @@ export const ENDPOINT_BYTES_MAX = 67_108_864;
 
 /** How many requests may be under way at once. */
 export interface InFlightMax {
-  /** Of the kind. */
+  /** Of the kind. One app or instance may have no more of it than it leaves free. */
   readonly all: number;
   /** With so many of the kind under way, each endpoint gets one at a time, so that others still get their turn. */
   readonly crowded: number;

@@ -156,7 +156,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     const first = await list.list(instance, { ...ALL, platform: 'web' }, 0, 10);
     expect(first.devices).toEqual([]);
     expect(first.next).toBeGreaterThan(0);
-    expect(turns).toBeGreaterThan(5);
+    expect(turns).toBeGreaterThan(1);
     const second = await list.list(instance, { ...ALL, platform: 'web' }, first.next ?? 0, 10);
     expect(second).toMatchObject({ devices: [{ id: 'fcm-20900' }], next: undefined });
 

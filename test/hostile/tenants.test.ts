@@ -48,6 +48,37 @@ describe('webhooks of an app', () => {
     expect(late).toHaveLength(60);
     expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(2000);
   }, 30_000);
+
+  it('come soon while another app has 200 endpoints that never answer', async () => {
+    using mine = startWebhookEndpoint();
+    using silent = Bun.serve({
+      port: 0,
+      idleTimeout: 0,
+      fetch: () => Promise.withResolvers<Response>().promise,
+    });
+    await using server = await startFanfare({
+      app: { webhooks: [{ url: mine.url, events: ['channel_occupied'] }] },
+      moreApps: [
+        {
+          id: 'loud',
+          keys: [LOUD_KEY],
+          webhooks: Array.from({ length: 200 }, (_, n) => ({
+            url: `http://127.0.0.1:${silent.port}/${n}`,
+            events: EVENTS,
+          })),
+        },
+      ],
+      config: { webhooks: { allowPrivateAddresses: true, timeoutSeconds: 10 } },
+    });
+    await using loud = await RawClient.connect(server, { path: LOUD_PATH });
+    for (let n = 0; n < 10; n++) await loud.subscribes(`loud-${n}`);
+    while (silent.pendingRequests < 64) await Bun.sleep(20);
+    await using honest = await RawClient.connect(server);
+    const beganMs = Date.now();
+    await honest.subscribes('quiet');
+    expect((await mine.requests.next()).events).toMatchObject([{ channel: 'quiet' }]);
+    expect(Date.now() - beganMs).toBeLessThan(3000);
+  }, 30_000);
 });
 
 describe('the remembered event of a cache channel', () => {
