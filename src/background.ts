@@ -17,7 +17,7 @@ import { createSystemLookup } from './outgoing/name-servers.ts';
 import { createOutgoing } from './outgoing/request.ts';
 import { Resolver } from './outgoing/resolve.ts';
 import { SystemNames } from './outgoing/system-names.ts';
-import { openPush, openPushInstances } from './push-part.ts';
+import { openPush, openPushInstances, type PushPart } from './push-part.ts';
 import { RealtimeInquiry } from './realtime-inquiry.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { LogThrottle } from './runtime/log-throttle.ts';
@@ -214,6 +214,7 @@ async function start({
   served.watch();
   push.watch();
   health.watch();
+  tellPushConnections(push);
   return {
     readiness,
     answered: (number, answer) => realtime.answered(number, answer),
@@ -231,6 +232,19 @@ async function start({
     },
     stop: () => running.disposeAsync(),
   };
+}
+
+/** How often the realtime loop hears how many push connections there are. Milliseconds. */
+const PUSH_CONNECTIONS_MS = 100;
+
+/** Tells the realtime loop of push connections for as long as this thread lives. */
+function tellPushConnections(push: PushPart): void {
+  let told = 0;
+  setInterval(() => {
+    const open = push.connections();
+    if (open !== told) tell({ type: 'push-connections', open });
+    told = open;
+  }, PUSH_CONNECTIONS_MS).unref();
 }
 
 /** For all names that tenants choose: its bounds hold for the whole process. */

@@ -26,9 +26,9 @@ function stage() {
     fails: (fails: boolean) => {
       opens = !fails;
     },
-    check(now: number) {
+    check(now: number, pushConnections = 0) {
       used = now;
-      guard.check();
+      guard.check(pushConnections);
       return calls.splice(0);
     },
   };
@@ -47,6 +47,13 @@ describe('the listener', () => {
     expect(check(threshold / 2)).toEqual([]);
     expect(check(threshold)).toEqual(['pause']);
     expect(lines).toHaveLength(3);
+  });
+
+  it('keeps its share, however many push connections there are', () => {
+    const { check } = stage();
+    expect(check(threshold + 99, 100)).toEqual([]);
+    expect(check(threshold + 100, 100)).toEqual(['pause']);
+    expect(check(1000, 1000)).toEqual([]);
   });
 
   it('is opened again with a later check where that failed', () => {

@@ -25,16 +25,21 @@ export class FileGuard {
     this.options = options;
   }
 
-  /** To be called several times a second. Gives how many descriptors are in use. */
-  check(): number {
+  /**
+   * To be called several times a second, with the number of push connections: they have a share of their own. Gives how
+   * many descriptors are in use.
+   */
+  check(pushConnections: number): number {
     const { openFiles, listeners, log, count = countOpenFiles } = this.options;
     const { limit, threshold } = openFiles;
     const used = count(limit);
-    if (!this.isPaused && used >= threshold) {
+    // Where the kernel counts nothing, it is either none or all of them.
+    const counted = used < limit ? used - pushConnections : used;
+    if (!this.isPaused && counted >= threshold) {
       this.isPaused = true;
       listeners.pause();
       log.warn('New connections are refused: too many files are open', { used, limit, threshold });
-    } else if (this.isPaused && used < threshold * (1 - FREE_AGAIN)) {
+    } else if (this.isPaused && counted < threshold * (1 - FREE_AGAIN)) {
       this.resume(used);
     }
     return used;

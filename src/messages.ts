@@ -108,6 +108,8 @@ export type ToRealtime =
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
   /** So many webhook events were taken over. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
+  /** So many connections the push listener has now. */
+  | { readonly type: 'push-connections'; readonly open: number }
   | { readonly type: 'stopped' };
 
 /** Why a server cannot start: 1 a fault, 2 its configuration. */

@@ -7,11 +7,12 @@ describe('open files', () => {
     for (const limit of [100, 256, 500, 1024, 65_536, 524_288, 1_048_576]) {
       const { push, threshold, connections } = shareOpenFiles(limit);
       expect(threshold + push).toBeLessThanOrEqual(limit);
-      expect(limit - threshold - push).toBeGreaterThanOrEqual(16);
-      expect(connections).toBeLessThanOrEqual(threshold);
+      expect(limit - threshold - push).toBeGreaterThanOrEqual(32);
+      // What the server itself has open counts as well.
+      expect(connections).toBeLessThanOrEqual(threshold - 32);
       expect(connections).toBeGreaterThan(0);
     }
-    expect(shareOpenFiles(1_048_576)).toMatchObject({ push: 20_000, threshold: 1_026_576 });
+    expect(shareOpenFiles(1_048_576)).toMatchObject({ push: 40_000, threshold: 1_007_576 });
   });
 
   if (process.platform === 'linux') {

@@ -4,18 +4,21 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 export interface OpenFiles {
   /** What the kernel allows. */
   readonly limit: number;
-  /** Connections that the push listener may hold. */
+  /** Descriptors that the push listener may use. */
   readonly push: number;
-  /** Descriptors in use from which on the channels listener takes no new connections. */
+  /** Descriptors in use, without those of push connections, from which on the channels listener takes no new ones. */
   readonly threshold: number;
   /** WebSocket connections in all: a little fewer, so that one more can still be told why it is refused. */
   readonly connections: number;
 }
 
 /** A fifth of all descriptors, at most so many, is kept for the push listener. */
-const PUSH_MAX = 20_000;
+const PUSH_MAX = 40_000;
 
-/** A tenth, at least and at most so many, is kept for the store, webhooks, gateways and files. */
+/**
+ * A tenth, at least and at most so many, is kept for the store, webhooks, gateways and files. They use less than half
+ * of it, and the other half always stays free.
+ */
 const OWN_MIN = 64;
 const OWN_MAX = 2_000;
 
@@ -29,8 +32,8 @@ export function readOpenFiles(): OpenFiles | undefined {
 export function shareOpenFiles(limit: number): OpenFiles {
   const push = Math.min(PUSH_MAX, Math.floor(limit / 5));
   const own = Math.min(OWN_MAX, Math.max(OWN_MIN, Math.floor(limit / 10)));
-  const threshold = Math.max(1, limit - push - own);
-  return { limit, push, threshold, connections: Math.max(1, Math.floor(threshold * 0.95)) };
+  const connections = Math.max(1, Math.floor((limit - push - own) * 0.95));
+  return { limit, push, threshold: limit - push - Math.ceil(own / 2), connections };
 }
 
 /** Bun raises the soft limit to the hard one when it starts, so they are the same. */

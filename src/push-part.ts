@@ -4,6 +4,7 @@ import { createFirstInstance } from './first-start.ts';
 import { listenFault } from './listen-fault.ts';
 import type { Certificate, ListenerAddress } from './messages.ts';
 import type { TableMeter } from './observability/meter.ts';
+import { readOpenFiles } from './open-files.ts';
 import type { Resolver } from './outgoing/resolve.ts';
 import { PublishNews } from './publish-news.ts';
 import type { PipelineFigures } from './push/delivering/pipeline.ts';
@@ -26,6 +27,7 @@ import { StoredUntoldEnds } from './stores/push/untold-ends.ts';
 import { Sweeper } from './sweeper.ts';
 import { systemTimers } from './system-timers.ts';
 import { pushBounds } from './transports/push-api/bounds.ts';
+import { UNSEEN_FACTOR } from './transports/push-api/door.ts';
 import { DeviceRates } from './transports/push-api/endpoints/device-rates.ts';
 import { createPushEndpoints } from './transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from './transports/push-api/listener.ts';
@@ -53,6 +55,8 @@ export interface PushPart extends AsyncDisposable {
   readonly store: StoredInstances;
   readonly served: ServedInstances;
   figures(): PipelineFigures;
+  /** How many connections the listener has now. */
+  connections(): number;
   /** Looks from now on for changes that other processes make. */
   watch(): void;
   /** Takes over another configuration and certificate. */
@@ -175,6 +179,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     store,
     served,
     figures: () => delivery.figures(),
+    connections: () => listener.connections(),
     watch: () => served.watch(),
     async reconfigure(changed, tls) {
       Object.assign(settings, settingsOf(changed, listener));
@@ -190,6 +195,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
 async function openListener({ config, tls, meter, log }: PushPartOptions): Promise<PushListener> {
   const { host, port, maxConnections, bodyBytesPerSecond, addressLimits } = config.push;
   const { connectionsPerSecond } = addressLimits;
+  const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
   try {
     return await listenForPush(
       { host, port, tls },
@@ -198,11 +204,18 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
         proxies: new TrustedProxies(config.trustedProxies),
       },
-      { ...pushBounds, connections: maxConnections, connectionsPerSecond, bodyBytesPerSecond },
+      { ...pushBounds, connections, connectionsPerSecond, bodyBytesPerSecond },
     );
   } catch (error) {
     throw listenFault(error, 'push', config.push);
   }
+}
+
+/** How many connections open files allow. */
+function connectionRoom(hasTls: boolean): number {
+  const openFiles = readOpenFiles();
+  if (openFiles === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.floor(openFiles.push / (hasTls ? UNSEEN_FACTOR : 1)));
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {

@@ -68,6 +68,8 @@ export interface Realtime {
   /** Takes over a new list of apps; connections of those that are gone end. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
+  /** How many connections the push listener has now. */
+  pushConnectionsAre(open: number): void;
   /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
   replaceCertificate(tls: Certificate): void;
   answer(question: Question): Questions[Question['what']]['answer'];
@@ -159,11 +161,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
   const { port } = listeners.open(tls, channels.port);
   if (openFiles !== undefined) logConnectionLimit(channels, openFiles, log);
+  let pushConnections = 0;
   const fileGuard = openFiles && new FileGuard({ openFiles, listeners, log });
   const checks = setInterval(() => {
     backlog.lookAgain();
     listeners.forgetEmpty();
-    fileGuard?.check();
+    fileGuard?.check(pushConnections);
     transport.checkPart(CHECK_PARTS);
     bodies.check();
   }, CHECK_INTERVAL_MS);
@@ -218,6 +221,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),
+    pushConnectionsAre(open) {
+      pushConnections = open;
+    },
     answer(question) {
       switch (question.what) {
         case 'metrics':
@@ -282,11 +288,11 @@ function wantedConnections({ maxConnections }: Config['channels']): number {
 /** Says where open files allow fewer connections than the settings do. */
 function logConnectionLimit(
   settings: Config['channels'],
-  { limit, connections }: OpenFiles,
+  { limit, push, connections }: OpenFiles,
   log: Log,
 ): void {
   if (wantedConnections(settings) <= connections) return;
-  const line = { connections, openFilesLimit: limit };
+  const line = { connections, pushConnections: push, openFilesLimit: limit };
   const set = settings.maxConnections;
   if (set === 0) log.info('Connections are limited by open files', line);
   else log.warn('channels.maxConnections is more than open files allow', { ...line, set });

@@ -201,6 +201,9 @@ class BackgroundWorker {
       case 'webhook-events-taken':
         this.realtime?.webhookEventsTaken(message.events);
         return;
+      case 'push-connections':
+        this.realtime?.pushConnectionsAre(message.open);
+        return;
       case 'stopped':
         this.stopped.resolve();
         return;

@@ -208,7 +208,7 @@ export const pushSettings = z
     maxConnections: wholeNumber(
       { min: 1, max: COUNT_MAX },
       20_000,
-      'Connections to this listener at one time; one more takes the place of one of the address that has most.',
+      'Connections to this listener at one time, as far as open files allow; one more takes the place of one of the address that has most.',
     ),
     bodyBytesPerSecond: wholeNumber(
       { min: 0, max: BYTES_MAX },

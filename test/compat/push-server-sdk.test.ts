@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,8 +56,10 @@ beforeAll(async () => {
       ),
     },
   });
-  const crowded = new PushRequests(CROWDED);
-  for (const token of ['one', 'two']) await register(token, crowded);
+  await register('one', new PushRequests(CROWDED));
+  // As if the limit had been lowered after gateways had accepted two.
+  using store = new Database(join(server.directory, 'fanfare.db'));
+  store.run(`UPDATE instance_numbers SET accepted = 2 WHERE id = '${CROWDED.id}'`);
 });
 
 afterAll(async () => {
@@ -383,7 +386,8 @@ for (const [runtime, command] of [
 
       it('402 where the instance has more devices than it may, but still deletes', async () => {
         const setup = { instanceId: CROWDED.id, secretKey: CROWDED.secretKey };
-        const said = '402 Payment Required - The instance has 2 devices, and its limit is 1';
+        const said =
+          '402 Payment Required - The instance has 2 devices that a gateway has accepted, and its limit is 1';
         await expectAll(publishing, setup, said);
         using library = new PushLibraryProcess(command, server, setup);
         expect(await library.deleteUser('ann')).toBeUndefined();

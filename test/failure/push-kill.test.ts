@@ -116,7 +116,7 @@ class Rows {
     using rows = openRows(server);
     const found = publishesAfter(rows, this.lastPublish);
     this.lastPublish = found.at(-1)?.number ?? this.lastPublish;
-    const idsOf = Map.groupBy(found, ({ body }) => markerOf(body));
+    const idsOf = Map.groupBy(found, ({ outline }) => markerOf(outline));
     const faults: string[] = [...brokenRows(rows)];
     for (const { marker, publishId } of sites.flatMap(({ publishes }) => publishes)) {
       const ids = idsOf.get(marker)?.map(({ id }) => id) ?? [];
@@ -147,8 +147,8 @@ class Rows {
   }
 }
 
-function markerOf(body: string): string {
-  return /"marker":"([^"]*)"/.exec(body)?.[1] ?? body;
+function markerOf(outline: string): string {
+  return /marker-[\w-]+/.exec(outline)?.[0] ?? outline;
 }
 
 /** The token as the site has it: of a browser's, that is the name in its endpoint. */

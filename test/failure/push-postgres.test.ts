@@ -64,7 +64,7 @@ function startBackends(server: Fanfare) {
 async function publishesIn(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
   await using sql = new SQL(url, { max: 1 });
   const rows: { id: string; marker: string }[] = await sql`
-    SELECT id, body::json -> 'web' -> 'data' ->> 'marker' AS marker FROM publishes`;
+    SELECT id, substring(outline FROM 'marker-[0-9a-f-]+') AS marker FROM publishes`;
   const groups = Map.groupBy(rows, ({ marker }) => marker);
   return new Map([...groups].map(([marker, some]) => [marker, some.map(({ id }) => id)]));
 }

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 /** Reads the store of a test's server beside it, without ever writing. */
 
-/** A row that stands for one publish, by what its sender put in it. */
+/** A row that stands for one publish; the outline says whom it was for. */
 export interface PublishRow {
   readonly number: number;
   readonly id: string;
-  readonly body: string;
+  readonly outline: string;
 }
 
 export interface TokenRow {
@@ -23,7 +23,7 @@ export function openRows(server: { readonly directory: string }): Database {
 /** The publishes that came after one, in the order in which they came. */
 export function publishesAfter(rows: Database, number: number): readonly PublishRow[] {
   return rows
-    .query<PublishRow, [number]>('SELECT number, id, body FROM publishes WHERE number > ?')
+    .query<PublishRow, [number]>('SELECT number, id, outline FROM publishes WHERE number > ?')
     .all(number);
 }
 

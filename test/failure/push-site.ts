@@ -3,6 +3,7 @@ import {
   markedPublish,
   newMarker,
   type PublishOptions,
+  type PublishTarget,
   type PushConnection,
   PushRequests,
 } from '../support/push-requests.ts';
@@ -76,7 +77,7 @@ export class Site {
     () => this.setUser(),
   ];
 
-  private async publish(target?: object, sendAtMs?: number, options: PublishOptions = {}) {
+  private async publish(target?: PublishTarget, sendAtMs?: number, options: PublishOptions = {}) {
     const marker = newMarker();
     const sendAt = sendAtMs === undefined ? {} : { sendAt: new Date(sendAtMs).toISOString() };
     const request = requests.publish({ ...markedPublish(marker, target), ...sendAt }, options);

@@ -32,6 +32,12 @@ const LONG_MS = 60_000;
 
 const requests = new PushRequests();
 
+/** What a publish needs so that the store keeps much of it, and for long. */
+const LARGE_AND_LATER = {
+  web: { data: { filler: 'x'.repeat(2000) } },
+  sendAt: new Date(Date.now() + 86_400_000).toISOString(),
+};
+
 const nothing = async () => undefined;
 
 describe('the push side of a server whose store', () => {
@@ -110,7 +116,7 @@ describe('the push side of a server whose store', () => {
       const reads: RawRequest[] = [];
       for (let n = 0; n < 100; n++) {
         const { id } = await connection.does(requests.registerFcm(`fcm:${n}`));
-        const body = markedPublish(`${newMarker()} ${'x'.repeat(2000)}`);
+        const body = { ...markedPublish(newMarker()), ...LARGE_AND_LATER };
         const { publishId } = await connection.does(requests.publish(body));
         reads.push(requests.readDevice(String(id)), requests.readPublish(String(publishId)));
       }

@@ -132,9 +132,23 @@ export class PushRequests {
   }
 }
 
-/** The body of a publish for nobody in particular, which can be told from all others by its marker. */
-export function markedPublish(marker: string, target: object = { interests: ['news'] }): object {
-  return { ...target, web: { notification: { title: 'Hello' }, data: { marker } } };
+/** Whom a publish of a test is for. */
+export interface PublishTarget {
+  readonly interests?: readonly string[];
+  readonly users?: readonly string[];
+}
+
+/**
+ * The body of a publish for nobody in particular, which can be told from all others by its marker: also once it is
+ * finished and the store keeps only whom it was for.
+ */
+export function markedPublish(
+  marker: string,
+  { interests = ['news'], users }: PublishTarget = {},
+): object {
+  const target =
+    users === undefined ? { interests: [...interests, marker] } : { users: [...users, marker] };
+  return { ...target, web: { notification: { title: 'Hello' } } };
 }
 
 /** A marker that nothing else has. */

@@ -42,8 +42,10 @@ export interface DoorEvents {
   crowdedOut(closed: Connection): void;
 }
 
-/** Connections that the system may hold, for each one that may be used: room for those that are not ready yet. */
-const UNSEEN_FACTOR = 2;
+/**
+ * Connections that the system may hold with TLS, for each one that may be used: room for those that are not ready yet.
+ */
+export const UNSEEN_FACTOR = 2;
 
 /** `rawPacket` is what the parser was given last. */
 export interface ConnectionFault extends Error {
@@ -111,6 +113,11 @@ export class Door implements ConnectionOwner {
   get port(): number {
     const address = this.server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  /** How many connections there are that have finished their handshake. */
+  get size(): number {
+    return this.connections.size;
   }
 
   /**

@@ -45,6 +45,8 @@ export interface PushListener extends AsyncDisposable {
   replaceCertificate(tls: Certificate): Promise<void>;
   /** What requests without a secret key hold now. */
   load(): PoolLoad;
+  /** How many connections there are now. */
+  connections(): number;
 }
 
 /** Opens the port of the push side. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
@@ -133,6 +135,12 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
 
   load(): PoolLoad {
     return this.anonymous.load();
+  }
+
+  connections(): number {
+    let open = 0;
+    for (const door of this.doors) open += door.size;
+    return open;
   }
 
   replaceCertificate(tls: Certificate): Promise<void> {
