@@ -428,7 +428,7 @@ describe('kinds of webhooks', () => {
     webhooks.accept([occupied('app', 'x', timers.now())]);
     await timers.advance(1_000);
     const count = (host: string) => sent.filter(({ url }) => url.includes(`//${host}`)).length;
-    expect([count('push'), count('publish'), count('channels')]).toEqual([48, 8, 1]);
+    expect([count('push'), count('publish'), count('channels')]).toEqual([24, 8, 1]);
 
     // Another instance still gets its turn.
     instances.set(OTHER, { id: OTHER, webhooks: [] });
