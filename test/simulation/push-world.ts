@@ -118,6 +118,11 @@ export class PushWorld {
     this.lasted = time.now();
   }
 
+  /** What a question to the store takes at most, and its answer once more. */
+  get storeSlowMs(): number {
+    return this.trouble.slowMs;
+  }
+
   get endedAtMs(): number {
     return this.lasted;
   }

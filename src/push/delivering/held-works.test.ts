@@ -41,7 +41,7 @@ function workOf(job: Job): Work {
       registeredAtMs: 0,
     }),
   );
-  return new Work(job, recipients, 0);
+  return new Work(job, recipients, { nowMs: 0 });
 }
 
 describe('the jobs that are held', () => {

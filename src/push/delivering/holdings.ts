@@ -85,6 +85,11 @@ export class Holdings {
     this.change(instance, devices, bodyCharacters, -1);
   }
 
+  /** Some devices of a job are done, and the job is still held. */
+  releaseDevices(instance: number, devices: DeviceCounts): void {
+    this.changeDevices(this.share(instance), devices, -1);
+  }
+
   mayLeaveAhead(instance: number): boolean {
     return (this.shares.get(instance)?.ahead ?? 0) < this.limits.pagesAhead;
   }
@@ -111,14 +116,18 @@ export class Holdings {
     sign: 1 | -1,
   ): void {
     const share = this.share(instance);
-    for (const platform of platforms) {
-      share.devices[platform] += sign * devices[platform];
-      this.heldDevices += sign * devices[platform];
-    }
+    this.changeDevices(share, devices, sign);
     this.heldBodies += sign * Math.floor(bodyCharacters / CHARACTERS_OF_DEVICE);
     share.jobs += sign;
     this.heldJobs += sign;
     this.dropIfEmpty(instance, share);
+  }
+
+  private changeDevices(share: Share, devices: DeviceCounts, sign: 1 | -1): void {
+    for (const platform of platforms) {
+      share.devices[platform] += sign * devices[platform];
+      this.heldDevices += sign * devices[platform];
+    }
   }
 
   private share(instance: number): Share {

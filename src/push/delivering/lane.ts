@@ -348,7 +348,7 @@ export class Lane {
 
   private settle(work: Work, recipient: Recipient, attempts: number, after: After): void {
     this.options.counts[after.what]++;
-    work.results.push(resultOf(recipient, attempts, after));
+    work.settle(resultOf(recipient, attempts, after));
     if (work.inFlight === 0) this.options.idle(work);
   }
 

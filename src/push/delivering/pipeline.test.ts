@@ -230,7 +230,7 @@ describe('a gateway', () => {
     expect(scene.mostUnderWay.get(`${instance} fcm`)).toBe(7);
   });
 
-  it('is left alone when it has nothing but trouble, and no device gets a row for that', async () => {
+  it('is left alone when it has nothing but trouble, and hardly a device gets a row for that', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
     const id = await scene.publish(instance);
@@ -242,7 +242,7 @@ describe('a gateway', () => {
     await seconds(40);
     // The first who failed, before it was clear, and one every time a probe is due: after 1, 2, 4, 8, 16 seconds.
     expect(scene.sends.length).toBeLessThan(30);
-    expect(scene.rowsWaiting()).toBe(0);
+    expect(scene.rowsWaiting()).toBeLessThan(5);
     expect(scene.told).toContain('paused fcm for gateway: trouble');
     expect(pipeline.figures().pauses).toMatchObject([
       { instance, platform: 'fcm', why: 'gateway', reason: 'trouble', origin: undefined },
@@ -794,7 +794,7 @@ describe('nobody waits for others', () => {
 });
 
 describe('a server that dies', () => {
-  it('is missed when its claims end, and only its pages under way are sent again', async () => {
+  it('is missed when its claims end, and only what was under way is sent again', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
@@ -812,8 +812,8 @@ describe('a server that dies', () => {
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
     const again = Object.values(scene.timesSent()).filter((times) => times > 1);
     expect(again.length).toBeGreaterThan(0);
-    // The page that was being sent, and the next one.
-    expect(again.length).toBeLessThanOrEqual(20);
+    // Those in flight, and those that were answered in the last 100 ms: none here.
+    expect(again.length).toBeLessThanOrEqual(5);
     expect(before).toBeGreaterThan(30);
   });
 
@@ -954,7 +954,8 @@ describe('a store that is away', () => {
     isCutOff = false;
     await seconds(600);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 200, accepted: 200 });
-    expect(scene.sends).toHaveLength(200 + sentByFirst);
+    // What the first has sent after it was cut off, which it could tell nobody.
+    expect(scene.sends.length).toBeLessThanOrEqual(200 + sentByFirst - 29);
     for (const pipeline of [first, second]) expect(pipeline.figures().jobs).toBe(0);
   });
 

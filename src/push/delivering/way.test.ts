@@ -34,7 +34,7 @@ function newPart(way: Way): Part {
   const job: Job = { what: 'page', page: 1, job: { publish, devices: [], leasedUntilMs: 0 } };
   const prepared = new Prepared(publish, undefined, 'instance', noGateways.fcm);
   return new Part(
-    { work: new Work(job, [], NOW_MS), way, prepared },
+    { work: new Work(job, [], { nowMs: NOW_MS }), way, prepared },
     [0, 1],
     NOW_MS,
     () => undefined,

@@ -5,6 +5,7 @@ import type { PublishId, PublishState, PublishTarget } from '../../push/publish.
 import type { BigInteger } from './device-rows.ts';
 import { requireInstance } from './instance-presence.ts';
 import { readDevices } from './page-devices.ts';
+import { readPlaces } from './page-places.ts';
 
 interface PublishRow {
   readonly number: BigInteger;
@@ -27,6 +28,7 @@ interface PageRow {
   readonly first_device: BigInteger;
   readonly done_at: BigInteger | null;
   readonly devices: string;
+  readonly done: string;
 }
 
 interface DeviceRow {
@@ -128,10 +130,13 @@ async function prunedDevice(
 /** The page that the device is in. Pages do not overlap, so only one can hold it. */
 async function pageOf(sql: SQL, publish: BigInteger, device: number): Promise<PageRow | undefined> {
   const [row]: PageRow[] = await sql`
-    SELECT state, first_device, done_at, devices FROM publish_pages
+    SELECT state, first_device, done_at, devices, done FROM publish_pages
     WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;
   if (row === undefined || Number(row.first_device) > device) return undefined;
-  return readDevices(row.devices).includes(device) ? row : undefined;
+  const place = readDevices(row.devices).indexOf(device);
+  if (place === -1) return undefined;
+  // For the device it is delivered as soon as its result is kept, though others of the page may still wait.
+  return readPlaces(row.done).has(place) ? { ...row, state: 'delivered' } : row;
 }
 
 async function placeInPlan(
