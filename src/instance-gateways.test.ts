@@ -55,6 +55,7 @@ const device: Recipient = {
   bundleId: 'com.example.app',
   userId: undefined,
   registeredAtMs: 0,
+  acceptedBefore: false,
 };
 
 function send() {
@@ -114,6 +115,7 @@ describe('the gateways of an instance', () => {
       result: 'not-authorised',
       reason: 'settings-unusable',
       words: 'apns.privateKeyFile cannot be used',
+      scope: 'connection',
     });
     expect(isKnownReason('apns', 'settings-unusable')).toBe(true);
     // The same one, or all would be tried again with each change of any instance.

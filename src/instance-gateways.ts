@@ -9,6 +9,7 @@ import { Paces } from './gateways/fcm/pace.ts';
 import { readServiceAccount } from './gateways/fcm/service-account.ts';
 import type { OriginNews } from './gateways/http2/origin.ts';
 import { systemTimers } from './gateways/http2/timers.ts';
+import { Http1Places } from './gateways/web/http1-places.ts';
 import { createWebGateway } from './gateways/web/web-gateway.ts';
 import { WebOrigins } from './gateways/web/web-origins.ts';
 import { createFindGuarded } from './outgoing/guard.ts';
@@ -53,6 +54,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly paces = new Paces({ timers: systemTimers });
   /** By whom they trust and where they may connect to: instances share the connections to push services. */
   private readonly webOrigins = new Map<string, WebOrigins>();
+  private readonly http1Places = new Http1Places();
   private readonly made = new Map<string, Made>();
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
@@ -220,6 +222,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           allowPrivateAddresses,
           ...(ca === undefined ? {} : { ca }),
         }),
+        http1Places: this.http1Places,
         ca,
         tell: (origin, news) => this.tell('web', origin, news),
       });

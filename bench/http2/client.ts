@@ -128,6 +128,7 @@ const clients: Readonly<Record<ClientKind, (task: ClientTask) => Send>> = {
         bundleId: TOPIC,
         userId: undefined,
         registeredAtMs: 0,
+        acceptedBefore: false,
       });
       if (outcome.result !== 'accepted') throw new Error(JSON.stringify(outcome));
     };

@@ -120,6 +120,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: 'com.example.shop',
           userId: 'ann',
           registeredAtMs: NOW_MS + 1,
+          acceptedBefore: false,
         },
         {
           number: numbers[1] ?? 0,
@@ -129,6 +130,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: undefined,
           userId: undefined,
           registeredAtMs: NOW_MS + 2,
+          acceptedBefore: false,
         },
       ]);
       await devices.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS + 9);

@@ -13,6 +13,8 @@ export interface StoredRow {
   readonly token: string;
   readonly identity: string;
   readonly bundleId: string | undefined;
+  /** In addition to the one that all devices have. */
+  readonly interests?: readonly string[];
 }
 
 /**
@@ -38,10 +40,10 @@ export async function fillStore(
   const insertInterest = store.query('INSERT INTO device_interests VALUES (?, ?, ?)');
   const nowMs = Date.now();
   const insertAll = store.transaction(() => {
-    const numbers = rows.map(({ id, platform, identity, bundleId, token }) => {
+    const numbers = rows.map(({ id, platform, identity, bundleId, token, interests = [] }) => {
       const values = [instance, id, platform, identity, nowMs, nowMs, bundleId ?? null, token];
       const number = insertDevice.get(...values)?.number ?? 0;
-      insertInterest.run(instance, interest, number);
+      for (const name of [interest, ...interests]) insertInterest.run(instance, name, number);
       return number;
     });
     store.run('UPDATE instance_numbers SET devices = devices + ? WHERE number = ?', [

@@ -29,6 +29,7 @@ export function apnsDevice(number: number, bundleId: string | undefined = TOPIC)
     bundleId,
     userId: undefined,
     registeredAtMs: 0,
+    acceptedBefore: true,
   };
 }
 

@@ -102,8 +102,8 @@ function whyWrong(send: Send, next: Send): string | undefined {
     return 'was sent to again before the outcome was known';
   }
   if (outcome.result === 'try-again') {
-    const { afterMs, scope } = outcome;
-    return afterMs !== undefined && scope === 'device' && next.atMs < endedAtMs + afterMs
+    const { afterMs } = outcome;
+    return afterMs !== undefined && next.atMs < endedAtMs + afterMs
       ? 'was sent to again earlier than its gateway wants'
       : undefined;
   }

@@ -177,7 +177,7 @@ export class MemoryDeliveries implements DeliveryStore {
   }
 
   async finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
-    this.prune(results, nowMs);
+    this.changeDevices(results, nowMs);
     const kept = this.byNumber(job.job.publish.number);
     const byDevice = new Map(results.map((result) => [result.device, result]));
     if (kept === undefined) return 'stale';
@@ -201,7 +201,7 @@ export class MemoryDeliveries implements DeliveryStore {
       const after = await this.finishJob(job, results, nowMs);
       return after === 'finished' ? 'under-way' : after;
     }
-    this.prune(results, nowMs);
+    this.changeDevices(results, nowMs);
     const kept = this.byNumber(job.job.publish.number);
     const page = kept?.pages.find(({ number }) => number === job.page);
     if (kept === undefined || !isHeldBy(page, this.server)) return 'stale';
@@ -321,8 +321,9 @@ export class MemoryDeliveries implements DeliveryStore {
     return { delivered: those(true), failed: those(false) };
   }
 
-  private prune(results: readonly DeviceResult[], nowMs: number): void {
+  private changeDevices(results: readonly DeviceResult[], nowMs: number): void {
     for (const result of results) {
+      if (result.what === 'accepted') this.devices.acceptNumber(result.device);
       if (result.what !== 'pruned') continue;
       const { device, token, reason, words } = result;
       this.devices.prune(device, token, { atMs: nowMs, reason, words });

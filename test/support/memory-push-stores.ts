@@ -25,6 +25,8 @@ export interface KeptDevice {
   metadata: DeviceMetadata;
   userId: string | undefined;
   seenAtMs: number;
+  /** Whether a gateway has accepted a notification for it with its current token. */
+  isAccepted: boolean;
 }
 
 /** What is kept of a device whose token reached nobody. */
@@ -39,6 +41,7 @@ interface Tombstone {
 export class MemoryDevices implements DeviceStore {
   private readonly instances = new Set<number>();
   private readonly devices = new Map<DeviceId, KeptDevice>();
+  private readonly idByNumber = new Map<number, DeviceId>();
   private readonly tombstones = new Map<DeviceId, Tombstone>();
   private instancesMade = 0;
   private devicesMade = 0;
@@ -67,6 +70,18 @@ export class MemoryDevices implements DeviceStore {
     return found?.device.instance === instance ? found : undefined;
   }
 
+  /** Takes note that a gateway has accepted a notification for the device. */
+  accept(id: DeviceId): void {
+    const device = this.devices.get(id);
+    if (device !== undefined) device.isAccepted = true;
+  }
+
+  /** The same, by device number. */
+  acceptNumber(number: number): void {
+    const id = this.idByNumber.get(number);
+    if (id !== undefined) this.accept(id);
+  }
+
   /** Loses an instance with all that was in it. */
   lose(instance: number): void {
     this.instances.delete(instance);
@@ -82,6 +97,7 @@ export class MemoryDevices implements DeviceStore {
     this.requireInstance(instance);
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
+    this.idByNumber.set(this.devicesMade, device.id);
     this.devices.set(device.id, {
       number: this.devicesMade,
       instance,
@@ -92,6 +108,7 @@ export class MemoryDevices implements DeviceStore {
       metadata: device.metadata,
       userId: undefined,
       seenAtMs: nowMs,
+      isAccepted: false,
     });
   }
 
@@ -128,6 +145,7 @@ export class MemoryDevices implements DeviceStore {
     const device = this.find(instance, id);
     if (device === undefined) return false;
     this.removeHolders(instance, token.identity, device);
+    if (token.identity !== device.token.identity) device.isAccepted = false;
     device.token = token;
     device.seenAtMs = nowMs;
     return true;
@@ -256,7 +274,7 @@ export class MemoryAudience implements AudienceSource {
     return this.devices
       .of(instance)
       .filter(({ number }) => wanted.has(number))
-      .map(({ number, registered, token, userId, registeredAtMs }) => ({
+      .map(({ number, registered, token, userId, registeredAtMs, isAccepted }) => ({
         number,
         id: registered.id,
         platform: registered.platform,
@@ -264,6 +282,7 @@ export class MemoryAudience implements AudienceSource {
         bundleId: registered.bundleId,
         userId,
         registeredAtMs,
+        acceptedBefore: isAccepted,
       }));
   }
 }

@@ -209,6 +209,7 @@ export class Deliverer {
       lanes.push(lane);
     }
     for (const lane of lanes) lane.start();
+    this.held.discount(work);
     this.consider(work);
   }
 
@@ -279,13 +280,13 @@ export class Deliverer {
       else expireWaiting(work, part, nowMs);
     }
     if (work.isDone) return;
-    // What was read of devices and publishes grows old: the one may have other tokens, the other be cancelled.
-    const isOld = areShut && nowMs - work.takenAtMs > PARK_MS;
-    if (this.shouldReturn(work, isBegun, areShut, isOld)) {
+    if (this.shouldReturn(work, areShut)) {
       for (const part of work.parts) returnLater(work, part, nowMs);
       return;
     }
-    if (isBegun || !areShut) return;
+    if (!areShut || !work.isKept) return;
+    // What was read from the store grows old: tokens may have changed, the publish may be cancelled.
+    const isOld = nowMs - work.takenAtMs > PARK_MS;
     if (isOld || this.held.room.isCrowded(work.instance, work.devices)) {
       this.forget(work);
       this.sendAway(work.job);
@@ -293,12 +294,11 @@ export class Deliverer {
   }
 
   /** Whether the devices that wait come back on their own, which takes a row for each, instead of being waited for. */
-  private shouldReturn(work: Work, isBegun: boolean, areShut: boolean, isOld: boolean): boolean {
+  private shouldReturn(work: Work, areShut: boolean): boolean {
     // They have rows already.
     if (areShut && work.job.what === 'retries') return true;
-    if (!isBegun) return false;
     // What goes another way is not held up. Where all go the same way, nothing is gained.
-    return work.parts.length > 1 || isOld;
+    return work.isBegun && new Set(work.parts.map(({ way }) => way)).size > 1;
   }
 
   private endUnanswered(work: Work): void {
@@ -364,6 +364,7 @@ export class Deliverer {
     }
     const hasRetries = work.results.slice(0, count).some(({ what }) => what === 'retry');
     this.held.forgetKept(work, count);
+    this.held.discount(work);
     this.hears.room(hasRetries);
     if (after === 'cancelled') this.cancel(work.job.job.publish.number);
   }

@@ -39,6 +39,7 @@ function workOf(job: Job): Work {
       bundleId: undefined,
       userId: undefined,
       registeredAtMs: 0,
+      acceptedBefore: false,
     }),
   );
   return new Work(job, recipients, { nowMs: 0 });

@@ -68,7 +68,16 @@ export class HeldWorks {
   drop(work: Work): void {
     this.unclaim(work.job);
     this.works.delete(work);
+    // It is released as it was added: as a job that counts.
+    if (!work.isCounted) this.room.countJob(work.instance, 1);
     this.room.release(work.instance, work.devices, work.job.job.publish.body.length);
+  }
+
+  /** Stops counting a work with only newcomers left among the jobs of its instance. */
+  discount(work: Work): void {
+    if (!work.isCounted || !this.works.has(work) || !work.hasOnlyNewcomers) return;
+    work.isCounted = false;
+    this.room.countJob(work.instance, -1);
   }
 
   /** The first results of a work are kept. Their devices count no more, and may be claimed again. */

@@ -4,8 +4,14 @@ import { countDevices, type DeviceCounts } from './holdings.ts';
 
 /** Devices of one job that go the same way. */
 export interface PartOfWork {
+  /** What it shares with other parts on the same way. */
+  readonly way: object;
+  /** Whether no gateway has accepted any of its devices yet. */
+  readonly areNewcomers: boolean;
   /** Whether some of them wait for their turn. */
   readonly hasNext: boolean;
+  /** Whether no device waits or is being sent to. */
+  readonly isOver: boolean;
   /** Until then another attempt is worth it. */
   readonly endsAtMs: number;
   /** Until then the first one is. */
@@ -47,6 +53,8 @@ export class Work {
   takenAtMs: number;
   /** When something last happened to one of its devices. */
   movedAtMs: number;
+  /** Whether it counts among the held jobs of its instance. */
+  isCounted = true;
   /** Nothing is added any more: it is being kept, or was given up. */
   isClosed = false;
   /** Settles when results that are on their way to the store are kept, or are not. */
@@ -78,6 +86,16 @@ export class Work {
 
   get instance(): number {
     return this.job.job.publish.instance;
+  }
+
+  /** Whether only newcomers are left. */
+  get hasOnlyNewcomers(): boolean {
+    return this.parts.every(({ areNewcomers, isOver }) => areNewcomers || isOver);
+  }
+
+  /** Whether all results so far are in the store. */
+  get isKept(): boolean {
+    return this.results.length === 0 && this.keeping === undefined;
   }
 
   get isBegun(): boolean {

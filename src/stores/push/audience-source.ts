@@ -97,5 +97,6 @@ function recipientOf(row: RecipientRow): Recipient {
     bundleId: row.bundle_id ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
+    acceptedBefore: false,
   };
 }
