@@ -128,6 +128,7 @@ describe('the gateways of an instance', () => {
       result: 'not-authorised',
       reason: 'settings-unusable',
       words: 'apns.privateKeyFile cannot be used',
+      scope: 'connection',
     });
     expect(isKnownReason('apns', 'settings-unusable')).toBe(true);
     // The same one, or all would be tried again with each change of any instance.

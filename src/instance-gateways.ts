@@ -10,6 +10,7 @@ import { readServiceAccount } from './gateways/fcm/service-account.ts';
 import type { FindAddresses } from './gateways/http2/addresses.ts';
 import type { OriginNews } from './gateways/http2/origin.ts';
 import { systemTimers } from './gateways/http2/timers.ts';
+import { Http1Places } from './gateways/web/http1-places.ts';
 import { createWebGateway } from './gateways/web/web-gateway.ts';
 import { WebOrigins } from './gateways/web/web-origins.ts';
 import { createFindGuarded } from './outgoing/guard.ts';
@@ -56,6 +57,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly paces = new Paces({ timers: systemTimers });
   /** By whom they trust and where they may connect to: instances share the connections to push services. */
   private readonly webOrigins = new Map<string, WebOrigins>();
+  private readonly http1Places = new Http1Places();
   private readonly made = new Map<string, Made>();
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
@@ -225,6 +227,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         findAddresses: createFindGuarded(guard, ownerOfPushService),
         sendOverHttp1: (request) =>
           send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
+        http1Places: this.http1Places,
         ca,
         tell: (origin, news) => this.tell('web', origin, news),
       });

@@ -116,10 +116,11 @@ function tellFaults(faults: readonly GatewayFault[], log: Log): void {
   for (const fault of faults) log.error('The settings of a gateway cannot be used', { ...fault });
 }
 
-function titleOf({ why }: Pause): string {
-  return why === 'credential'
-    ? 'A gateway does not accept the credential: nobody is reached before it is mended'
-    : 'A gateway is left alone for a while';
+function titleOf({ why, isUnproven }: Pause): string {
+  if (why === 'gateway') return 'A gateway is in trouble: sending to it is paused';
+  return isUnproven === true
+    ? 'A gateway does not accept the credential: no device has been reached with it yet'
+    : 'A gateway does not accept the credential: devices wait until it does';
 }
 
 function fieldsOf({ instance, platform, origin, reason }: Pause) {

@@ -14,6 +14,7 @@ export function unusableGateway<P extends Platform>(platform: P, setting: string
     result: 'not-authorised',
     reason: SETTINGS_UNUSABLE,
     words: `${setting} cannot be used`,
+    scope: 'connection',
   };
   return {
     platform,

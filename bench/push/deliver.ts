@@ -41,7 +41,7 @@ interface Options {
 /** Requests of a bare client at a time. */
 const CLIENT_AT_ONCE = 200;
 
-/** The pipeline sends at 20,000 a second for one instance: with more of them, that is not what is measured. */
+/** Instances that share the devices in the second figure: the work of several publishes at the same time. */
 const INSTANCES = 4;
 
 /** Approaching FCM's quota takes a minute, in which 330,000 go out. */

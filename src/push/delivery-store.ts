@@ -1,5 +1,6 @@
 import type {
   AfterJob,
+  AfterProgress,
   DeliveryBacklog,
   DeviceResult,
   DeviceStory,
@@ -63,7 +64,14 @@ export interface DeliveryStore {
     except: readonly number[],
   ): Promise<readonly Job[]>;
   /**
-   * Keeps what has become of a job's devices, counts it, deletes devices whose tokens reach nobody, and finishes
+   * Keeps the results of some devices of a job while others are still under way, as `finishJob` would: whoever
+   * claims the job after a crash gets only the others. At least one device must be left. Results that are kept
+   * already stay as they are. Of retries, `job` has no devices but these. `'stale'`: somebody else has claimed the
+   * job, or the publish is gone, and nothing was kept.
+   */
+  keepProgress(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterProgress>;
+  /**
+   * Keeps what has become of a job's devices, but for those that `keepProgress` has kept, counts it, deletes devices whose tokens reach nobody, and finishes
    * the publish where this was the last of it. Of a publish that was cancelled, no device is tried again. A claim
    * that has ended does not matter as long as nobody else has claimed the job since: it is that one's word that
    * counts then, and this may be the same call again, of which the answer was lost.

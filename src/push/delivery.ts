@@ -21,7 +21,7 @@ export interface PlanningClaim {
   readonly after: number;
 }
 
-/** Devices of one publish that are delivered together: the unit of work, and of recovery. */
+/** Devices of one publish that are delivered together: the unit of work. */
 export interface NewPage {
   /** Where planning had come to before this page. Somebody else has gone on where it is elsewhere by now. */
   readonly after: number;
@@ -37,7 +37,7 @@ export interface NewPage {
 
 /** Work that nobody else does until `leasedUntilMs`. */
 export type Job =
-  /** A page that was never delivered, or whose delivery was not finished before a crash. */
+  /** A page, without its devices whose results are kept already. */
   | { readonly what: 'page'; readonly page: number; readonly job: JobOfPublish }
   /** Devices that wait for another attempt, all of one platform. */
   | {
@@ -129,6 +129,9 @@ export type AfterJob =
   | 'cancelled'
   /** Nothing was kept: somebody else has done the same already, or the publish is gone. */
   | 'stale';
+
+/** What has become of a publish when results of a job were kept that goes on. */
+export type AfterProgress = Exclude<AfterJob, 'finished'>;
 
 /** Who was reached by a publish to users. Whoever of them is in neither list has no devices. */
 export interface UsersReached {

@@ -50,6 +50,9 @@ export interface Recipient {
   readonly bundleId: string | undefined;
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
-  /** Whether a gateway has accepted this token of the device at least once. */
+  /**
+   * Whether a gateway has accepted a notification for it before, with its current token. Anybody may register a device,
+   * so what a gateway answers for one that was never accepted says nothing about others.
+   */
   readonly acceptedBefore: boolean;
 }

@@ -20,19 +20,25 @@ export interface Payloads {
   readonly web: WebPayload;
 }
 
+/** Which devices a temporary failure concerns. */
+export type TroubleScope =
+  /** This device. */
+  | 'device'
+  /** The gateway, as it answered for this device. What the device registered may still be the cause. */
+  | 'gateway'
+  /** All devices: it failed before any device was named, so no device can be the cause. */
+  | 'connection';
+
 /** What became of one notification for one device. `reason` is one word or code, always the same for the same cause. */
 export type Outcome =
   /** The gateway has taken it. */
   | { readonly result: 'accepted' }
-  /**
-   * It may succeed later: the gateway is in trouble, or wants to be left alone for a while. `afterMs` is what the
-   * gateway asked for. `scope` is whom that concerns: this device, or all that go the same way.
-   */
+  /** It may succeed later. `afterMs` is the pause that the gateway asked for. */
   | {
       readonly result: 'try-again';
       readonly reason: string;
       readonly afterMs: number | undefined;
-      readonly scope: 'device' | 'gateway';
+      readonly scope: TroubleScope;
     }
   /** The token reaches nobody any more; since when, where the gateway says so. */
   | {
@@ -50,8 +56,16 @@ export type Outcome =
       readonly words: string;
       readonly scope?: 'publish';
     }
-  /** What the operator gave us to prove who we are is not accepted: nobody is reached before that is mended. */
-  | { readonly result: 'not-authorised'; readonly reason: string; readonly words: string };
+  /**
+   * The operator's credential is not accepted: by the gateway as it answered for this device, or, with the scope
+   * `'connection'`, before any device was named.
+   */
+  | {
+      readonly result: 'not-authorised';
+      readonly reason: string;
+      readonly words: string;
+      readonly scope?: 'connection';
+    };
 
 /** Hands one notification to one device's gateway. */
 export type Deliver = (recipient: Recipient) => Promise<Outcome>;

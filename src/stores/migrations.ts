@@ -303,6 +303,11 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE INDEX outbox_requests_held ON outbox_requests (after_id)
       WHERE after_id IS NOT NULL AND finished_at IS NULL`,
   ],
+  [
+    // The places of a page's devices whose results are kept while others are still under way: a crash then repeats
+    // few of them. The counts by platform are those of the devices that are left.
+    `ALTER TABLE publish_pages ADD COLUMN done TEXT NOT NULL DEFAULT ''`,
+  ],
 ];
 
 /** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */

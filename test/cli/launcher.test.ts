@@ -23,12 +23,13 @@ async function environmentOf(given: Readonly<Record<string, string>>): Promise<r
   }
 }
 
-it('starts a server that gives free memory back after two seconds, and asks for none in advance', async () => {
+it('starts a server that gives free memory back after two seconds, asks for none in advance, and makes 1,024 requests at a time', async () => {
   expect(await environmentOf({})).toEqual(
     expect.arrayContaining([
       'MIMALLOC_PURGE_DELAY=2000',
       'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000',
       'BUN_JSC_useWarmUpMarkedBlocks=0',
+      'BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
     ]),
   );
 });
@@ -38,6 +39,7 @@ it('leaves what the operator has set as it is', async () => {
     MIMALLOC_PURGE_DELAY: '100',
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '0',
     BUN_JSC_useWarmUpMarkedBlocks: '1',
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '300',
   };
   expect(await environmentOf(given)).toEqual(
     expect.arrayContaining(Object.entries(given).map((pair) => pair.join('='))),

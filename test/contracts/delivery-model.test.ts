@@ -21,7 +21,7 @@ import { newDevice } from './device-store.contract.ts';
 /** What servers, devices and backends do; the numbers are places in lists, or small amounts. */
 const step = fc.record({
   what: fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom('claimJobs', 'finish') },
+    { weight: 12, arbitrary: fc.constantFrom('claimJobs', 'finish', 'keepProgress') },
     { weight: 2, arbitrary: fc.constant('wait' as const) },
     { weight: 4, arbitrary: fc.constantFrom('claimPlanning', 'addPage') },
     { weight: 3, arbitrary: fc.constantFrom('register', 'accept', 'endPlanning') },
@@ -124,6 +124,8 @@ async function take(
       return world.claimJobs(server, nowMs, untilMs, few ? 1 : amount, 3);
     case 'finish':
       return world.finish(at, server, result, nowMs);
+    case 'keepProgress':
+      return world.keepProgress(at, server, amount, result, nowMs);
     case 'extend':
       return world.extend(server, untilMs);
     case 'release':

@@ -23,6 +23,7 @@ const FORGETS = 17;
 const SLOW = 11;
 const TWICE = 7;
 const EXTENDS = 5;
+const IN_PARTS = 2;
 
 const ends = ['accepted', 'accepted', 'retry', 'accepted', 'failed', 'retry', 'expired'] as const;
 
@@ -98,6 +99,12 @@ class Race {
       const what = ends[this.turn % ends.length] ?? 'accepted';
       return resultOf(this.turn % 97 === 0 ? 'pruned' : what, recipient, 1, this.nowMs + 50);
     });
+    if (job.what === 'page' && this.every(IN_PARTS)) {
+      const some = results.slice(0, devices.length >> 1);
+      if (some.length > 0)
+        this.note(publish.number, await store.keepProgress(job, some, this.nowMs));
+      if (this.every(FORGETS)) return;
+    }
     for (let times = this.every(TWICE) ? 2 : 1; times > 0; times -= 1) {
       this.note(publish.number, await store.finishJob(job, results, this.nowMs));
     }

@@ -379,6 +379,130 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       });
     });
 
+    describe('of progress', () => {
+      it('hands out a page after a crash without the devices whose results were kept', async () => {
+        const { id, recipients } = await scene.planned({ devices: 5 });
+        const job = await scene.job();
+        expect(await scene.keepProgress(job, 2)).toBe('under-way');
+        expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 2 });
+        expect(await scene.keepProgress(job, 3)).toBe('under-way');
+        expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3 });
+        scene.nowMs += LEASE_MS;
+        const again = await scene.job(other);
+        expect(again.job.devices).toEqual(numbersOf(recipients).slice(3));
+        expect(await scene.finish(again, 'failed', 0, other)).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3, failed: 2 });
+      });
+
+      it('counts each device once, however often its result comes', async () => {
+        const { id } = await scene.planned({ devices: 4 });
+        const job = await scene.job();
+        // The answer was lost, and the whole job is finished as if nothing was kept.
+        await scene.keepProgress(job, 2, 'failed');
+        await scene.keepProgress(job, 2, 'accepted');
+        expect(await scene.finish(job, 'accepted')).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2, failed: 2 });
+      });
+
+      it('keeps nothing of a page that somebody else has claimed since', async () => {
+        const { id } = await scene.planned({ devices: 3 });
+        const job = await scene.job();
+        scene.nowMs += LEASE_MS;
+        const again = await scene.job(other);
+        expect(await scene.keepProgress(job, 2)).toBe('stale');
+        expect(await scene.keepProgress(again, 1, 'accepted', other)).toBe('under-way');
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 1 });
+        expect(await scene.finish(again, 'accepted', 0, other)).toBe('finished');
+        expect(await scene.keepProgress(again, 1, 'accepted', other)).toBe('stale');
+      });
+
+      it('tries devices again before the rest of their page is done', async () => {
+        const { id } = await scene.planned({ devices: 3 });
+        const page = await scene.job();
+        await scene.keepProgress(page, 1, 'retry');
+        expect(await scene.counts(id)).toEqual({ planned: 3, retrying: 1 });
+        scene.nowMs += 1000;
+        const [retry, ...more] = await scene.claim();
+        expect(more).toEqual([]);
+        expect(retry?.job.devices).toEqual(page.job.devices.slice(0, 1));
+        if (retry !== undefined) expect(await scene.finish(retry)).toBe('under-way');
+        const rest = { ...page, job: { ...page.job, devices: page.job.devices.slice(1) } };
+        expect(await scene.finish(rest)).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 3 });
+      });
+
+      it('counts devices of a page that are gone only when the page is done', async () => {
+        const { id, recipients } = await scene.planned({ devices: 3 });
+        const job = await scene.job();
+        await opened.devices.delete(scene.instance, recipients[2]?.id ?? newDeviceId('fcm'));
+        await scene.keepProgress(job, 1);
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 1 });
+        expect(await scene.finish(job)).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 2, failed: 1 });
+      });
+
+      it('cancels only what is left of a page', async () => {
+        const { id, recipients } = await scene.planned({ devices: 4 });
+        const job = await scene.job();
+        await scene.keepProgress(job, 1);
+        await opened.publishes.cancel(scene.instance, id, NOW_MS);
+        expect(await scene.keepProgress(job, 2)).toBe('cancelled');
+        expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2 });
+        scene.nowMs += LEASE_MS;
+        expect(await scene.claim()).toEqual([]);
+        expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2, cancelled: 2 });
+        const [first, , third] = recipients;
+        const pageFor = async (device: typeof first) =>
+          (await scene.story(id, device?.id ?? newDeviceId('fcm'))).page;
+        expect([await pageFor(first), await pageFor(third)]).toEqual(['delivered', 'cancelled']);
+      });
+
+      it('tells of a device that it was accepted while others of its page are under way', async () => {
+        const { id, recipients } = await scene.planned({ devices: 2 });
+        await scene.keepProgress(await scene.job(), 1);
+        const storyOf = (at: number) => scene.story(id, recipients[at]?.id ?? newDeviceId('fcm'));
+        expect(await storyOf(0)).toMatchObject({
+          page: 'delivered',
+          events: [{ what: 'accepted', atMs: NOW_MS }],
+        });
+        expect(await storyOf(1)).toMatchObject({ page: 'waiting', events: [] });
+      });
+
+      it('knows at once which users were reached', async () => {
+        const target = { kind: 'users', names: ['ann', 'bob'] } as const;
+        await scene.device({}, 'ann');
+        await scene.device({}, 'bob');
+        const { number } = await scene.planned({ devices: 0, target });
+        await scene.keepProgress(await scene.job(), 1);
+        expect(await store.usersReached(number)).toEqual({ delivered: ['ann'], failed: [] });
+      });
+
+      it('keeps some of the retries of a job, and leaves the others claimed', async () => {
+        const { id, recipients } = await scene.planned({ devices: 3 });
+        await scene.deliver('retry', 0);
+        const job = await scene.job();
+        expect(await scene.keepProgress(job, 2)).toBe('under-way');
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 2, retrying: 1 });
+        expect(await scene.claim()).toEqual([]);
+        scene.nowMs += LEASE_MS;
+        const again = await scene.job(other);
+        expect(again.job.devices).toEqual(numbersOf(recipients).slice(2));
+        expect(await scene.finish(again, 'accepted', 0, other)).toBe('finished');
+        expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 3 });
+      });
+
+      it('is kept for many pages at the same time', async () => {
+        const { id } = await scene.planned({ devices: 40, perPage: 2 });
+        const jobs = await scene.claim();
+        const kept = await Promise.all(jobs.map((job) => scene.keepProgress(job, 1)));
+        expect(new Set(kept)).toEqual(new Set(['under-way']));
+        expect(await scene.counts(id)).toEqual({ planned: 40, accepted: 20 });
+        const ends = await Promise.all(jobs.map((job) => scene.finish(job)));
+        expect(ends.filter((end) => end === 'finished')).toHaveLength(1);
+        expect(await scene.counts(id)).toEqual({ planned: 40, accepted: 40 });
+      });
+    });
+
     describe('of retries', () => {
       it('hands them out when they are due, with the attempts so far', async () => {
         const { id, recipients } = await scene.planned({ devices: 3 });

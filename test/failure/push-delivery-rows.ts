@@ -3,6 +3,7 @@ import type { Platform } from '../../src/push/device.ts';
 import { openDatabase, sqliteFileOf } from '../../src/stores/database.ts';
 import { StoredInstances } from '../../src/stores/push/instance-store.ts';
 import { readDevices } from '../../src/stores/push/page-devices.ts';
+import { readPlaces } from '../../src/stores/push/page-places.ts';
 import { openRows } from './push-rows.ts';
 
 /** A device as it stands in the store. */
@@ -12,6 +13,8 @@ export interface StoredRow {
   readonly token: string;
   readonly identity: string;
   readonly bundleId: string | undefined;
+  /** In addition to the one that all devices have. */
+  readonly interests?: readonly string[];
 }
 
 /**
@@ -32,15 +35,15 @@ export async function fillStore(
   using store = new Sqlite(sqliteFileOf(url));
   const insertDevice = store.query<{ number: number }, (string | number | null)[]>(
     `INSERT INTO devices (instance, id, platform, token_identity, registered_at, seen_at, bundle_id,
-      token, metadata, sdk) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '') RETURNING number`,
+      token, metadata, sdk, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '', NULL) RETURNING number`,
   );
   const insertInterest = store.query('INSERT INTO device_interests VALUES (?, ?, ?)');
   const nowMs = Date.now();
   const insertAll = store.transaction(() => {
-    const numbers = rows.map(({ id, platform, identity, bundleId, token }) => {
+    const numbers = rows.map(({ id, platform, identity, bundleId, token, interests = [] }) => {
       const values = [instance, id, platform, identity, nowMs, nowMs, bundleId ?? null, token];
       const number = insertDevice.get(...values)?.number ?? 0;
-      insertInterest.run(instance, interest, number);
+      for (const name of [interest, ...interests]) insertInterest.run(instance, name, number);
       return number;
     });
     store.run('UPDATE instance_numbers SET devices = devices + ? WHERE number = ?', [
@@ -55,7 +58,7 @@ export async function fillStore(
 /** Work of a server. */
 export interface HeldWork {
   readonly pages: number;
-  /** The numbers of the devices of those pages, and of the retries. */
+  /** The numbers of the devices of those pages, and of the retries, whose results are not kept. */
   readonly devices: readonly number[];
 }
 
@@ -66,16 +69,23 @@ const CLAIMED = 'ready_at > due_at AND leased_by IS NOT NULL';
 export function heldWork(server: { readonly directory: string }): HeldWork {
   using rows = openRows(server);
   const pages = rows
-    .query<{ devices: string }, []>(`SELECT devices FROM publish_pages WHERE ${CLAIMED}`)
+    .query<PageRow, []>(`SELECT devices, done FROM publish_pages WHERE ${CLAIMED}`)
     .all();
   const retries = rows
     .query<{ device: number }, []>(`SELECT device FROM publish_devices WHERE ${CLAIMED}`)
     .all();
   return {
     pages: pages.length,
-    devices: [
-      ...pages.flatMap(({ devices }) => readDevices(devices)),
-      ...retries.map(({ device }) => device),
-    ],
+    devices: [...pages.flatMap(devicesLeft), ...retries.map(({ device }) => device)],
   };
+}
+
+interface PageRow {
+  readonly devices: string;
+  readonly done: string;
+}
+
+function devicesLeft({ devices, done }: PageRow): readonly number[] {
+  const places = readPlaces(done);
+  return readDevices(devices).filter((_, place) => !places.has(place));
 }

@@ -388,7 +388,7 @@ describe('a connection to Apple', () => {
         result: 'try-again',
         reason: 'unreachable',
         afterMs: undefined,
-        scope: 'gateway',
+        scope: 'connection',
       })),
     );
     expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);

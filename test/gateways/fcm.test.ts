@@ -3,6 +3,7 @@ import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm.ts';
 import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { Paces } from '../../src/gateways/fcm/pace.ts';
+import type { TroubleScope } from '../../src/push/gateway.ts';
 import { FakeTimers } from '../../src/webhooks/fake-timers.fixture.ts';
 import {
   deliverAll,
@@ -16,7 +17,7 @@ import {
 const accepted = { result: 'accepted' } as const;
 const MINUTE_MS = 60_000;
 
-const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number) => ({
+const again = (reason: string, scope: TroubleScope, afterMs?: number) => ({
   result: 'try-again' as const,
   reason,
   afterMs,
@@ -193,9 +194,10 @@ describe('who sends', () => {
     await using site = await fcmSite();
     const { privateKey } = newFakeAccount();
     await using gateway = site.open({ account: { ...serviceAccountOf(site.fcm), privateKey } });
-    expect(await publishBy(gateway)(fcmDevice(1))).toEqual(
-      notAuthorised('access-token-invalid_grant', 'Invalid JWT Signature.'),
-    );
+    expect(await publishBy(gateway)(fcmDevice(1))).toEqual({
+      ...notAuthorised('access-token-invalid_grant', 'Invalid JWT Signature.'),
+      scope: 'connection',
+    });
     expect(site.fcm.journal.count).toBe(0);
   });
 
@@ -208,8 +210,8 @@ describe('who sends', () => {
     });
     const deliver = publishBy(site.gateway);
     expect(await deliverAll(deliver, fcmDevices(2))).toEqual([
-      again('access-token-http-503', 'gateway', 20_000),
-      again('access-token-http-503', 'gateway', 20_000),
+      again('access-token-http-503', 'connection', 20_000),
+      again('access-token-http-503', 'connection', 20_000),
     ]);
     expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'access-token-http-503' });
     expect(site.fcm.journal.count).toBe(0);
@@ -266,6 +268,19 @@ describe('the pace', () => {
     expect(site.fcm.journal.count).toBe(1);
     await timers.advance(5_000);
     expect(await next).toEqual(accepted);
+  });
+
+  it('is not slower because a device that was never accepted gets too much', async () => {
+    const timers = new FakeTimers();
+    const paces = new Paces({ timers, perMinute: 600 });
+    await using site = await fcmSite({ paces });
+    const deliver = publishBy(site.gateway);
+    expect(await deliver(fcmDevice(1))).toEqual(accepted);
+    site.fcm.script.forNext(50, fcmRefusal(429, 'QUOTA_EXCEEDED'));
+    const newcomers = fcmDevices(50).map((device) => ({ ...device, acceptedBefore: false }));
+    const outcomes = await deliverAll(deliver, newcomers);
+    expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['try-again']));
+    expect(await deliver(fcmDevice(2))).toEqual(accepted);
   });
 });
 
@@ -335,7 +350,7 @@ describe('the connections', () => {
 
   it('cannot be made where FCM is not there', async () => {
     await using site = await fcmSite({ origin: 'https://127.0.0.1:1' });
-    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'gateway'));
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'connection'));
     expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 

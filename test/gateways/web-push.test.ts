@@ -12,7 +12,7 @@ import { createFindGuarded } from '../../src/outgoing/guard.ts';
 import { createOutgoing } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';
-import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
+import type { Gateway, Notification, Outcome, TroubleScope } from '../../src/push/gateway.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
 import { newPublishId } from '../../src/push/publish-id.ts';
 import { readWebToken } from '../../src/push/web-subscription.ts';
@@ -105,7 +105,7 @@ const deliverTo = (gateway: Gateway<'web'>, service: FakeWebPush): Promise<Outco
   gateway.prepare(notification())(deviceOf(subscribe(service).token));
 
 const accepted: Outcome = { result: 'accepted' };
-const again = (scope: 'device' | 'gateway') => {
+const again = (scope: TroubleScope) => {
   return (reason: string, afterMs?: number): Outcome => ({
     result: 'try-again',
     reason,
@@ -115,6 +115,7 @@ const again = (scope: 'device' | 'gateway') => {
 };
 const deviceAgain = again('device');
 const serviceAgain = again('gateway');
+const connectionAgain = again('connection');
 
 const kinds: readonly (readonly [string, FakeWebPushOptions])[] = [
   ['HTTP/2', { certificate: a, host: HOST }],
@@ -375,7 +376,7 @@ describe('the guard', () => {
   it('refuses a certificate of another name', async () => {
     const service = startService({ certificate: b, host: HOST });
     const outcome = await deliverTo(openGateway({ timeoutMs: 2_000 }), service);
-    expect(outcome).toEqual(serviceAgain('unreachable'));
+    expect(outcome).toEqual(connectionAgain('unreachable'));
     expect(service.journal.list()).toEqual([]);
   });
 });
@@ -386,7 +387,7 @@ describe('a push service that is in trouble', () => {
     const device = deviceOf(subscribe(service).token);
     await service[Symbol.asyncDispose]();
     expect(await openGateway().prepare(notification())(device)).toEqual(
-      serviceAgain('unreachable'),
+      connectionAgain('unreachable'),
     );
   });
 
@@ -397,7 +398,7 @@ describe('a push service that is in trouble', () => {
         throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
       },
     });
-    expect(await deliverTo(gateway, service)).toEqual(serviceAgain('unreachable'));
+    expect(await deliverTo(gateway, service)).toEqual(connectionAgain('unreachable'));
   });
 });
 
@@ -430,6 +431,28 @@ describe('the connections to push services', () => {
     expect(await deliverTo(gateway, other)).toEqual(deviceAgain('too-many-origins'));
     expect(await underWay).toMatchObject({ result: 'try-again' });
     expect(await deliverTo(gateway, other)).toEqual(accepted);
+  });
+});
+
+describe('push services that have taken nothing yet', () => {
+  it('make room for others where newcomers are at many of them', async () => {
+    const busy = ['a', 'b'].map((name) =>
+      startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
+    );
+    const third = startService();
+    const gateway = openGateway({ originsMax: 3, timeoutMs: 1_000 });
+    const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
+      gateway.prepare(notification())({
+        ...deviceOf(subscribe(service).token),
+        acceptedBefore,
+      });
+    for (const service of busy) service.script.forNext(1, { act: 'hang' });
+    const underWay = busy.map((service) => deliver(service, false));
+    await Promise.all(busy.map((service) => service.journal.reaches(1)));
+    // Newcomers use two of three origins: another newcomer must wait, and a known device need not.
+    expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
+    expect(await deliver(third, true)).toEqual(accepted);
+    await Promise.all(underWay);
   });
 });
 

@@ -102,8 +102,8 @@ function whyWrong(send: Send, next: Send): string | undefined {
     return 'was sent to again before the outcome was known';
   }
   if (outcome.result === 'try-again') {
-    const { afterMs, scope } = outcome;
-    return afterMs !== undefined && scope === 'device' && next.atMs < endedAtMs + afterMs
+    const { afterMs } = outcome;
+    return afterMs !== undefined && next.atMs < endedAtMs + afterMs
       ? 'was sent to again earlier than its gateway wants'
       : undefined;
   }
@@ -116,13 +116,14 @@ function whyWrong(send: Send, next: Send): string | undefined {
 const STORE_RETRY_MS = 3_000;
 
 /** Whether a server could not let others know: it died or was stopped, or its claim ended while the store was away. */
-function isExcused({ lives, storeTroubles }: PushWorld, send: Send, next: Send): boolean {
+function isExcused(world: PushWorld, send: Send, next: Send): boolean {
+  const { lives, storeTroubles } = world;
   const life = lives[send.life];
   if (life === undefined) return false;
   const { endedAtMs } = life;
   if (endedAtMs !== undefined && endedAtMs <= next.atMs) {
-    // It died before it could keep what it knew.
-    if (life.state === 'dead') return send.atMs <= endedAtMs;
+    // It died before it could keep what it knew, which takes a moment.
+    if (life.state === 'dead') return !wasKept(world, send, endedAtMs);
     // One that was stopped has waited neither for ever for sends that hang, nor for the store.
     const stoppingAtMs = life.stoppingAtMs ?? endedAtMs;
     if (send.endedAtMs === undefined || send.endedAtMs >= stoppingAtMs + limits.stopMs) return true;
@@ -134,6 +135,21 @@ function isExcused({ lives, storeTroubles }: PushWorld, send: Send, next: Send):
   return (
     next.atMs >= earliestEndMs &&
     storeTroubles.some(({ atMs }) => atMs >= earliestEndMs - STORE_RETRY_MS && atMs <= next.atMs)
+  );
+}
+
+/** Results are on their way to the store after so long at the latest, where one commit does not wait for another. */
+const KEEP_MS = 105;
+
+/** Whether a server had the time to keep an outcome before it died. */
+function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs: number): boolean {
+  if (send.endedAtMs === undefined) return false;
+  const heardAtMs = send.endedAtMs;
+  // The commit before it may have had to end first; each takes time on the way there and back.
+  const keptAtMs = heardAtMs + KEEP_MS + 4 * storeSlowMs;
+  return (
+    keptAtMs < diedAtMs &&
+    !storeTroubles.some(({ atMs }) => atMs >= heardAtMs - KEEP_MS && atMs <= diedAtMs)
   );
 }
 

@@ -8,7 +8,7 @@ import { MemoryDeliveries } from '../support/memory-deliveries.ts';
 import { MemoryPublishes } from '../support/memory-publishes.ts';
 import { MemoryAudience, MemoryDevices } from '../support/memory-push-stores.ts';
 import { Random } from './random.ts';
-import { moods, SimulatedGateways } from './simulated-gateways.ts';
+import { EVIL, evils, moods, SimulatedGateways } from './simulated-gateways.ts';
 import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
 
 /** So small that a few devices come to each of them. */
@@ -24,6 +24,7 @@ export const limits: DeliveryLimits = {
   pagesAhead: 3,
   jobsAtOnce: 3,
   retriesAtOnce: 4,
+  newcomersWaitMs: 2_000,
   ways: 2,
   leaseMs: 30_000,
   renewMs: 7_000,
@@ -39,6 +40,12 @@ const origins = ['https://one.example', 'https://two.example', 'https://three.ex
 
 /** How long everything goes wrong that may. */
 const CHAOS_MS = 40_000;
+
+/**
+ * How soon each honest device is reached once everything but the fakes works: the longest pause of a circuit, plus some
+ * seconds for the devices in front.
+ */
+const HONEST_MS = 70_000;
 
 /** And how long it may take until all is done after that: pauses of a quarter of an hour may have begun. */
 const CALM_MS = 60 * 60_000;
@@ -71,6 +78,15 @@ export interface SimulatedPublish {
   readonly certain: Set<number>;
 }
 
+/** A publish to make. */
+interface NewSimulated {
+  readonly target: PublishTarget;
+  readonly given: readonly Platform[];
+  readonly sendAtMs: number | undefined;
+  /** Times to live to choose from for each platform, in seconds. */
+  readonly lifetimes: readonly (number | undefined)[];
+}
+
 /** A world of devices, backends, servers and gateways in which a seed decides what happens when. */
 export class PushWorld {
   readonly time = new FakeTime();
@@ -84,6 +100,7 @@ export class PushWorld {
   /** What this world knows of at all. */
   readonly hasCrashes: boolean;
   readonly hasStoreTrouble: boolean;
+  readonly hasFakes: boolean;
   private readonly random: Random;
   private readonly instances: number[] = [];
   private readonly trouble: StoreTrouble = { isAway: false, failing: 0, slowMs: 0 };
@@ -96,6 +113,7 @@ export class PushWorld {
     this.gateways = new SimulatedGateways(this.time, this.random);
     this.hasCrashes = this.random.chance(0.6);
     this.hasStoreTrouble = this.random.chance(0.6);
+    this.hasFakes = this.random.chance(0.25);
     this.trouble.slowMs = this.random.pick([0, 0, 3, 40]);
   }
 
@@ -105,6 +123,9 @@ export class PushWorld {
       this.instances.push(this.devices.newInstance());
     }
     for (let count = random.between(5, 30); count > 0; count--) await this.register();
+    for (let count = this.hasFakes ? random.between(1, 20) : 0; count > 0; count--) {
+      await this.register(undefined, EVIL + random.pick(evils));
+    }
     const servers = random.between(1, 2);
     for (let place = 0; place < servers; place++) this.startServer(place);
 
@@ -116,6 +137,11 @@ export class PushWorld {
     }
     await this.calmDown();
     this.lasted = time.now();
+  }
+
+  /** What a question to the store takes at most, and its answer once more. */
+  get storeSlowMs(): number {
+    return this.trouble.slowMs;
   }
 
   get endedAtMs(): number {
@@ -137,14 +163,31 @@ export class PushWorld {
 
   private async publish(): Promise<void> {
     const { random, time } = this;
-    const createdAtMs = time.now();
     const target: PublishTarget = random.chance(0.7)
       ? { kind: 'interests', names: this.names(interests) }
       : { kind: 'users', names: this.names(users) };
     const some = random.some(platforms, 0.7);
-    const sendAtMs = random.chance(0.15) ? createdAtMs + random.between(1, 9_000) : undefined;
-    const dueAtMs = sendAtMs ?? createdAtMs;
+    const sendAtMs = random.chance(0.15) ? time.now() + random.between(1, 9_000) : undefined;
     const given = some.length === 0 ? (['fcm'] as const) : some;
+    const lifetimes = [undefined, undefined, undefined, 0, 3, 20, 100];
+    await this.accept(random.pick(this.instances), { target, given, sendAtMs, lifetimes });
+    if (random.chance(0.7)) this.wakeAll();
+  }
+
+  /** Publishes to all devices of an instance. */
+  private async publishTo(instance: number): Promise<void> {
+    const target: PublishTarget = { kind: 'interests', names: interests };
+    const some = { target, given: platforms, sendAtMs: undefined, lifetimes: [undefined] };
+    await this.accept(instance, some);
+  }
+
+  private async accept(
+    instance: number,
+    { target, given, sendAtMs, lifetimes }: NewSimulated,
+  ): Promise<void> {
+    const { random, time } = this;
+    const createdAtMs = time.now();
+    const dueAtMs = sendAtMs ?? createdAtMs;
     const ends = {
       apns: Number.POSITIVE_INFINITY,
       fcm: Number.POSITIVE_INFINITY,
@@ -152,14 +195,14 @@ export class PushWorld {
     };
     const body: Record<string, unknown> = { [target.kind]: target.names };
     for (const platform of given) {
-      const seconds = random.pick([undefined, undefined, undefined, 0, 3, 20, 100]);
+      const seconds = random.pick(lifetimes);
       body[platform] = payloadOf(platform, seconds, dueAtMs);
       if (seconds !== undefined) ends[platform] = endOf(platform, seconds, dueAtMs);
     }
     this.named += 1;
     const publish: NewPublish = {
       id: `pubid-${this.named}` as PublishId,
-      instance: random.pick(this.instances),
+      instance,
       createdAtMs,
       sendAtMs,
       target,
@@ -180,7 +223,6 @@ export class PushWorld {
       finished: 0,
       certain: new Set(this.audienceOf(publish)),
     });
-    if (random.chance(0.7)) this.wakeAll();
   }
 
   private names(from: readonly string[]): readonly string[] {
@@ -205,7 +247,7 @@ export class PushWorld {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
 
-  private async register(replaced?: string): Promise<void> {
+  private async register(replaced?: string, evil = ''): Promise<void> {
     const { random, time } = this;
     const instance = random.pick(this.instances);
     const platform = random.pick(platforms);
@@ -218,7 +260,7 @@ export class PushWorld {
         id,
         platform,
         identity,
-        token: this.token(platform),
+        token: this.token(platform, evil),
         bundleId: undefined,
         metadata: {},
         client: '',
@@ -233,11 +275,12 @@ export class PushWorld {
     }
   }
 
-  private token(platform: Platform): string {
+  private token(platform: Platform, evil = ''): string {
     this.named += 1;
+    const name = `${this.named}${evil}`;
     return platform === 'web'
-      ? JSON.stringify({ endpoint: `${this.random.pick(origins)}/${this.named}`, keys: {} })
-      : `token-${this.named}`;
+      ? JSON.stringify({ endpoint: `${this.random.pick(origins)}/${name}`, keys: {} })
+      : `token-${name}`;
   }
 
   private async changeDevices(): Promise<void> {
@@ -404,6 +447,8 @@ export class PushWorld {
       if (this.servers[place] === undefined) this.startServer(place);
     }
     this.wakeAll();
+    await this.reachHonest();
+    this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
     // The store's last answers are on their way.
@@ -414,6 +459,36 @@ export class PushWorld {
       if (ended && jobs + devices + planning > 0) {
         this.problems.push(`${jobs} jobs and ${planning} plans are held after all is done`);
       }
+    }
+  }
+
+  /** Publishes to all devices once more: each honest device that was accepted before must be reached soon. */
+  private async reachHonest(): Promise<void> {
+    if (!this.hasFakes) return;
+    const before = new Set(this.simulated.keys());
+    const honest = this.instances.flatMap((instance) =>
+      this.devices
+        .of(instance)
+        .filter(({ acceptedAtMs, token }) => acceptedAtMs !== undefined && !isEvil(token)),
+    );
+    for (const instance of this.instances) await this.publishTo(instance);
+    this.wakeAll();
+    await this.time.advance(HONEST_MS);
+    const reached = new Set(
+      this.gateways.sends
+        .filter(({ publish, outcome }) => !before.has(publish) && outcome?.result === 'accepted')
+        .map(({ device }) => device),
+    );
+    for (const [id, { certain }] of this.simulated) {
+      if (before.has(id)) continue;
+      // A device whose token died meanwhile is gone by now.
+      const late = honest.filter(
+        (device) =>
+          certain.has(device.number) &&
+          !reached.has(device.number) &&
+          this.devices.of(device.instance).includes(device),
+      );
+      for (const { number } of late) this.problems.push(`${id}: device ${number} waits for long`);
     }
   }
 
@@ -442,6 +517,10 @@ export class PushWorld {
       if (planning > limits.plans) this.problems.push(`${planning} publishes are planned`);
     }
   }
+}
+
+function isEvil({ token }: { readonly token: string }): boolean {
+  return token.includes(EVIL);
 }
 
 function isLiving({ state }: LifeState): boolean {

@@ -25,7 +25,7 @@ describe('the delivery pipeline', () => {
         problems: [],
       });
     }
-  }, 120_000);
+  }, 240_000);
 
   it('does the same for the same seed', async () => {
     const happened = async () => {

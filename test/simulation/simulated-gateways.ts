@@ -19,6 +19,12 @@ export const moods = [
 
 export type Mood = (typeof moods)[number];
 
+/** What the gateway does for fakes, which an attacker registered. The token of a fake names it. */
+export const evils = ['refused', 'trouble', 'asking', 'hanging', 'busy'] as const;
+
+/** Precedes it in the token. */
+export const EVIL = 'evil-';
+
 /** One attempt to reach a device. */
 export interface Send {
   readonly publish: PublishId;
@@ -44,6 +50,8 @@ export class SimulatedGateways {
   readonly problems: string[] = [];
   /** Whether everything that goes wrong by chance has ended. */
   isCalm = false;
+  /** Whether the attack is over: the tokens of all fakes are dead. */
+  areFakesGone = false;
   private readonly time: FakeTime;
   private readonly random: Random;
   private readonly moods = new Map<string, Mood>();
@@ -109,7 +117,7 @@ export class SimulatedGateways {
   ): Promise<Outcome> {
     const origin = recipient.platform === 'web' ? (recipient.token.split('/')[2] ?? '') : '';
     const mood = this.moods.get(`${instance} ${recipient.platform} ${origin}`) ?? 'fine';
-    const { afterMs, outcome } = this.decide(mood, recipient);
+    const { afterMs, outcome } = this.decideEvil(recipient) ?? this.decide(mood, recipient);
     return new Promise((resolve) => {
       this.time.after(afterMs, () => {
         // Whoever has died hears nothing.
@@ -119,6 +127,34 @@ export class SimulatedGateways {
         resolve(outcome);
       });
     });
+  }
+
+  private decideEvil({
+    token,
+  }: Recipient): { readonly afterMs: number; readonly outcome: Outcome } | undefined {
+    const evil = evils.find((name) => token.includes(EVIL + name));
+    if (evil === undefined) return undefined;
+    const afterMs = this.random.between(1, 60);
+    if (this.areFakesGone) {
+      return { afterMs, outcome: { result: 'token-gone', reason: 'gone', sinceMs: undefined } };
+    }
+    switch (evil) {
+      case 'refused':
+        return {
+          afterMs,
+          outcome: { result: 'not-authorised', reason: 'other-key', words: '' },
+        };
+      case 'trouble':
+        return { afterMs, outcome: tryAgain('evil', 'gateway') };
+      case 'asking':
+        return { afterMs, outcome: tryAgain('evil', 'gateway', 900_000) };
+      case 'hanging':
+        return { afterMs: GATEWAY_MS_MAX, outcome: tryAgain('no-answer', 'device') };
+      case 'busy':
+        return { afterMs, outcome: tryAgain('busy', 'device', 60_000) };
+      default:
+        return evil satisfies never;
+    }
   }
 
   private decide(

@@ -53,6 +53,8 @@ async function call(
   };
   await pause(trouble.slowMs > 0 ? random.between(0, trouble.slowMs) : 0);
   if (trouble.isAway) {
+    // Recorded here, because the caller may die before it gets the error.
+    troubles.push({ atMs: time.now() });
     await pause(random.pick([0, 0, 700]));
     return fail('since it is away');
   }

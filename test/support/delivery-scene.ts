@@ -1,5 +1,6 @@
 import type {
   AfterJob,
+  AfterProgress,
   DeviceResult,
   DeviceStory,
   Job,
@@ -195,6 +196,19 @@ export class DeliveryScene {
     return await store.finishJob(job, results, this.nowMs);
   }
 
+  /** Keeps what has become of the first devices of a job, while the others go on. */
+  async keepProgress(
+    job: Job,
+    devices: number,
+    what: DeviceResult['what'] = 'accepted',
+    store = this.stores.store,
+  ): Promise<AfterProgress> {
+    const some = onlyFirst(job, devices);
+    const recipients = await this.stores.audience.recipients(this.instance, some.job.devices);
+    const results = recipients.map((one) => resultOf(what, one, 1, this.nowMs + 1000));
+    return await store.keepProgress(some, results, this.nowMs);
+  }
+
   async status(id: PublishId): Promise<PublishStatus> {
     const status = await this.stores.publishes.status(this.instance, id, this.nowMs);
     if (status === undefined) throw new Error('there is no such publish');
@@ -217,6 +231,14 @@ export class DeliveryScene {
     if (story === undefined) throw new Error('there is no such device or publish');
     return story;
   }
+}
+
+/** A job as if it had no more devices than the first. */
+function onlyFirst(job: Job, count: number): Job {
+  const devices = job.job.devices.slice(0, count);
+  return job.what === 'page'
+    ? { ...job, job: { ...job.job, devices } }
+    : { ...job, retries: job.retries.slice(0, count), job: { ...job.job, devices } };
 }
 
 export function resultOf(

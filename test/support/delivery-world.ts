@@ -11,6 +11,9 @@ export interface World {
 
 type Work = PlanningClaim | Job;
 
+/** What becomes of a device; `undefined`: nothing is said of it. */
+type ResultOf = (recipient: Recipient, attempts: number, index: number) => DeviceResult | undefined;
+
 /**
  * What some servers do on one store, told without the numbers that a store gives: so two stores that were used
  * in the same way can be compared.
@@ -140,24 +143,40 @@ export class DeliveryWorld {
   }
 
   /** Finishes a job that was claimed, perhaps long ago and not for the first time. */
-  async finish(
+  async finish(at: number, server: number, result: ResultOf, nowMs: number): Promise<unknown> {
+    const job = pick(this.jobs, at);
+    if (job === undefined) return undefined;
+    const results = await this.results(job, result);
+    return await this.server(server).finishJob(job, results, nowMs);
+  }
+
+  /** Keeps the results of some devices of a job, and leaves one at least. */
+  async keepProgress(
     at: number,
     server: number,
-    result: (recipient: Recipient, attempts: number, index: number) => DeviceResult | undefined,
+    most: number,
+    result: ResultOf,
     nowMs: number,
   ): Promise<unknown> {
     const job = pick(this.jobs, at);
     if (job === undefined) return undefined;
+    const all = await this.results(job, result);
+    const results = all.slice(0, Math.min(most, job.job.devices.length - 1));
+    if (results.length === 0) return 'nothing';
+    const some = job.what === 'page' ? job : onlyOf(job, results);
+    return await this.server(server).keepProgress(some, results, nowMs);
+  }
+
+  private async results(job: Job, result: ResultOf): Promise<readonly DeviceResult[]> {
     const { publish, devices } = job.job;
     const recipients = await this.stores.audience.recipients(publish.instance, devices);
-    const results = recipients.flatMap((recipient, index) => {
+    return recipients.flatMap((recipient, index) => {
       const retry =
         job.what === 'retries'
           ? job.retries.find(({ device }) => device === recipient.number)
           : undefined;
       return result(recipient, (retry?.attempts ?? 0) + 1, index) ?? [];
     });
-    return await this.server(server).finishJob(job, results, nowMs);
   }
 
   async extend(server: number, untilMs: number): Promise<void> {
@@ -252,6 +271,16 @@ export class DeliveryWorld {
     if (!known.includes(number)) known.push(number);
     return `${kind} ${known.indexOf(number)}`;
   }
+}
+
+function onlyOf(job: Job & { readonly what: 'retries' }, results: readonly DeviceResult[]): Job {
+  const wanted = new Set(results.map(({ device }) => device));
+  const isWanted = (device: number) => wanted.has(device);
+  return {
+    ...job,
+    retries: job.retries.filter(({ device }) => isWanted(device)),
+    job: { ...job.job, devices: job.job.devices.filter(isWanted) },
+  };
 }
 
 function pick<T>(all: readonly T[], at: number): T | undefined {

@@ -1,5 +1,6 @@
 import {
   type AfterJob,
+  type AfterProgress,
   DEVICE_REMOVED,
   type DeliveryBacklog,
   type DeviceEvent,
@@ -176,24 +177,41 @@ export class MemoryDeliveries implements DeliveryStore {
   }
 
   async finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
-    for (const result of results) {
-      if (result.what === 'accepted' && result.firstToken !== undefined) {
-        this.devices.accept(result.device, result.firstToken, nowMs);
-      }
-      if (result.what !== 'pruned') continue;
-      const { device, token, reason, words } = result;
-      this.devices.prune(device, token, { atMs: nowMs, reason, words });
-    }
+    this.changeDevices(results, nowMs);
     const kept = this.byNumber(job.job.publish.number);
     const byDevice = new Map(results.map((result) => [result.device, result]));
     if (kept === undefined) return 'stale';
+    const page = job.what === 'page' ? kept.pages.find(({ number }) => number === job.page) : null;
+    const fresh = results.filter(({ device }) => page?.fates.has(device) !== true);
     const isKept =
       job.what === 'page'
         ? finishPage(kept, this.server, job.page, byDevice, nowMs)
         : finishRetries(kept, this.server, job.job.devices, byDevice, nowMs);
     if (!isKept) return 'stale';
-    if (kept.publish.target.kind === 'users') keepUsers(kept, results);
+    if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
     return afterwards(kept, nowMs);
+  }
+
+  async keepProgress(
+    job: Job,
+    results: readonly DeviceResult[],
+    nowMs: number,
+  ): Promise<AfterProgress> {
+    if (job.what === 'retries') {
+      const after = await this.finishJob(job, results, nowMs);
+      return after === 'finished' ? 'under-way' : after;
+    }
+    this.changeDevices(results, nowMs);
+    const kept = this.byNumber(job.job.publish.number);
+    const page = kept?.pages.find(({ number }) => number === job.page);
+    if (kept === undefined || !isHeldBy(page, this.server)) return 'stale';
+    const fresh = results.filter(({ device }) => !page.fates.has(device));
+    for (const result of fresh) {
+      page.fates.set(result.device, fateOf(kept, result.platform, result, 1, nowMs));
+    }
+    if (fresh.length > 0) touch(page, nowMs);
+    if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
+    return kept.over?.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 
   async bringForward(
@@ -284,7 +302,7 @@ export class MemoryDeliveries implements DeliveryStore {
     return {
       platform,
       kind: kept.publish.target.kind,
-      page: page?.state ?? (isAhead ? 'ahead' : 'none'),
+      page: fate === undefined ? (page?.state ?? (isAhead ? 'ahead' : 'none')) : 'delivered',
       registeredAtMs: device.registeredAtMs,
       removed: present === undefined ? removalOf(tombstone) : undefined,
       matches: present !== undefined && isNamed(kept, present),
@@ -301,6 +319,17 @@ export class MemoryDeliveries implements DeliveryStore {
     const those = (reached: boolean) =>
       users.filter(([, isReached]) => isReached === reached).map(([user]) => user);
     return { delivered: those(true), failed: those(false) };
+  }
+
+  private changeDevices(results: readonly DeviceResult[], nowMs: number): void {
+    for (const result of results) {
+      if (result.what === 'accepted' && result.firstToken !== undefined) {
+        this.devices.accept(result.device, result.firstToken, nowMs);
+      }
+      if (result.what !== 'pruned') continue;
+      const { device, token, reason, words } = result;
+      this.devices.prune(device, token, { atMs: nowMs, reason, words });
+    }
   }
 
   /** The publishes of instances that were not deleted, and that somebody wants something of. */
@@ -364,7 +393,8 @@ export class MemoryDeliveries implements DeliveryStore {
       return [];
     }
     this.lease(page, untilMs);
-    const job = { publish: underWay(kept), devices: page.devices, leasedUntilMs: untilMs };
+    const devices = page.devices.filter((device) => !page.fates.has(device));
+    const job = { publish: underWay(kept), devices, leasedUntilMs: untilMs };
     return [{ what: 'page', page: page.number, job }];
   }
 
@@ -429,6 +459,10 @@ function forget(one: Claimable): void {
   one.leasedBy = undefined;
 }
 
+function isHeldBy(page: KeptPage | undefined, server: string): page is KeptPage {
+  return page?.state === 'waiting' && page.leasedBy === server;
+}
+
 function finishPage(
   kept: KeptPublish,
   server: string,
@@ -437,21 +471,31 @@ function finishPage(
   nowMs: number,
 ): boolean {
   const page = kept.pages.find((one) => one.number === number);
-  if (page?.state !== 'waiting' || page.leasedBy !== server) return false;
+  if (!isHeldBy(page, server)) return false;
   page.state = 'delivered';
   forget(page);
+  const open = page.devices.filter((device) => !page.fates.has(device));
+  const given = open.flatMap((device) => results.get(device) ?? []);
   // Of devices that are gone, only how many there were of each platform is known.
   const left = platforms.flatMap((platform) => {
-    const known = [...results.values()].filter((result) => result.platform === platform).length;
-    return Array<Platform>(page.planned[platform] - known).fill(platform);
+    const known = [...page.fates.values(), ...given].filter((one) => one.platform === platform);
+    return Array<Platform>(page.planned[platform] - known.length).fill(platform);
   });
-  for (const device of page.devices) {
+  for (const device of open) {
     const result = results.get(device);
     const platform = result?.platform ?? left.shift();
     if (platform === undefined) throw new Error('more results than devices');
     page.fates.set(device, fateOf(kept, platform, result, 1, nowMs));
   }
+  touch(page, nowMs);
   return true;
+}
+
+/** Of devices that were accepted at once, only one time is known for a page: when results of it were kept last. */
+function touch({ fates }: KeptPage, nowMs: number): void {
+  for (const fate of fates.values()) {
+    if (fate.state === 'accepted' && fate.reason === '') fate.atMs = nowMs;
+  }
 }
 
 function finishRetries(

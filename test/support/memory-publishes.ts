@@ -189,6 +189,11 @@ function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
   const count = (state: Fate['state']) => fates.filter((fate) => fate.state === state).length;
   const planned = (some: readonly KeptPage[]) =>
     some.reduce((sum, page) => sum + page.planned[platform], 0);
+  // Of a page that is cancelled, the results of some devices may have been kept before.
+  const undelivered = (some: readonly KeptPage[]) =>
+    planned(some) -
+    some.flatMap((page) => [...page.fates.values()]).filter((fate) => fate.platform === platform)
+      .length;
   return {
     planned: planned(pages),
     accepted: count('accepted'),
@@ -196,7 +201,7 @@ function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
     failed: count('failed'),
     pruned: count('pruned'),
     expired: count('expired'),
-    cancelled: count('cancelled') + planned(pages.filter(({ state }) => state === 'cancelled')),
+    cancelled: count('cancelled') + undelivered(pages.filter(({ state }) => state === 'cancelled')),
   };
 }
 

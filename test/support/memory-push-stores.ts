@@ -43,6 +43,7 @@ interface Tombstone {
 export class MemoryDevices implements DeviceStore {
   private readonly instances = new Set<number>();
   private readonly devices = new Map<DeviceId, KeptDevice>();
+  private readonly idByNumber = new Map<number, DeviceId>();
   private readonly tombstones = new Map<DeviceId, Tombstone>();
   private instancesMade = 0;
   private devicesMade = 0;
@@ -59,9 +60,9 @@ export class MemoryDevices implements DeviceStore {
 
   /** A gateway has accepted this token, which the device may not have any more. */
   accept(number: number, token: string, nowMs: number): void {
-    for (const device of this.devices.values()) {
-      if (device.number === number && device.token.token === token) device.acceptedAtMs ??= nowMs;
-    }
+    const id = this.idByNumber.get(number);
+    const device = id === undefined ? undefined : this.devices.get(id);
+    if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
   }
 
   /** Deletes a device that still has this token, and remembers why. */
@@ -110,6 +111,7 @@ export class MemoryDevices implements DeviceStore {
     if (devicesMax > 0 && isNew && devices.length >= devicesMax) return 'full';
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
+    this.idByNumber.set(this.devicesMade, device.id);
     this.devices.set(device.id, {
       number: this.devicesMade,
       instance,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import type { UnknownWhy, UnprocessedWhy } from '../http2/request.ts';
 import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
 
@@ -11,7 +11,7 @@ function read(status: number, body: unknown, retryAfter?: string): ApnsVerdict {
   return readApnsAnswer({ status, body: bytes, retryAfter }, NOW_MS);
 }
 
-const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number): Outcome => ({
+const again = (reason: string, scope: TroubleScope, afterMs?: number): Outcome => ({
   result: 'try-again',
   reason,
   afterMs,
@@ -150,7 +150,7 @@ describe('no answer of Apple', () => {
     [unknown('reset'), again('reset', 'device')],
     [unknown('connection-lost'), again('connection-lost', 'device')],
     [unknown('silence'), again('silence', 'gateway')],
-    [unprocessed('unreachable'), again('unreachable', 'gateway')],
+    [unprocessed('unreachable'), again('unreachable', 'connection')],
     [unprocessed('turned-away'), again('turned-away', 'gateway')],
     [unprocessed('too-large'), refused('too-large')],
   ];

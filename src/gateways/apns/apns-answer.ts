@@ -1,7 +1,8 @@
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { readJsonObject } from '../../push/json-object.ts';
 import type { Http2Result } from '../http2/request.ts';
 import { readRetryAfter } from '../retry-after.ts';
+import { scopeOfSilence } from '../silence.ts';
 
 type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
 
@@ -136,24 +137,12 @@ function meaningOf(status: number): Meaning {
 
 /** What it means that there was no answer. */
 export function readApnsSilence({ why }: Unanswered): Outcome {
-  switch (why) {
-    case 'too-large':
-      return { result: 'refused', reason: why, words: '' };
-    // Each of these befell one request among others, which went well.
-    case 'no-answer':
-    case 'reset':
-    case 'connection-lost':
-      return tryAgain(why, undefined, 'device');
-    default:
-      return tryAgain(why, undefined, 'gateway');
-  }
+  return why === 'too-large'
+    ? { result: 'refused', reason: why, words: '' }
+    : tryAgain(why, undefined, scopeOfSilence(why));
 }
 
-function tryAgain(
-  reason: string,
-  afterMs: number | undefined,
-  scope: 'device' | 'gateway',
-): Outcome {
+function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
   return { result: 'try-again', reason, afterMs, scope };
 }
 

@@ -2,6 +2,7 @@ import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
+import type { Sender } from '../fair-line.ts';
 import type { FindAddresses } from '../http2/addresses.ts';
 import type { HeaderField } from '../http2/header-field.ts';
 import { Http2Origin, type OriginNews } from '../http2/origin.ts';
@@ -77,6 +78,7 @@ interface Letter {
   /** The app, as Apple calls it. */
   readonly topic: string;
   readonly publish: PreparedPublish;
+  readonly sender: Sender;
 }
 
 class ApnsGateway implements Gateway<'apns'> {
@@ -89,6 +91,8 @@ class ApnsGateway implements Gateway<'apns'> {
   /** The service that is asked first for a token of which nothing is known. */
   private preferred: Environment;
   private readonly isAuto: boolean;
+  private readonly known: Sender = { of: this, isNewcomer: false };
+  private readonly newcomer: Sender = { of: this, isNewcomer: true };
 
   constructor(options: ApnsGatewayOptions) {
     this.options = options;
@@ -110,14 +114,15 @@ class ApnsGateway implements Gateway<'apns'> {
   }
 
   private async deliver(
-    { token, bundleId }: Recipient,
+    { token, bundleId, acceptedBefore }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
     const path = apnsPath(token);
     if (path === undefined) return { result: 'refused', reason: 'no-apns-token', words: '' };
     if (!isTopic(bundleId)) return { result: 'refused', reason: 'no-bundle-id', words: '' };
 
-    const letter = { token, path, topic: bundleId, publish };
+    const sender = acceptedBefore ? this.known : this.newcomer;
+    const letter = { token, path, topic: bundleId, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, letter);
     return verdict.first === 'other-environment'
@@ -178,11 +183,11 @@ class ApnsGateway implements Gateway<'apns'> {
 
   private async sendOnce(
     { origin, topics }: Service,
-    { path, topic, publish }: Letter,
+    { path, topic, publish, sender }: Letter,
     authorization: HeaderField,
   ): Promise<ApnsVerdict> {
     const fields = publish.fieldsFor(topic, authorization);
-    const result = await origin.send({ path, fields, body: publish.body });
+    const result = await origin.send({ path, fields, body: publish.body, sender });
     if (result.result !== 'answered') return { outcome: readApnsSilence(result) };
     const { status, body } = result;
     const retryAfter = fieldOf(result.fields, 'retry-after');

@@ -172,12 +172,13 @@ describe('a Google that gives no access token', () => {
     result: 'try-again',
     reason,
     afterMs,
-    scope: 'gateway',
+    scope: 'connection',
   });
   const wrong = (reason: string, words = ''): TokenFault => ({
     result: 'not-authorised',
     reason,
     words,
+    scope: 'connection',
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -23,7 +23,7 @@ function error(
 
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
 
-const again = (reason: string, scope: 'device' | 'gateway', afterMs?: number): FcmVerdict => ({
+const again = (reason: string, scope: TroubleScope, afterMs?: number): FcmVerdict => ({
   outcome: { result: 'try-again', reason, afterMs, scope },
 });
 const overQuota = (reason: string, afterMs = 60_000): FcmVerdict => ({
@@ -245,15 +245,14 @@ describe('an answer of FCM', () => {
 });
 
 describe('no answer of FCM', () => {
-  const outcome = (reason: string, scope: 'device' | 'gateway'): Outcome =>
-    again(reason, scope).outcome;
+  const outcome = (reason: string, scope: TroubleScope): Outcome => again(reason, scope).outcome;
 
   it.each([
     ['unknown', 'no-answer', outcome('no-answer', 'device')],
     ['unknown', 'reset', outcome('reset', 'device')],
     ['unknown', 'connection-lost', outcome('connection-lost', 'device')],
     ['unknown', 'silence', outcome('silence', 'gateway')],
-    ['unprocessed', 'unreachable', outcome('unreachable', 'gateway')],
+    ['unprocessed', 'unreachable', outcome('unreachable', 'connection')],
     ['unprocessed', 'turned-away', outcome('turned-away', 'gateway')],
     ['unprocessed', 'too-large', refused('too-large').outcome],
   ] as const)('%s, %s', (result, why, expected) => {

@@ -1,8 +1,9 @@
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
 import { gatewayWords } from '../gateway-words.ts';
 import type { Http2Result } from '../http2/request.ts';
 import { readRetryAfter } from '../retry-after.ts';
+import { scopeOfSilence } from '../silence.ts';
 
 type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
 
@@ -118,17 +119,9 @@ export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
 
 /** What it means that there was no answer. */
 export function readFcmSilence({ why }: Unanswered): Outcome {
-  switch (why) {
-    case 'too-large':
-      return { result: 'refused', reason: why, words: '' };
-    // Each of these befell one request among others, which went well.
-    case 'no-answer':
-    case 'reset':
-    case 'connection-lost':
-      return tryAgain(why, undefined, 'device');
-    default:
-      return tryAgain(why, undefined, 'gateway');
-  }
+  return why === 'too-large'
+    ? { result: 'refused', reason: why, words: '' }
+    : tryAgain(why, undefined, scopeOfSilence(why));
 }
 
 interface FcmFault {
@@ -167,15 +160,11 @@ function meaningOfStatus(status: number): Meaning {
   return status >= 400 && status < 500 ? 'message-wrong' : 'trouble';
 }
 
-function scopeOf({ isOfDevice }: FcmFault): 'device' | 'gateway' {
+function scopeOf({ isOfDevice }: FcmFault): TroubleScope {
   return isOfDevice ? 'device' : 'gateway';
 }
 
-function tryAgain(
-  reason: string,
-  afterMs: number | undefined,
-  scope: 'device' | 'gateway',
-): Outcome {
+function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
   return { result: 'try-again', reason, afterMs, scope };
 }
 

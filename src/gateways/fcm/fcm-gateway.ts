@@ -1,5 +1,7 @@
+import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
+import type { Sender } from '../fair-line.ts';
 import type { FindAddresses } from '../http2/addresses.ts';
 import type { HeaderField } from '../http2/header-field.ts';
 import { Http2Origin, type OriginNews } from '../http2/origin.ts';
@@ -63,6 +65,13 @@ export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
   return new FcmGateway(options);
 }
 
+/** A publish for one device. */
+interface Message {
+  readonly token: string;
+  readonly bodies: FcmBodies;
+  readonly sender: Sender;
+}
+
 class FcmGateway implements Gateway<'fcm'> {
   readonly platform = 'fcm';
   readonly atOnce = AT_ONCE;
@@ -71,6 +80,8 @@ class FcmGateway implements Gateway<'fcm'> {
   private readonly tokens: AccessTokens;
   private readonly pace: Pace;
   private readonly origin: Http2Origin;
+  private readonly known: Sender = { of: this, isNewcomer: false };
+  private readonly newcomer: Sender = { of: this, isNewcomer: true };
   /** Whether a device of this project was reached: of one that is of another, that says something then. */
   private hasReached = false;
 
@@ -100,7 +111,7 @@ class FcmGateway implements Gateway<'fcm'> {
 
   prepare(notification: Notification<FcmPayload>): Deliver {
     const bodies = new FcmBodies(notification);
-    return ({ token }) => this.deliver(token, bodies);
+    return (recipient) => this.deliver(recipient, bodies);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,41 +119,43 @@ class FcmGateway implements Gateway<'fcm'> {
     await this.origin[Symbol.asyncDispose]();
   }
 
-  private async deliver(token: string, bodies: FcmBodies): Promise<Outcome> {
+  private async deliver({ token, acceptedBefore }: Recipient, bodies: FcmBodies): Promise<Outcome> {
+    const sender = acceptedBefore ? this.known : this.newcomer;
     // Before it takes a place among those that go out: without a token, none does.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
     if (this.pace.isFull) return TOO_MANY_WAIT;
-    const turn = this.pace.take();
+    const turn = this.pace.take(sender);
     if (turn !== undefined) await turn;
-    const verdict = await this.send(token, bodies, access.field);
+    const message = { token, bodies, sender };
+    const verdict = await this.send(message, access.field);
     return this.learn(
       verdict.first === 'new-access-token'
-        ? await this.sendAgain(token, bodies, access.field, verdict)
+        ? await this.sendAgain(message, access.field, verdict)
         : verdict,
+      acceptedBefore,
     );
   }
 
   private async sendAgain(
-    token: string,
-    bodies: FcmBodies,
+    message: Message,
     refused: HeaderField,
     verdict: FcmVerdict,
   ): Promise<FcmVerdict> {
     const access = await this.tokens.replace(refused);
     if (!access.ok) return { outcome: access.fault };
-    return access.field === refused ? verdict : this.send(token, bodies, access.field);
+    return access.field === refused ? verdict : this.send(message, access.field);
   }
 
   private async send(
-    token: string,
-    bodies: FcmBodies,
+    { token, bodies, sender }: Message,
     authorization: HeaderField,
   ): Promise<FcmVerdict> {
     const result = await this.origin.send({
       path: this.path,
       fields: [authorization, CONTENT_TYPE],
       body: bodies.of(token, this.nowMs()),
+      sender,
     });
     if (result.result !== 'answered') return { outcome: readFcmSilence(result) };
     const { status, body } = result;
@@ -150,8 +163,9 @@ class FcmGateway implements Gateway<'fcm'> {
     return readFcmAnswer({ status, body, retryAfter }, this.nowMs());
   }
 
-  private learn({ outcome, isOverQuota }: FcmVerdict): Outcome {
-    if (isOverQuota === true) this.pace.slowDown();
+  private learn({ outcome, isOverQuota }: FcmVerdict, acceptedBefore: boolean): Outcome {
+    // FCM does not always say that only one device gets too much, and a newcomer must not slow down all others.
+    if (isOverQuota === true && (acceptedBefore || !this.hasReached)) this.pace.slowDown();
     if (outcome.result === 'accepted') this.hasReached = true;
     // Where no device was reached, it is probably the account of another project: no device may be lost by that.
     if (outcome.result === 'token-gone' && outcome.reason === OTHER_PROJECT && !this.hasReached) {

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
 import { Pace, Paces } from './pace.ts';
 
+const sender = { of: {}, isNewcomer: false };
+
 /** A pace, and when each of those that it let through could go. */
 function paced(perMinute?: number) {
   const timers = new FakeTimers(0);
@@ -10,7 +12,7 @@ function paced(perMinute?: number) {
   const wentAtMs: number[] = [];
   const ask = (count: number) => {
     for (let number = 0; number < count; number++) {
-      const turn = pace.take();
+      const turn = pace.take(sender);
       if (turn === undefined) wentAtMs.push(timers.now());
       else void turn.then(() => wentAtMs.push(timers.now()));
     }
@@ -64,7 +66,7 @@ describe('the pace of a project', () => {
     ask(10);
     expect(pace.isFull).toBe(true);
     let isThrough = false;
-    const last = pace.take();
+    const last = pace.take(sender);
     void last?.then(() => {
       isThrough = true;
     });
@@ -77,7 +79,7 @@ describe('the pace of a project', () => {
     const { pace, timers } = paced(60);
     const went: number[] = [];
     for (let number = 0; number < 50; number++) {
-      const turn = pace.take();
+      const turn = pace.take(sender);
       if (turn === undefined) went.push(number);
       else void turn.then(() => went.push(number));
       await timers.advance(number % 7 === 0 ? 900 : 0);

@@ -1,3 +1,4 @@
+import { FairLine, type Sender } from '../fair-line.ts';
 import type { Timers } from '../http2/timers.ts';
 
 export interface PaceOptions {
@@ -43,7 +44,7 @@ export class Pace {
   private allowance: number;
   private lookedAtMs: number;
   private slowedAtMs = Number.NEGATIVE_INFINITY;
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new FairLine<() => void>();
   private isTurnPlanned = false;
 
   constructor({ timers, perMinute = PER_MINUTE }: PaceOptions) {
@@ -59,19 +60,19 @@ export class Pace {
 
   /** Whether so many wait that one more might wait too long: several instances send to the project at once. */
   get isFull(): boolean {
-    return this.waiting.length >= this.least * WAIT_MS_MAX;
+    return this.waiting.size >= this.least * WAIT_MS_MAX;
   }
 
-  /** Settles when the next message may go; `undefined`: now. In the order in which they were asked for. */
-  take(): Promise<void> | undefined {
+  /** Settles when the next message may go; `undefined`: now. Senders take turns. */
+  take(sender: Sender): Promise<void> | undefined {
     this.look();
-    if (this.waiting.length === 0 && this.allowance >= 1) {
+    if (this.waiting.size === 0 && this.allowance >= 1) {
       this.allowance--;
       return undefined;
     }
     this.planTurn();
     return new Promise((resolve) => {
-      this.waiting.push(resolve);
+      this.waiting.add(resolve, sender);
     });
   }
 
@@ -90,7 +91,7 @@ export class Pace {
     const passedMs = nowMs - this.lookedAtMs;
     this.lookedAtMs = nowMs;
     const stepped = ((this.most - this.least) * passedMs) / RAMP_MS;
-    const rate = this.rate + (this.waiting.length > 0 ? stepped : -stepped);
+    const rate = this.rate + (this.waiting.size > 0 ? stepped : -stepped);
     this.rate = Math.min(this.most, Math.max(this.least, rate));
     this.allowance = Math.min(this.burst, this.allowance + this.rate * passedMs);
   }
@@ -107,9 +108,12 @@ export class Pace {
 
   private turn(): void {
     this.look();
-    const next = this.waiting.splice(0, Math.floor(this.allowance));
-    this.allowance -= next.length;
-    if (this.waiting.length > 0) this.planTurn();
+    const next: (() => void)[] = [];
+    for (; this.allowance >= 1 && this.waiting.size > 0; this.allowance--) {
+      const go = this.waiting.take();
+      if (go !== undefined) next.push(go);
+    }
+    if (this.waiting.size > 0) this.planTurn();
     for (const go of next) go();
   }
 }

@@ -86,10 +86,11 @@ function readError({ error }: JsonObject): string | undefined {
 
 function away(why: string, afterMs?: number): ReadToken {
   const reason = `access-token-${why}`;
-  return { ok: false, fault: { result: 'try-again', reason, afterMs, scope: 'gateway' } };
+  return { ok: false, fault: { result: 'try-again', reason, afterMs, scope: 'connection' } };
 }
 
 function wrong(why: string, words: string): ReadToken {
   const reason = `access-token-${why}`;
-  return { ok: false, fault: { result: 'not-authorised', reason, words: gatewayWords(words) } };
+  const fault = { result: 'not-authorised', reason, words: gatewayWords(words) } as const;
+  return { ok: false, fault: { ...fault, scope: 'connection' } };
 }

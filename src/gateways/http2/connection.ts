@@ -1,3 +1,4 @@
+import { newcomersMax } from '../../push/newcomer-share.ts';
 import { gatewayWords } from '../gateway-words.ts';
 import type { Exchange } from './exchange.ts';
 import {
@@ -140,10 +141,14 @@ export class Connection implements WireListener {
   private unansweredInRow = 0;
   answers = 0;
   /**
-   * It owes an answer and has given none for a while, whether it is there or not. What is sent now would only wait
-   * with the others; over another connection, it may have an answer in its time.
+   * The peer owes an answer and has given none for a while. What is sent now would only wait with the rest; another
+   * connection may answer in time. Requests for newcomers do not count, because such a device may never be answered.
    */
-  isOverdue = false;
+  private isOverdue = false;
+  /** The same, with requests for newcomers. */
+  isSlow = false;
+  /** Requests for newcomers in flight. */
+  private newcomers = 0;
 
   constructor(wire: Wire, owner: ConnectionOwner, options: ConnectionOptions, timers: Timers) {
     this.wire = wire;
@@ -191,8 +196,18 @@ export class Connection implements WireListener {
     if (this.state !== 'open' || this.blocked || this.stalled.size > 0) return 0;
     if (this.isOverdue) return 0;
     if (this.restsUntilMs !== undefined) return 0;
-    const most = Math.min(this.options.streamsMax, this.streamsOfPeer, this.streamsTaken);
-    return Math.max(0, most - this.exchanges.size);
+    return Math.max(0, this.streams - this.exchanges.size);
+  }
+
+  /** The same for newcomers, who leave some room to others. */
+  roomForNewcomers(doOthersWait: boolean): number {
+    const left = newcomersMax(this.streams, doOthersWait) - this.newcomers;
+    return Math.max(0, Math.min(this.room, left));
+  }
+
+  /** Most requests in flight. */
+  private get streams(): number {
+    return Math.min(this.options.streamsMax, this.streamsOfPeer, this.streamsTaken);
   }
 
   /** Sends a request. There must be room, and it must fit. */
@@ -203,6 +218,7 @@ export class Connection implements WireListener {
     this.nextId += 2;
     exchange.begin(this.timers.now(), this.streamSendWindow);
     this.exchanges.set(id, exchange);
+    if (exchange.isNewcomer) this.newcomers++;
 
     out.reserve(FRAME_HEADER_BYTES + this.pseudoBytesMax + headerBytesMax(fields, path));
     const position = out.position;
@@ -240,10 +256,8 @@ export class Connection implements WireListener {
     }
     if (this.state === 'ended') return;
     if (this.unansweredInRow >= UNANSWERED_MAX) this.leave('it does not answer');
-    const [oldest] = this.exchanges.values();
-    this.isOverdue =
-      oldest !== undefined &&
-      nowMs - Math.max(this.answeredAtMs, oldest.sentAtMs) >= this.options.overduePingMs;
+    this.isSlow = this.isLate(this.exchanges.values().next().value, nowMs);
+    this.isOverdue = this.isSlow && this.isLate(this.exchanges.values().find(isOfKnown), nowMs);
     if (this.restsUntilMs !== undefined && this.restsUntilMs <= nowMs) {
       this.restsUntilMs = undefined;
       this.owner.onRoom();
@@ -564,7 +578,16 @@ export class Connection implements WireListener {
     this.afterSettled();
   }
 
+  /** Whether the answer to a request is overdue. */
+  private isLate(exchange: Exchange | undefined, nowMs: number): boolean {
+    return (
+      exchange !== undefined &&
+      nowMs - Math.max(this.answeredAtMs, exchange.sentAtMs) >= this.options.overduePingMs
+    );
+  }
+
   private remove(id: number): void {
+    if (this.exchanges.get(id)?.isNewcomer) this.newcomers--;
     this.exchanges.delete(id);
     this.stalled.delete(id);
     this.usedAtMs = this.heardAtMs;
@@ -715,4 +738,8 @@ function readStatus(fields: readonly string[]): number | undefined {
 
 function checkLength(length: number, expected: number): void {
   if (length !== expected) throw new ProtocolFault(ERROR.frameSizeError, 'a frame of a wrong size');
+}
+
+function isOfKnown({ isNewcomer }: Exchange): boolean {
+  return !isNewcomer;
 }

@@ -30,6 +30,11 @@ export class Exchange {
     this.settle = settle;
   }
 
+  /** Whether no gateway has accepted a notification for its device yet. */
+  get isNewcomer(): boolean {
+    return this.request.sender?.isNewcomer === true;
+  }
+
   get isSent(): boolean {
     return this.sentBytes === this.request.body.length;
   }

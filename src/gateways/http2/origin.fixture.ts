@@ -1,4 +1,5 @@
 import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
+import type { Sender } from '../fair-line.ts';
 import { FakeNetwork, settled } from './network.fixture.ts';
 import { Http2Origin, type Http2OriginOptions, type OriginNews } from './origin.ts';
 import type { Http2Result } from './request.ts';
@@ -21,16 +22,21 @@ export function originOnFakes(options: Partial<Http2OriginOptions> = {}) {
     ...options,
   });
   /** Requests with their path as body, and what became of each so far. */
-  const post = (...paths: readonly string[]): (Http2Result | undefined)[] => {
+  const postAs = (
+    sender: Sender | undefined,
+    ...paths: readonly string[]
+  ): (Http2Result | undefined)[] => {
     const results: (Http2Result | undefined)[] = paths.map(() => undefined);
     for (const [index, path] of paths.entries()) {
-      void origin.send({ path, fields: [], body: Buffer.from(path) }).then((result) => {
+      const request = { path, fields: [], body: Buffer.from(path), ...(sender && { sender }) };
+      void origin.send(request).then((result) => {
         results[index] = result;
       });
     }
     return results;
   };
-  return { origin, network, timers, news, post, settled };
+  const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
+  return { origin, network, timers, news, post, postAs, settled };
 }
 
 export function paths(count: number, prefix = '/'): readonly string[] {

@@ -626,3 +626,81 @@ describe('bounds', () => {
     expect(origin.state).toEqual({ connections: 0, inFlight: 0, waiting: 0 });
   });
 });
+
+describe('newcomers', () => {
+  const newcomer = { of: {}, isNewcomer: true };
+  /** Makes a peer never answer newcomers, and all others at once. */
+  const answerKnown = (line: FakeLine) => {
+    line.sendSettings({ maxConcurrentStreams: 100 });
+    line.pongs = true;
+    line.onRequest = ({ id, fields }) => {
+      if (!fields[':path']?.startsWith('/new')) line.answer(id);
+    };
+  };
+
+  it('leave a quarter of each connection to others, and open no more than there may be', async () => {
+    const { network, post, postAs, settled } = originOnFakes({ connectionsMax: 2 });
+    network.onOpen = answerKnown;
+    const first = post('/warm');
+    await settled();
+    postAs(newcomer, ...paths(500, '/new'));
+    await settled();
+    const known = post(...paths(25));
+    await settled();
+    expect(inShort([...first, ...known])).toEqual(Array(26).fill('200'));
+    const mostOfLine = network.lines.map(
+      ({ requests }) => requests.filter(({ fields }) => fields[':path']?.startsWith('/new')).length,
+    );
+    expect(mostOfLine.every((count) => count <= 75)).toBe(true);
+  });
+
+  it('that are never answered do not make a connection look dead to others', async () => {
+    const { network, post, postAs, settled, timers } = originOnFakes({
+      connectionsMax: 1,
+      requestTimeoutMs: 30_000,
+    });
+    network.onOpen = answerKnown;
+    const first = post('/warm');
+    await settled();
+    postAs(newcomer, '/new');
+    await timers.advance(12_000);
+    const second = post('/later');
+    await settled();
+    expect(inShort([...first, ...second])).toEqual(['200', '200']);
+  });
+
+  it('take turns with others where all of them wait', async () => {
+    const { network, post, postAs, settled } = originOnFakes({ connectionsMax: 1 });
+    const order: string[] = [];
+    network.onOpen = (line) => {
+      line.sendSettings({ maxConcurrentStreams: 4 });
+      line.onRequest = ({ id, fields }) => {
+        order.push(fields[':path'] ?? '');
+        line.answer(id);
+      };
+    };
+    postAs(newcomer, ...paths(20, '/new'));
+    const known = post(...paths(5, '/known'));
+    await settled();
+    expect(inShort(known)).toEqual(Array(5).fill('200'));
+    expect(Math.max(...paths(5, '/known').map((path) => order.indexOf(path)))).toBeLessThan(12);
+  });
+});
+
+describe('instances that share an origin', () => {
+  it('take turns, however much one of them sends', async () => {
+    const { network, postAs, settled } = originOnFakes({ connectionsMax: 1 });
+    const order: string[] = [];
+    network.onOpen = (line) => {
+      line.sendSettings({ maxConcurrentStreams: 1 });
+      line.onRequest = ({ id, fields }) => {
+        order.push(fields[':path'] ?? '');
+        line.answer(id);
+      };
+    };
+    postAs({ of: {}, isNewcomer: false }, ...paths(100, '/much'));
+    postAs({ of: {}, isNewcomer: false }, ...paths(3, '/little'));
+    await settled();
+    expect(Math.max(...paths(3, '/little').map((path) => order.indexOf(path)))).toBeLessThan(8);
+  });
+});

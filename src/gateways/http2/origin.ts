@@ -1,3 +1,4 @@
+import { FairLine, type Sender } from '../fair-line.ts';
 import type { FindAddresses } from './addresses.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { Exchange } from './exchange.ts';
@@ -105,9 +106,9 @@ export class Http2Origin implements AsyncDisposable {
   private readonly leaving = new Set<Connection>();
   /** Turned away and waiting again, before all others. */
   private readonly returned: Exchange[] = [];
-  private waiting: Exchange[] = [];
-  /** Where in `waiting` the next one is. */
-  private next = 0;
+  private readonly waiting = new FairLine<Exchange>();
+  /** Sender of requests that name none. */
+  private readonly ownSender: Sender = { of: this, isNewcomer: false };
   private stopTick: (() => void) | undefined;
   private isTickSlow = false;
   private attempts = 0;
@@ -175,9 +176,11 @@ export class Http2Origin implements AsyncDisposable {
     if (refused !== undefined) {
       return exchange.settle({ result: 'unprocessed', why: refused, detail: undefined });
     }
-    const connection = this.waitingCount === 0 ? this.roomiest() : undefined;
+    const { isNewcomer } = exchange;
+    const isFirst = isNewcomer ? this.waitingCount === 0 : !this.doKnownWait;
+    const connection = isFirst ? this.roomiest(isNewcomer) : undefined;
     if (connection === undefined) {
-      this.waiting.push(exchange);
+      this.waiting.add(exchange, exchange.request.sender ?? this.ownSender);
       this.connectIfNeeded();
     } else {
       connection.send(exchange);
@@ -193,12 +196,14 @@ export class Http2Origin implements AsyncDisposable {
       : undefined;
   }
 
-  /** The connection that takes the most further requests. */
-  private roomiest(): Connection | undefined {
+  /** The connection with the most room: for newcomers, or for other devices. */
+  private roomiest(forNewcomers: boolean): Connection | undefined {
+    const { doKnownWait } = this;
     let found: Connection | undefined;
     let most = 0;
     for (const { connection } of this.lines) {
-      const room = connection?.room ?? 0;
+      if (connection === undefined) continue;
+      const room = forNewcomers ? connection.roomForNewcomers(doKnownWait) : connection.room;
       if (room > most) {
         most = room;
         found = connection;
@@ -208,30 +213,28 @@ export class Http2Origin implements AsyncDisposable {
   }
 
   private get waitingCount(): number {
-    return this.returned.length + this.waiting.length - this.next;
+    return this.returned.length + this.waiting.size;
   }
 
-  private takeWaiting(): Exchange | undefined {
-    const first = this.returned.shift();
-    if (first !== undefined) return first;
-    const exchange = this.waiting[this.next];
-    if (exchange === undefined) return undefined;
-    this.next++;
-    // Each is moved once at most, on average.
-    if (this.next * 2 > this.waiting.length) {
-      this.waiting = this.waiting.slice(this.next);
-      this.next = 0;
-    }
-    return exchange;
+  /** Whether requests wait that are not for newcomers. */
+  private get doKnownWait(): boolean {
+    return this.returned.length > 0 || this.waiting.doKnownWait;
+  }
+
+  private takeWaiting(mayBeNewcomer = true): Exchange | undefined {
+    return this.returned.shift() ?? this.waiting.take(mayBeNewcomer);
   }
 
   private sendWaiting(): void {
     while (this.waitingCount > 0) {
-      const connection = this.roomiest();
+      const connection = this.roomiest(false);
       if (connection === undefined) return this.connectIfNeeded();
-      const exchange = this.takeWaiting();
-      if (exchange === undefined) return;
-      connection.send(exchange);
+      const forNewcomers = this.roomiest(true);
+      const exchange = this.takeWaiting(forNewcomers !== undefined);
+      // Only newcomers wait, and they have their whole share of these connections.
+      if (exchange === undefined) return this.connectIfNeeded();
+      const chosen = exchange.isNewcomer ? forNewcomers : connection;
+      (chosen ?? connection).send(exchange);
     }
   }
 
@@ -445,19 +448,18 @@ export class Http2Origin implements AsyncDisposable {
 
   private dropOverdue(nowMs: number): void {
     if (this.waitingCount === 0) return;
-    const waiting = [...this.returned.splice(0), ...this.waiting.slice(this.next)];
-    this.next = 0;
-    this.waiting = waiting.filter((exchange) => {
-      if (exchange.deadlineMs > nowMs) return true;
+    const isOverdue = (exchange: Exchange) => exchange.deadlineMs <= nowMs;
+    const returned = this.returned.splice(0);
+    this.returned.push(...returned.filter((exchange) => !isOverdue(exchange)));
+    for (const exchange of [...returned.filter(isOverdue), ...this.waiting.takeAll(isOverdue)]) {
       exchange.settle({ result: 'unprocessed', why: 'not-in-time', detail: undefined });
-      return false;
-    });
+    }
   }
 }
 
 /** Whether it is still to be seen what a connection is good for. */
 function isUnproven({ connection }: Line): boolean {
-  return connection === undefined || (connection.answers === 0 && !connection.isOverdue);
+  return connection === undefined || (connection.answers === 0 && !connection.isSlow);
 }
 
 function pseudoFieldsOf({ protocol, host }: URL): readonly HeaderField[] {

@@ -1,3 +1,4 @@
+import type { Sender } from '../fair-line.ts';
 import type { HeaderField } from './header-field.ts';
 
 /** A request to an origin. */
@@ -7,6 +8,8 @@ export interface Http2Request {
   /** Beside method, scheme, authority, path and the length of the body. Prepared once for many requests. */
   readonly fields: readonly HeaderField[];
   readonly body: Uint8Array;
+  /** Needed where several instances share the origin, or some devices are newcomers. */
+  readonly sender?: Sender;
 }
 
 /** The header fields of an answer: names in lower case and values in turn. */

@@ -1,4 +1,7 @@
+import { newcomersMax } from '../../push/newcomer-share.ts';
+import { FairLine, type Sender } from '../fair-line.ts';
 import type { Timers } from '../http2/timers.ts';
+import type { Http1Places, WaitsForPlaces } from './http1-places.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
 
@@ -30,28 +33,31 @@ export interface Http1LaneOptions {
   /** From `send` to the answer, waiting included. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
+  /** The places that all push services share. */
+  readonly places: Http1Places;
 }
 
 /** Requests under way to one push service, each of which holds a connection. */
 const AT_ONCE = 64;
 
-/** The way to one push service that speaks no HTTP/2. */
-export class Http1Lane {
+/** Sends to one push service over HTTP/1.1. Newcomers leave some of its connections to other devices. */
+export class Http1Lane implements WaitsForPlaces {
   private readonly origin: string;
   private readonly options: Http1LaneOptions;
   private readonly stop = new AbortController();
   private underWay = 0;
-  private readonly waiting: (() => void)[] = [];
+  private newcomersUnderWay = 0;
+  private readonly waiting = new FairLine<Waiting>();
 
   constructor(origin: string, options: Http1LaneOptions) {
     this.origin = origin;
     this.options = options;
   }
 
-  async send({ path, fields, body }: WebPushRequest): Promise<WebPushResult> {
+  async send({ path, fields, body, sender }: WebPushRequest): Promise<WebPushResult> {
     const { timers, answerBytesMax } = this.options;
     const endsAtMs = timers.now() + this.options.timeoutMs;
-    await this.enter();
+    await this.enter(sender);
     try {
       const timeoutMs = endsAtMs - timers.now();
       if (timeoutMs <= 0) return { result: 'not-answered', reason: 'not-in-time' };
@@ -66,7 +72,7 @@ export class Http1Lane {
       });
       return readAnswer(answer);
     } finally {
-      this.leave();
+      this.leave(sender);
     }
   }
 
@@ -75,29 +81,72 @@ export class Http1Lane {
     this.stop.abort();
   }
 
-  private async enter(): Promise<void> {
-    if (this.underWay < AT_ONCE) {
-      this.underWay++;
+  /** Begins the next waiting request that may have a place; gives whether there was one. */
+  beginNext(): boolean {
+    if (!this.hasPlace) return false;
+    const next = this.waiting.take(this.hasPlaceForNewcomer);
+    if (this.waiting.size === 0) this.options.places.leave(this);
+    if (next === undefined) return false;
+    this.begin(next.sender);
+    next.enter();
+    return true;
+  }
+
+  private async enter(sender: Sender): Promise<void> {
+    const isFirst = !this.waiting.doKnownWait;
+    if (isFirst && (sender.isNewcomer ? this.hasPlaceForNewcomer : this.hasPlace)) {
+      this.begin(sender);
       return;
     }
     await new Promise<void>((resolve) => {
-      this.waiting.push(resolve);
+      this.waiting.add({ sender, enter: resolve }, sender);
+      this.options.places.wait(this);
     });
   }
 
-  private leave(): void {
-    const next = this.waiting.shift();
-    // The next one takes the place that this one had.
-    if (next === undefined) this.underWay--;
-    else next();
+  private get hasPlace(): boolean {
+    const { places } = this.options;
+    return places.hasPlace(false) && this.underWay < Math.min(AT_ONCE, places.mostOfOne);
+  }
+
+  private get hasPlaceForNewcomer(): boolean {
+    const most = newcomersMax(AT_ONCE, this.waiting.doKnownWait);
+    return this.hasPlace && this.newcomersUnderWay < most && this.options.places.hasPlace(true);
+  }
+
+  private leave(sender: Sender): void {
+    this.underWay--;
+    if (sender.isNewcomer) this.newcomersUnderWay--;
+    this.options.places.giveBack(sender.isNewcomer);
+  }
+
+  private begin({ isNewcomer }: Sender): void {
+    this.underWay++;
+    if (isNewcomer) this.newcomersUnderWay++;
+    this.options.places.take(isNewcomer);
   }
 }
 
-/** Where it was reached, and gave no answer nevertheless. */
-const reasons: Readonly<Record<string, string>> = {
-  ECONNRESET: 'connection-lost',
-  aborted: 'closed',
-};
+interface Waiting {
+  readonly sender: Sender;
+  readonly enter: () => void;
+}
+
+/** Errors before there is a connection: no device can have caused them. */
+const UNREACHABLE: readonly string[] = [
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'FailedToOpenSocket',
+  'ConnectionRefused',
+];
+
+function reasonOf(why: string): string {
+  if (why === 'aborted') return 'closed';
+  return UNREACHABLE.includes(why) ? 'unreachable' : 'connection-lost';
+}
 
 function readAnswer(answer: Awaited<ReturnType<SendOverHttp1>>): WebPushResult {
   switch (answer.result) {
@@ -109,7 +158,7 @@ function readAnswer(answer: Awaited<ReturnType<SendOverHttp1>>): WebPushResult {
     case 'timeout':
       return { result: 'not-answered', reason: 'no-answer' };
     case 'unreachable':
-      return { result: 'not-answered', reason: reasons[answer.why] ?? 'unreachable' };
+      return { result: 'not-answered', reason: reasonOf(answer.why) };
     case 'not-allowed':
       return { result: 'not-allowed', words: answer.why };
     default:

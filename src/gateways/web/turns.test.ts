@@ -15,7 +15,7 @@ it('lets 32 at a time go on, in the order in which they came, and the loop turn 
 
   await Promise.all(
     Array.from({ length: 100 }, async (_, number) => {
-      const turn = turns.take();
+      const turn = turns.take({ of: turns, isNewcomer: false });
       if (turn !== undefined) await turn;
       done.push(number);
       seenAt.push(loopTurns);

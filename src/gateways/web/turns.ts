@@ -1,24 +1,26 @@
+import { FairLine, type Sender } from '../fair-line.ts';
+
 /** A message takes about 60 µs, so these take 2 ms. */
 const PER_TURN = 32;
 
 /**
- * Lets so many messages be encrypted in one turn of the loop, and the others in later turns, in the order in which
- * they came: all that runs beside them in this thread would wait for a thousand at once.
+ * Encrypts a bounded number of messages in one turn of the event loop, and the rest in later turns: a thousand at once
+ * would delay everything else on this thread.
  */
 export class Turns {
   private left = PER_TURN;
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new FairLine<() => void>();
   private isRefillPlanned = false;
 
   /** `undefined`: now. */
-  take(): Promise<void> | undefined {
+  take(sender: Sender): Promise<void> | undefined {
     this.planRefill();
     if (this.left > 0) {
       this.left--;
       return undefined;
     }
     return new Promise((resolve) => {
-      this.waiting.push(resolve);
+      this.waiting.add(resolve, sender);
     });
   }
 
@@ -27,10 +29,9 @@ export class Turns {
     this.isRefillPlanned = true;
     setImmediate(() => {
       this.isRefillPlanned = false;
-      const next = this.waiting.splice(0, PER_TURN);
-      this.left = PER_TURN - next.length;
-      if (next.length > 0) this.planRefill();
-      for (const resume of next) resume();
+      this.left = PER_TURN;
+      for (; this.left > 0 && this.waiting.size > 0; this.left--) this.waiting.take()?.();
+      if (this.left < PER_TURN) this.planRefill();
     });
   }
 }

@@ -3,6 +3,7 @@ import type { PushServiceRules } from '../../push/instance.ts';
 import { webMessage } from '../../push/messages/web-message.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/push-service.ts';
+import type { Sender } from '../fair-line.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { readSubscription, type Subscription } from './subscription.ts';
 import { Turns } from './turns.ts';
@@ -37,6 +38,8 @@ class WebGateway implements Gateway<'web'> {
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
   private readonly turns = new Turns();
+  private readonly known: Sender = { of: this, isNewcomer: false };
+  private readonly newcomer: Sender = { of: this, isNewcomer: true };
   /** What tells each push service who sends, by its origin. */
   private readonly services = new Map<string, VapidAuthorization>();
 
@@ -48,7 +51,8 @@ class WebGateway implements Gateway<'web'> {
   prepare(notification: Notification<WebPayload>): Deliver {
     const fields = new WebPushFields(notification);
     const plaintext = plaintextOf(webMessage(notification.payload, notification));
-    return ({ token }) => this.deliver(token, plaintext, fields);
+    return ({ token, acceptedBefore }) =>
+      this.deliver(token, acceptedBefore ? this.known : this.newcomer, plaintext, fields);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -57,6 +61,7 @@ class WebGateway implements Gateway<'web'> {
 
   private async deliver(
     token: string,
+    sender: Sender,
     plaintext: Plaintext,
     fields: WebPushFields,
   ): Promise<Outcome> {
@@ -65,7 +70,7 @@ class WebGateway implements Gateway<'web'> {
     const authorization = this.authorizationAt(subscription.origin);
     if (authorization === undefined) return refuse('host-not-allowed');
 
-    const turn = this.turns.take();
+    const turn = this.turns.take(sender);
     if (turn !== undefined) await turn;
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refuse('bad-keys');
@@ -74,6 +79,7 @@ class WebGateway implements Gateway<'web'> {
       path: subscription.path,
       fields: [authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
       body,
+      sender,
     });
     return readWebPushResult(result, this.options.nowMs());
   }

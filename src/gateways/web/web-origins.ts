@@ -3,6 +3,7 @@ import { ANSWER_BYTES_MAX, Http2Origin, type OriginNews } from '../http2/origin.
 import { fieldOf, type Http2Result } from '../http2/request.ts';
 import { systemTimers, type Timers } from '../http2/timers.ts';
 import { Http1Lane, type SendOverHttp1 } from './http1-lane.ts';
+import { Http1Places } from './http1-places.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
 
@@ -11,6 +12,8 @@ export interface WebOriginsOptions {
   readonly findAddresses: FindAddresses;
   /** For push services that speak no HTTP/2. It must keep to the same addresses. */
   readonly sendOverHttp1: SendOverHttp1;
+  /** The places for HTTP/1.1, which may be shared with other `WebOrigins`. */
+  readonly http1Places?: Http1Places;
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string | undefined;
   readonly timers?: Timers;
@@ -24,6 +27,9 @@ export interface WebOriginsOptions {
 
 /** All browsers together use about five push services, those of Windows have a few dozen names. */
 const ORIGINS_MAX = 100;
+
+/** Share of them that may have taken no message yet. Devices registered at many made-up services leave room for others. */
+const UNPROVEN_SHARE = 0.5;
 
 /** Google, which is slower than others, takes up to five seconds. */
 const TIMEOUT_MS = 15_000;
@@ -43,6 +49,8 @@ interface Place {
   speaksHttp2: boolean;
   underWay: number;
   usedAtMs: number;
+  /** Whether it has taken a message. */
+  isProven: boolean;
 }
 
 /**
@@ -52,23 +60,27 @@ interface Place {
 export class WebOrigins implements AsyncDisposable {
   private readonly options: WebOriginsOptions;
   private readonly timers: Timers;
+  private readonly http1Places: Http1Places;
   private readonly places = new Map<string, Place>();
   private isClosed = false;
 
   constructor(options: WebOriginsOptions) {
     this.options = options;
     this.timers = options.timers ?? systemTimers;
+    this.http1Places = options.http1Places ?? new Http1Places();
   }
 
   /** Sends a message to the push service at an origin. Settles in every case, and within a bounded time. */
   async send(origin: string, request: WebPushRequest): Promise<WebPushResult> {
     if (this.isClosed) return { result: 'not-answered', reason: 'closed' };
-    const place = this.places.get(origin) ?? this.open(origin);
+    const place = this.places.get(origin) ?? this.open(origin, request.sender.isNewcomer);
     if (place === undefined) return { result: 'not-answered', reason: 'too-many-origins' };
     place.underWay++;
     place.usedAtMs = this.timers.now();
     try {
-      return await sendTo(place, request);
+      const result = await sendTo(place, request);
+      place.isProven ||= hasTaken(result);
+      return result;
     } finally {
       place.underWay--;
     }
@@ -81,8 +93,8 @@ export class WebOrigins implements AsyncDisposable {
     this.places.clear();
   }
 
-  private open(origin: string): Place | undefined {
-    if (!this.makeRoom()) return undefined;
+  private open(origin: string, isForNewcomer: boolean): Place | undefined {
+    if (!this.makeRoom(isForNewcomer)) return undefined;
     const { findAddresses, sendOverHttp1, ca, tell } = this.options;
     const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS;
     const { timers } = this;
@@ -104,29 +116,50 @@ export class WebOrigins implements AsyncDisposable {
         timers,
         timeoutMs,
         answerBytesMax: ANSWER_BYTES_MAX,
+        places: this.http1Places,
       }),
       // Without TLS nothing is said of what the other side speaks, and all speak HTTP/1.1.
       speaksHttp2: origin.startsWith('https:'),
       underWay: 0,
       usedAtMs: 0,
+      isProven: false,
     };
     this.places.set(origin, place);
     return place;
   }
 
-  /** Closes what was not used for the longest time where there are as many as there may be. */
-  private makeRoom(): boolean {
-    if (this.places.size < (this.options.originsMax ?? ORIGINS_MAX)) return true;
-    let oldest: [origin: string, place: Place] | undefined;
-    for (const [origin, place] of this.places) {
-      if (place.underWay > 0) continue;
-      if (oldest === undefined || place.usedAtMs < oldest[1].usedAtMs) oldest = [origin, place];
-    }
+  /**
+   * Makes room for one more origin, by closing the one that was unused for the longest time if there are too many. A
+   * newcomer may only displace origins that have taken no message, once those have their share.
+   */
+  private makeRoom(isForNewcomer: boolean): boolean {
+    const most = this.options.originsMax ?? ORIGINS_MAX;
+    const unproven = [...this.places].filter(([, { isProven }]) => !isProven);
+    const isCrowded = isForNewcomer && unproven.length >= Math.ceil(most * UNPROVEN_SHARE);
+    if (this.places.size < most && !isCrowded) return true;
+    const oldest =
+      oldestUnused(unproven) ?? (isCrowded ? undefined : oldestUnused([...this.places]));
     if (oldest === undefined) return false;
-    this.places.delete(oldest[0]);
-    void close(oldest[1]);
+    const [origin, place] = oldest;
+    this.places.delete(origin);
+    void close(place);
     return true;
   }
+}
+
+type Named = readonly [origin: string, place: Place];
+
+function oldestUnused(places: readonly Named[]): Named | undefined {
+  const [first, ...others] = places.filter(([, { underWay }]) => underWay === 0);
+  return others.reduce(
+    (a, b) => (a !== undefined && a[1].usedAtMs <= b[1].usedAtMs ? a : b),
+    first,
+  );
+}
+
+/** Whether a push service has taken a message. */
+function hasTaken(result: WebPushResult): boolean {
+  return result.result === 'answered' && result.answer.status >= 200 && result.answer.status < 300;
 }
 
 async function close({ http1, http2 }: Place): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { readWebPushAnswer, readWebPushResult } from './web-push-answer.ts';
 
 const NOW_MS = Date.parse('2026-11-21T18:00:00Z');
@@ -26,7 +26,7 @@ const notAuthorised = (reason: string, words = ''): Outcome => ({
   reason,
   words,
 });
-const again = (scope: 'device' | 'gateway') => {
+const again = (scope: TroubleScope) => {
   return (reason: string, afterMs?: number): Outcome => ({
     result: 'try-again',
     reason,
@@ -159,7 +159,7 @@ describe('the answer of a push service', () => {
 describe('no answer of a push service', () => {
   it.each([
     ['silence', serviceAgain],
-    ['unreachable', serviceAgain],
+    ['unreachable', again('connection')],
     ['turned-away', serviceAgain],
     ['not-in-time', serviceAgain],
     ['no-answer', deviceAgain],

@@ -1,7 +1,8 @@
-import type { Outcome } from '../../push/gateway.ts';
+import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
 import { gatewayWords } from '../gateway-words.ts';
 import { readRetryAfter } from '../retry-after.ts';
+import { scopeOfSilence } from '../silence.ts';
 
 /** What a push service answered. */
 export interface WebPushAnswer {
@@ -41,17 +42,6 @@ const BRIDGE_ERRNOS: readonly unknown[] = [900, 901, 902, 903];
 const TRY_AGAIN_STATUSES: readonly number[] = [406, 408, 421, 425, 429];
 
 /**
- * Why there was no answer, where that says nothing of the push service: it befell one request among others, which
- * went well, or connections to others stand in its way.
- */
-const OF_ONE_REQUEST: readonly string[] = [
-  'no-answer',
-  'reset',
-  'connection-lost',
-  'too-many-origins',
-];
-
-/**
  * Reads what became of a message. Nothing is ever refused for all of a publish: each push service has rules of its
  * own, and one of them must not keep a publish from the browsers of others.
  */
@@ -71,15 +61,11 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
 function readSilence(reason: string): Outcome {
   // The endpoint is too long for any request.
   if (reason === 'too-large') return { result: 'refused', reason, words: '' };
-  return tryAgain(reason, undefined, OF_ONE_REQUEST.includes(reason) ? 'device' : 'gateway');
+  return tryAgain(reason, undefined, scopeOfSilence(reason));
 }
 
 /** The gateway is the one push service here: each is a way of its own, and others are not held up by its trouble. */
-function tryAgain(
-  reason: string,
-  afterMs: number | undefined,
-  scope: 'device' | 'gateway',
-): Outcome {
+function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
   return { result: 'try-again', reason, afterMs, scope };
 }
 

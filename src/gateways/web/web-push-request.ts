@@ -1,6 +1,7 @@
 import type { Notification } from '../../push/gateway.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import type { PublishId } from '../../push/publish.ts';
+import type { Sender } from '../fair-line.ts';
 import { type HeaderField, keptField, plainField } from '../http2/header-field.ts';
 
 /** A message on its way to a push service. */
@@ -8,6 +9,8 @@ export interface WebPushRequest {
   readonly path: string;
   readonly fields: readonly HeaderField[];
   readonly body: Uint8Array<ArrayBuffer>;
+  /** Several instances share the connections to a push service. */
+  readonly sender: Sender;
 }
 
 /** What all messages say beside who sends, and for how long. Sources: RFC 8030, 5.3, and RFC 8291, 4. */

@@ -11,13 +11,15 @@ function after(outcome: Outcome, more: Partial<Attempt> = {}) {
     nowMs: NOW_MS,
     endsAtMs: NOW_MS + 3_600_000,
     registeredAtMs: NOW_MS - 1_000,
-    onlyItsKeyRefused: false,
+    isNewcomer: false,
+    isBoundToKey: true,
+    others: 'none',
     random: () => 0,
     ...more,
   });
 }
 
-const tryAgain = (afterMs?: number): Outcome => ({
+const tryAgain = (afterMs?: number): Extract<Outcome, { readonly result: 'try-again' }> => ({
   result: 'try-again',
   reason: 'busy',
   afterMs,
@@ -68,16 +70,47 @@ describe('after an attempt', () => {
     });
   });
 
-  it('one that is not accepted alone waits, and is pruned when that stays so', () => {
-    const refused: Outcome = { result: 'not-authorised', reason: 'http-403', words: 'Other key' };
-    expect(after(refused).what).toBe('retry');
-    expect(after(refused, { onlyItsKeyRefused: true }).what).toBe('retry');
-    expect(after(refused, { attempts: 100 }).what).toBe('retry');
-    expect(after(refused, { attempts: 3, onlyItsKeyRefused: true })).toEqual({
+  const otherKey: Outcome = { result: 'not-authorised', reason: 'http-403', words: 'Other key' };
+
+  it('a browser that alone is not authorised is pruned at the third attempt', () => {
+    expect(after(otherKey, { attempts: 100 }).what).toBe('retry');
+    expect(after(otherKey, { attempts: 100, others: 'somewhere' }).what).toBe('retry');
+    expect(after(otherKey, { attempts: 2, others: 'here' }).what).toBe('retry');
+    expect(after(otherKey, { attempts: 3, others: 'here' })).toEqual({
       what: 'pruned',
       reason: 'http-403',
       words: 'Other key',
     });
+  });
+
+  it('a newcomer that is not authorised is given up at the third attempt, also where nobody was accepted lately', () => {
+    const newcomer = { isNewcomer: true, attempts: 3 };
+    expect(after(otherKey, newcomer).what).toBe('retry');
+    expect(after(otherKey, { ...newcomer, others: 'here' }).what).toBe('pruned');
+    expect(after(otherKey, { ...newcomer, others: 'somewhere', attempts: 2 }).what).toBe('retry');
+    const given = { what: 'failed', reason: 'http-403', words: 'Other key' } as const;
+    expect(after(otherKey, { ...newcomer, others: 'somewhere' })).toEqual(given);
+    const apns = { ...newcomer, isBoundToKey: false };
+    for (const others of ['here', 'somewhere'] as const) {
+      expect(after(otherKey, { ...apns, others })).toEqual(given);
+    }
+  });
+
+  it('no device is pruned or given up for a credential that was refused before any device was named', () => {
+    const refused: Outcome = { ...otherKey, scope: 'connection' };
+    const more = { isNewcomer: true, attempts: 100, others: 'here' } as const;
+    expect(after(refused, more).what).toBe('retry');
+  });
+
+  it('a newcomer whose gateway has trouble with it alone is given up, later if others were accepted only long ago', () => {
+    const trouble: Outcome = { ...tryAgain(), scope: 'gateway' };
+    const alone = { isNewcomer: true, others: 'here', attempts: 10 } as const;
+    expect(after(trouble, alone)).toEqual({ what: 'failed', reason: 'busy', words: '' });
+    expect(after(trouble, { ...alone, attempts: 9 }).what).toBe('retry');
+    expect(after(trouble, { ...alone, others: 'somewhere' }).what).toBe('retry');
+    expect(after(trouble, { ...alone, others: 'somewhere', attempts: 24 }).what).toBe('failed');
+    expect(after(trouble, { ...alone, others: 'none', attempts: 1_000 }).what).toBe('retry');
+    expect(after(trouble, { ...alone, isNewcomer: false }).what).toBe('retry');
   });
 
   it('nothing is tried again after its time', () => {

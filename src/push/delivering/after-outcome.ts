@@ -1,6 +1,15 @@
 import type { Outcome } from '../gateway.ts';
 import { backOffMs } from './back-off.ts';
 
+/** Where the same credential was accepted for other devices. If it was, a failure is probably the device's own. */
+export type OthersAccepted =
+  /** At the same gateway, within the last minute. */
+  | 'here'
+  /** At another push service, or longer ago. */
+  | 'somewhere'
+  /** Nowhere yet, or the circuit is open now. */
+  | 'none';
+
 /** What is known of an attempt beside its outcome. */
 export interface Attempt {
   /** With this one. */
@@ -9,11 +18,11 @@ export interface Attempt {
   /** When the notification's time to live has run out. */
   readonly endsAtMs: number;
   readonly registeredAtMs: number;
-  /**
-   * Whether others are accepted where this device may be bound to a credential of its own: that it alone is not
-   * authorised then says something of the device.
-   */
-  readonly onlyItsKeyRefused: boolean;
+  /** Whether the device was never accepted before. */
+  readonly isNewcomer: boolean;
+  /** Whether the device registered with a key that it chose, as browsers do. Otherwise one credential serves all. */
+  readonly isBoundToKey: boolean;
+  readonly others: OthersAccepted;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
 }
@@ -37,10 +46,20 @@ export type After =
 const TOKEN_STALE = 'token-stale';
 
 /**
- * Attempts after which a device is given up that alone is not accepted where others are: it subscribed with
- * another key. Fewer could be a push service that has trouble for some seconds. Source: push protocol, §8.3.4.
+ * Give up a device that alone is not authorised after this many attempts. Fewer could be a push service in trouble for
+ * some seconds. Source: push protocol, §8.3.4.
  */
-const ATTEMPTS_WITH_OTHER_KEY = 3;
+const ATTEMPTS_UNAUTHORISED = 3;
+
+/**
+ * Give up a newcomer whose gateway is in trouble with it alone after this many attempts: about 10 minutes, or 2 hours
+ * where the last acceptance of others is long ago. Otherwise fakes would be retried until each publish expires.
+ */
+const ATTEMPTS_OF_NEWCOMER: Readonly<Record<OthersAccepted, number>> = {
+  here: 10,
+  somewhere: 24,
+  none: Number.POSITIVE_INFINITY,
+};
 
 const ACCEPTED: After = { what: 'accepted' };
 
@@ -49,8 +68,13 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
   switch (outcome.result) {
     case 'accepted':
       return ACCEPTED;
-    case 'try-again':
-      return tryAgain(attempt, outcome.reason, '', outcome.afterMs);
+    case 'try-again': {
+      const { reason, afterMs } = outcome;
+      const { isNewcomer, others, attempts } = attempt;
+      return isNewcomer && attempts >= ATTEMPTS_OF_NEWCOMER[others]
+        ? { what: 'failed', reason, words: '' }
+        : tryAgain(attempt, reason, '', afterMs);
+    }
     case 'token-gone': {
       const { reason, sinceMs } = outcome;
       // The gateway speaks of an earlier registration of the same token: the app may be there again.
@@ -62,13 +86,27 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
       return { what: 'failed', reason: outcome.reason, words: outcome.words };
     case 'not-authorised': {
       const { reason, words } = outcome;
-      return attempt.onlyItsKeyRefused && attempt.attempts >= ATTEMPTS_WITH_OTHER_KEY
-        ? { what: 'pruned', reason, words }
-        : tryAgain(attempt, reason, words, undefined);
+      const what = afterRefusedKey(outcome, attempt);
+      return what === 'retry'
+        ? tryAgain(attempt, reason, words, undefined)
+        : { what, reason, words };
     }
     default:
       return outcome satisfies never;
   }
+}
+
+/**
+ * A browser that subscribed with another key is removed if our key is accepted for others. In all other cases the
+ * credential may be wrong, so only newcomers are given up, and they stay registered.
+ */
+function afterRefusedKey(
+  { scope }: Extract<Outcome, { readonly result: 'not-authorised' }>,
+  { attempts, isNewcomer, isBoundToKey, others }: Attempt,
+): 'retry' | 'pruned' | 'failed' {
+  if (scope === 'connection' || attempts < ATTEMPTS_UNAUTHORISED) return 'retry';
+  if (isBoundToKey && others === 'here') return 'pruned';
+  return isNewcomer && others !== 'none' ? 'failed' : 'retry';
 }
 
 function tryAgain(

@@ -3,29 +3,29 @@ import type { Outcome } from '../gateway.ts';
 import { Breaker } from './breaker.ts';
 
 const accepted: Outcome = { result: 'accepted' };
-const trouble = (scope: 'device' | 'gateway' = 'gateway', afterMs?: number): Outcome => ({
-  result: 'try-again',
-  reason: 'http-503',
-  afterMs,
-  scope,
-});
+const refused: Outcome = { result: 'refused', reason: 'x', words: '' };
+const gone: Outcome = { result: 'token-gone', reason: 'x', sinceMs: undefined };
+const trouble = (
+  scope: 'device' | 'gateway' | 'connection' = 'gateway',
+  afterMs?: number,
+): Outcome => ({ result: 'try-again', reason: 'http-503', afterMs, scope });
 const unauthorised: Outcome = { result: 'not-authorised', reason: 'BadKey', words: 'Bad key' };
 
-/** A breaker, and a clock beside it. */
+/** A breaker with a clock and devices. Each send goes to a new device unless a test names one. */
 class Scene {
-  readonly breaker: Breaker;
+  readonly breaker = new Breaker();
   nowMs = 1_000_000;
+  private devices = 100;
 
-  constructor(unauthorisedMax = 1) {
-    this.breaker = new Breaker(unauthorisedMax);
+  send(outcome: Outcome, { isWitness = true, device = 0, areOthersAccepted = false } = {}) {
+    this.devices += 1;
+    const ticket = this.breaker.begin(isWitness, this.nowMs);
+    const sent = { device: device || this.devices, isWitness, areOthersAccepted };
+    return this.breaker.learn(ticket, sent, outcome, this.nowMs);
   }
 
-  send(outcome: Outcome) {
-    return this.breaker.learn(this.breaker.begin(this.nowMs), outcome, this.nowMs);
-  }
-
-  sendMany(outcome: Outcome, count: number) {
-    return Array.from({ length: count }, () => this.send(outcome));
+  sendMany(outcome: Outcome, count: number, to: Parameters<Scene['send']>[1] = {}) {
+    return Array.from({ length: count }, () => this.send(outcome, to));
   }
 
   /** Waits until something may be sent, and gives how long that was. */
@@ -34,46 +34,159 @@ class Scene {
     this.nowMs += ms;
     return ms;
   }
+
+  get newcomerWaitMs(): number {
+    return this.breaker.newcomerWaitMs(this.nowMs, false);
+  }
+
+  get isOpen(): boolean {
+    return this.breaker.opened !== undefined;
+  }
 }
 
+const newcomer = { isWitness: false };
+
 describe('a breaker', () => {
-  it('opens when the gateway fails five times in a row', () => {
+  it('opens when the gateway fails five witnesses in a row', () => {
     const scene = new Scene();
     expect(scene.sendMany(trouble(), 4)).toEqual(Array(4).fill('unchanged'));
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
     expect(scene.send(trouble())).toBe('opened');
-    const sinceMs = scene.nowMs;
-    const opened = { why: 'gateway', reason: 'http-503', words: '', sinceMs } as const;
-    expect(scene.breaker.opened).toEqual(opened);
+    expect(scene.breaker.opened).toEqual({
+      why: 'gateway',
+      reason: 'http-503',
+      words: '',
+      sinceMs: scene.nowMs,
+    });
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(1_000);
   });
 
-  it('takes single devices for the gateway only where twenty of them fail in a row', () => {
+  it('opens when the credential is refused to three witnesses in a row', () => {
+    const scene = new Scene();
+    expect(scene.sendMany(unauthorised, 3)).toEqual(['unchanged', 'unchanged', 'opened']);
+    expect(scene.breaker.opened).toMatchObject({
+      why: 'credential',
+      reason: 'BadKey',
+      words: 'Bad key',
+    });
+    expect(scene.breaker.opened?.isUnproven).toBeUndefined();
+  });
+
+  it('opens for trouble of single devices only when twenty have it in a row', () => {
     const scene = new Scene();
     scene.sendMany(trouble('device'), 19);
-    expect(scene.breaker.opened).toBeUndefined();
     scene.send(accepted);
     scene.sendMany(trouble('device'), 19);
-    expect(scene.breaker.opened).toBeUndefined();
+    expect(scene.isOpen).toBe(false);
     expect(scene.send(trouble('device'))).toBe('opened');
   });
 
-  it('begins to count anew with each device that is answered', () => {
-    const answers: readonly Outcome[] = [
-      accepted,
-      { result: 'refused', reason: 'x', words: '' },
-      { result: 'token-gone', reason: 'x', sinceMs: undefined },
-    ];
-    for (const answer of answers) {
+  it('starts counting again after each witness that is answered', () => {
+    for (const answer of [accepted, refused, gone]) {
       const scene = new Scene();
       scene.sendMany(trouble(), 4);
       scene.send(answer);
       scene.sendMany(trouble(), 4);
-      expect(scene.breaker.opened).toBeUndefined();
+      expect(scene.isOpen).toBe(false);
+    }
+    const scene = new Scene();
+    scene.sendMany(unauthorised, 2);
+    // Some services check the token before the credential.
+    scene.send(gone);
+    expect(scene.send(unauthorised)).toBe('opened');
+  });
+
+  it('opens for fewer than three devices only while no others are accepted', () => {
+    const scene = new Scene();
+    scene.sendMany(unauthorised, 10, { device: 1, areOthersAccepted: true });
+    scene.sendMany(trouble(), 10, { device: 2, areOthersAccepted: true });
+    expect(scene.isOpen).toBe(false);
+    const alone = new Scene();
+    expect(alone.sendMany(unauthorised, 3, { device: 1 })).toContain('opened');
+  });
+
+  it('forgets failures after a minute', () => {
+    const scene = new Scene();
+    scene.sendMany(unauthorised, 2);
+    scene.nowMs += 60_000;
+    scene.sendMany(unauthorised, 2);
+    expect(scene.isOpen).toBe(false);
+  });
+});
+
+describe('newcomers', () => {
+  it.each([unauthorised, trouble(), trouble('device'), trouble('gateway', 900_000)])(
+    'never open it while a witness is known, however many fail: %j',
+    (outcome) => {
+      const scene = new Scene();
+      scene.send(accepted);
+      scene.sendMany(outcome, 1_000, newcomer);
+      expect(scene.isOpen).toBe(false);
+      expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    },
+  );
+
+  it('neither cancel the failures of witnesses nor close it', () => {
+    const scene = new Scene();
+    scene.sendMany(unauthorised, 2);
+    scene.sendMany(gone, 10, newcomer);
+    scene.sendMany(refused, 10, newcomer);
+    expect(scene.send(unauthorised)).toBe('opened');
+    scene.wait();
+    for (const outcome of [gone, refused, unauthorised, trouble()]) {
+      scene.send(outcome, newcomer);
+      expect(scene.isOpen).toBe(true);
     }
   });
 
-  it('lets one through after a second, and waits twice as long each time that fails, up to a minute', () => {
+  it('open it while no witness is known, and ten a second are still sent to', () => {
+    const scene = new Scene();
+    expect(scene.sendMany(unauthorised, 3, newcomer)).toContain('opened');
+    expect(scene.breaker.opened).toMatchObject({ why: 'credential', isUnproven: true });
+    let sent = 0;
+    for (const endMs = scene.nowMs + 10_000; scene.nowMs < endMs; scene.nowMs += 10) {
+      if (scene.newcomerWaitMs > 0) continue;
+      scene.send(unauthorised, newcomer);
+      sent += 1;
+    }
+    expect(sent).toBe(100);
+    expect(scene.send(accepted, newcomer)).toBe('closed');
+    // That device is a witness now.
+    scene.sendMany(unauthorised, 1_000, newcomer);
+    expect(scene.isOpen).toBe(false);
+  });
+
+  it('no longer count when a witness arrives', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble('gateway', 900_000), 5, newcomer);
+    expect(scene.isOpen).toBe(true);
+    scene.breaker.arrived(true);
+    expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    expect(scene.send(accepted)).toBe('closed');
+  });
+
+  it('leave the probes of a round to witnesses that arrive later', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble(), 5);
+    scene.nowMs += 1_000;
+    for (let count = 0; count < 4; count++) {
+      scene.send(trouble(), newcomer);
+      scene.nowMs += 100;
+    }
+    expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+  });
+
+  it('are sent to while no witness waits, and close it when one is accepted', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble(), 5);
+    expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+    expect(scene.breaker.newcomerWaitMs(scene.nowMs, true)).toBe(1_000);
+    expect(scene.send(accepted, newcomer)).toBe('closed');
+  });
+});
+
+describe('an open breaker', () => {
+  it('lets a few through after a second, and waits twice as long each time, up to a minute', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     const pauses = Array.from({ length: 8 }, () => {
@@ -84,17 +197,21 @@ describe('a breaker', () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   });
 
-  it('lets nobody else through while a probe is under way, and misses one that never comes back', () => {
+  it('lets four through at a time, and no more after the first that fails', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     scene.wait();
-    scene.breaker.begin(scene.nowMs);
-    expect(scene.breaker.waitMs(scene.nowMs)).toBe(60_000);
-    expect(scene.breaker.isOpenFor(100_000, scene.nowMs)).toBe(true);
-    expect(scene.breaker.waitMs(scene.nowMs + 60_000)).toBe(0);
+    const tickets: number[] = [];
+    while (scene.breaker.waitMs(scene.nowMs) === 0) {
+      tickets.push(scene.breaker.begin(true, scene.nowMs));
+    }
+    expect(tickets).toHaveLength(4);
+    scene.wait();
+    scene.send(trouble());
+    expect(scene.breaker.waitMs(scene.nowMs)).toBeGreaterThan(0);
   });
 
-  it('closes when the probe is answered, and begins with short pauses the next time', () => {
+  it('closes when a probe is answered, and begins with short pauses the next time', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     scene.wait();
@@ -106,97 +223,41 @@ describe('a breaker', () => {
     expect(scene.wait()).toBe(1_000);
   });
 
-  it('does not listen to what was sent before it opened', () => {
+  it('does not close for a credential because a token is dead', () => {
     const scene = new Scene();
-    const early = scene.breaker.begin(scene.nowMs);
+    scene.sendMany(unauthorised, 3);
+    scene.wait();
+    expect(scene.send(gone)).toBe('unchanged');
+    expect(scene.isOpen).toBe(true);
+    expect(scene.send(refused)).toBe('closed');
+  });
+
+  it('ignores outcomes of sends from before it opened, except an accepted credential', () => {
+    const scene = new Scene();
+    const early = scene.breaker.begin(true, scene.nowMs);
+    const sent = { device: 1, isWitness: true, areOthersAccepted: false };
     scene.sendMany(trouble(), 5);
-    expect(scene.breaker.learn(early, accepted, scene.nowMs)).toBe('unchanged');
-    expect(scene.breaker.opened).toBeDefined();
-    scene.wait();
-    const probe = scene.breaker.begin(scene.nowMs);
-    scene.breaker.learn(early, trouble(), scene.nowMs);
-    expect(scene.breaker.learn(probe, accepted, scene.nowMs)).toBe('closed');
+    expect(scene.breaker.learn(early, sent, accepted, scene.nowMs)).toBe('unchanged');
+    expect(scene.isOpen).toBe(true);
+
+    const other = new Scene();
+    const before = other.breaker.begin(true, other.nowMs);
+    other.sendMany(unauthorised, 3);
+    expect(other.breaker.learn(before, sent, unauthorised, other.nowMs)).toBe('unchanged');
+    expect(other.breaker.learn(before, sent, accepted, other.nowMs)).toBe('closed');
   });
 
-  it('opens at once for as long as a gateway wants to be left alone, within reason', () => {
+  it('makes devices that arrive probes at once while fewer than three devices have failed', () => {
     const scene = new Scene();
-    expect(scene.send(trouble('gateway', 20_000))).toBe('opened');
-    expect(scene.wait()).toBe(20_000);
-    expect(scene.send(trouble('gateway', 24 * 3_600_000))).toBe('unchanged');
-    expect(scene.wait()).toBe(15 * 60_000);
-  });
-
-  it('does not take what a gateway wants for one device for what it wants for all', () => {
-    const scene = new Scene();
-    scene.send(trouble('device', 20_000));
-    expect(scene.breaker.opened).toBeUndefined();
-  });
-
-  it('opens at once for a credential that is not accepted, with longer pauses', () => {
-    const scene = new Scene();
-    expect(scene.send(unauthorised)).toBe('opened');
-    expect(scene.breaker.opened).toMatchObject({
-      why: 'credential',
-      reason: 'BadKey',
-      words: 'Bad key',
-    });
-    const pauses = Array.from({ length: 5 }, () => {
-      const ms = scene.wait();
-      scene.send(unauthorised);
-      return ms;
-    });
-    expect(pauses).toEqual([30_000, 60_000, 120_000, 240_000, 300_000]);
-  });
-
-  it('waits for several in a row where each may have a key of its own', () => {
-    const scene = new Scene(10);
-    scene.sendMany(unauthorised, 9);
-    scene.send(accepted);
-    scene.sendMany(unauthorised, 9);
-    expect(scene.breaker.opened).toBeUndefined();
-    expect(scene.send(unauthorised)).toBe('opened');
-  });
-
-  it('sends others away for as long as it waits, and while a probe is under way for the next pause', () => {
-    const scene = new Scene();
-    const awayMs = () => scene.breaker.awayMs(scene.nowMs);
-    expect(awayMs()).toBe(0);
-    scene.sendMany(trouble(), 5);
-    expect(awayMs()).toBe(1_000);
-    scene.nowMs += 400;
-    expect(awayMs()).toBe(600);
-    scene.wait();
-    const probe = scene.breaker.begin(scene.nowMs);
-    expect(awayMs()).toBe(2_000);
-    scene.breaker.learn(probe, trouble(), scene.nowMs);
-    scene.nowMs += 500;
-    expect(awayMs()).toBe(1_500);
-    scene.wait();
-    scene.send(accepted);
-    expect(awayMs()).toBe(0);
-  });
-
-  it('waits no longer than a pause from when the clock was set back', () => {
-    const outcomes = [
-      [trouble(), 1_000],
-      [trouble('gateway', 900_000), 900_000],
-      [unauthorised, 30_000],
-    ] as const;
-    for (const [outcome, pauseMs] of outcomes) {
-      const scene = new Scene();
-      while (scene.send(outcome) === 'unchanged');
-      scene.nowMs += 400;
-      scene.nowMs -= 3_600_000;
-      expect(scene.breaker.isOpenFor(pauseMs, scene.nowMs)).toBe(false);
-      expect(scene.breaker.awayMs(scene.nowMs)).toBe(pauseMs);
-      scene.nowMs += 400;
-      expect(scene.wait()).toBe(pauseMs - 400);
-      // The same for a probe that never comes back.
-      scene.breaker.begin(scene.nowMs);
-      scene.nowMs -= 3_600_000;
-      expect(scene.wait()).toBe(60_000);
-      expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
-    }
+    scene.sendMany(unauthorised, 3, { device: 1 });
+    expect(scene.isOpen).toBe(true);
+    expect(scene.breaker.waitMs(scene.nowMs)).toBe(1_000);
+    scene.breaker.arrived(true);
+    expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    scene.send(unauthorised);
+    scene.send(unauthorised);
+    scene.breaker.arrived(true);
+    expect(scene.breaker.waitMs(scene.nowMs)).toBeGreaterThan(0);
   });
 
   it('remembers since when it is open', () => {
@@ -208,10 +269,134 @@ describe('a breaker', () => {
     expect(scene.breaker.opened).toMatchObject({ why: 'credential', sinceMs });
   });
 
-  it('can be told to begin anew', () => {
+  it('says how long other devices should stay away: until the next probes', () => {
     const scene = new Scene();
-    scene.send(unauthorised);
+    const awayMs = () => scene.breaker.awayMs(scene.nowMs);
+    expect(awayMs()).toBe(0);
+    scene.sendMany(trouble(), 5);
+    expect(awayMs()).toBe(1_000);
+    scene.nowMs += 400;
+    expect(awayMs()).toBe(600);
+    scene.wait();
+    scene.send(trouble());
+    expect(awayMs()).toBe(2_000);
+    scene.wait();
+    scene.send(accepted);
+    expect(awayMs()).toBe(0);
+  });
+
+  it('counts as shut for waiting jobs once its pauses are longer than 5 s', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble(), 5);
+    const isShut: boolean[] = [];
+    for (let round = 0; round < 5; round++) {
+      isShut.push(scene.breaker.isShut(scene.nowMs));
+      scene.wait();
+      scene.send(trouble());
+    }
+    expect(isShut).toEqual([false, false, false, true, true]);
+  });
+
+  it('waits no longer than a pause from when the clock was set back', () => {
+    for (const outcome of [trouble(), unauthorised]) {
+      const scene = new Scene();
+      while (scene.send(outcome) === 'unchanged');
+      scene.nowMs += 400;
+      scene.nowMs -= 3_600_000;
+      expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
+      scene.nowMs += 400;
+      expect(scene.wait()).toBe(600);
+      scene.send(outcome, newcomer);
+      scene.nowMs -= 3_600_000;
+      expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+    }
+  });
+
+  it('can be reset', () => {
+    const scene = new Scene();
+    scene.sendMany(unauthorised, 3);
     scene.breaker.reset();
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    expect(scene.breaker.believesNewcomers()).toBe(true);
+  });
+});
+
+describe('a pause that a gateway asks for', () => {
+  it('does not count for all if only one or two devices got it, however often', () => {
+    const scene = new Scene();
+    scene.send(trouble('gateway', 900_000), { device: 1 });
+    expect(scene.isOpen).toBe(false);
+    scene.sendMany(trouble('gateway', 900_000), 10, { device: 1 });
+    scene.sendMany(trouble('gateway', 900_000), 10, { device: 2 });
+    expect(scene.breaker.awayMs(scene.nowMs)).toBeLessThanOrEqual(60_000);
+  });
+
+  it('counts for all if three witnesses got it: the shortest of theirs, at most 15 minutes', () => {
+    const scene = new Scene();
+    scene.send(trouble('gateway', 900_000));
+    scene.send(trouble('gateway', 20_000));
+    expect(scene.send(trouble('gateway', 300_000))).toBe('opened');
+    expect(scene.newcomerWaitMs).toBe(20_000);
+    expect(scene.wait()).toBe(20_000);
+    const patient = new Scene();
+    patient.sendMany(trouble('gateway', 24 * 3_600_000), 3);
+    expect(patient.wait()).toBe(15 * 60_000);
+    // Newcomers need not wait longer, even if no witness is left.
+    expect(patient.newcomerWaitMs).toBe(0);
+  });
+
+  it('does not count for all if the answer is about one device', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble('device', 20_000), 20);
+    expect(scene.wait()).toBe(1_000);
+  });
+
+  it('does not count for all if only newcomers got it', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble('gateway', 900_000), 10, newcomer);
+    expect(scene.isOpen).toBe(true);
+    expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
+    expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('a failure before any device is named', () => {
+  it('counts for newcomers too', () => {
+    const scene = new Scene();
+    scene.send(accepted);
+    const outcomes = scene.sendMany(trouble('connection'), 5, newcomer);
+    expect(outcomes.at(-1)).toBe('opened');
+    expect(scene.breaker.opened).toMatchObject({ why: 'gateway' });
+  });
+
+  it('opens at once for a credential, or for a pause', () => {
+    const scene = new Scene();
+    expect(scene.send({ ...unauthorised, scope: 'connection' }, newcomer)).toBe('opened');
+    const asked = new Scene();
+    expect(asked.send(trouble('connection', 20_000), newcomer)).toBe('opened');
+    expect(asked.wait()).toBe(20_000);
+  });
+
+  it('is over as soon as the gateway answers for any device', () => {
+    for (const outcome of [accepted, refused, gone, unauthorised, trouble()]) {
+      const scene = new Scene();
+      scene.send(accepted);
+      scene.sendMany(trouble('connection'), 5);
+      scene.wait();
+      expect(scene.newcomerWaitMs).toBe(0);
+      expect(scene.send(outcome, newcomer)).toBe('closed');
+    }
+  });
+
+  it('makes newcomers probes, with the pauses of all', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble('connection'), 5, newcomer);
+    const pauses = Array.from({ length: 4 }, () => {
+      const ms = scene.newcomerWaitMs;
+      scene.nowMs += ms;
+      scene.send(trouble('connection'), newcomer);
+      return ms;
+    });
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000]);
   });
 });

@@ -1,160 +1,328 @@
 import type { Outcome } from '../gateway.ts';
+import { PATIENCE_MS } from './limits.ts';
 
-/** Why a way is not used. */
+/** Why the circuit is open. */
 export interface Opened {
-  readonly why: 'gateway' | 'credential';
+  readonly why: /** The gateway is in trouble or asked for a pause. */
+    | 'gateway'
+    /** The gateway does not accept the operator's credential. */
+    | 'credential';
   readonly reason: string;
   readonly words: string;
   readonly sinceMs: number;
+  /** No device was ever accepted, so only newcomers say so. Others may still be reached. */
+  readonly isUnproven?: true;
 }
 
-/** A send that the breaker has let through; it tells the outcomes of different times from each other. */
+/** The device of one send. */
+export interface Sent {
+  readonly device: number;
+  /** A gateway accepted it before. */
+  readonly isWitness: boolean;
+  /** Whether another device was accepted within the last minute. */
+  readonly areOthersAccepted: boolean;
+}
+
+/** Says in which state of the circuit a send began, so that outcomes of an earlier state do not count. */
 export type Ticket = number;
 
-interface Pauses {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-const pauses: Readonly<Record<Opened['why'], Pauses>> = {
-  gateway: { firstMs: 1_000, longestMs: 60_000 },
-  // Somebody must mend it first.
-  credential: { firstMs: 30_000, longestMs: 5 * 60_000 },
-};
-
-/** What in a row opens it: five failures of the gateway itself, or twenty of single devices. */
+/** The circuit opens at this sum of failures in a row. Each counts as below, for `MEMORY_MS`. */
 const STRAIN_MAX = 20;
-const STRAIN_OF_GATEWAY = 4;
-const STRAIN_OF_DEVICE = 1;
+const strains = {
+  /** Three of them open it. */
+  credential: 7,
+  /** With a `Retry-After`: three. */
+  asked: 7,
+  /** Without one: five. */
+  gateway: 4,
+  /** Where it may be the device alone: twenty. */
+  device: 1,
+} as const;
+const MEMORY_MS = 60_000;
 
-/** The longest that a gateway gets when it asks to be left alone. */
+/** Distinct devices that must fail before the fault cannot be theirs. */
+const DEVICES_MIN = 3;
+
+/** The pause before the first round of probes. It doubles with each round. */
+const PAUSE_MS_MIN = 1_000;
+const PAUSE_MS_MAX = 60_000;
+
+/** Probes in a round. */
+const PROBES = 4;
+
+/** While open and without a waiting witness, one newcomer is sent to each time this has passed. */
+const NEWCOMER_MS = 100;
+
+/** The longest pause that a gateway gets on request. */
 const ASKED_MS_MAX = 15 * 60_000;
 
-/** A probe without an outcome is missed after this time. */
-const PROBE_MS = 60_000;
+interface Evidence {
+  readonly why: Opened['why'];
+  readonly lastMs: number;
+  readonly strain: number;
+  /** The pause that the gateway asked for, by failed device; 0: none. At most `STRAIN_MAX` devices. */
+  readonly askedMs: ReadonlyMap<number, number>;
+}
 
 /**
- * Leaves a way alone on which nobody is reached, and finds out when that ends: after a pause, one send is let
- * through as a probe; the pause doubles until one succeeds.
+ * The circuit breaker of devices that share a credential and a gateway.
+ *
+ * Anybody may register a device and choose what its gateway answers. So only witnesses count: devices that were
+ * accepted before. Newcomers, which never were, count only as long as no witness is known.
+ * - Closed: all are sent to. Failures in a row of three witnesses open it; of fewer, if nobody else is accepted.
+ * - Open: four probes go to witnesses after a pause, which doubles from 1 s to 60 s. While no witness waits, ten
+ *   newcomers a second are sent to. The first accepted device closes it.
+ * - A `Retry-After` counts for all if three witnesses got one; the shortest of theirs counts. Otherwise it is a matter
+ *   of that device alone.
+ * - A failure before any device was named (no connection, no access token) cannot be the fault of a device: it counts
+ *   for every device, and every device may be the probe.
  */
 export class Breaker {
-  /** Failures in a row for want of authorisation that open it. */
-  private readonly unauthorisedMax: number;
-  private strain = 0;
-  private unauthorised = 0;
   private opening: Opened | undefined;
+  /** It opened because of failures before any device was named. */
+  private isOfConnection = false;
+  /** At least `DEVICES_MIN` devices failed. Otherwise devices that arrive now are probes at once. */
+  private isBroad = false;
+  private knowsWitness = false;
+  private evidence: Evidence | undefined;
   private pauseMs = 0;
-  /** Of an open one: since when nobody is let through, and for how long. */
-  private waitsSinceMs = 0;
-  private waitsForMs = 0;
-  private isProbing = false;
+  private pausedAtMs = 0;
+  /** Length of the pause that began at `pausedAtMs`. */
+  private waitsMs = 0;
+  /** The gateway asked for this pause. */
+  private isAsked = false;
+  private probesLeft = 0;
+  private newcomerAtMs = 0;
   private ticket: Ticket = 0;
 
-  constructor(unauthorisedMax: number) {
-    this.unauthorisedMax = unauthorisedMax;
-  }
-
-  /** Why nothing is sent, where that is so: also while a probe is under way. */
+  /** Why the circuit is open; `undefined` while it is closed. */
   get opened(): Opened | undefined {
     return this.opening;
   }
 
-  /** 0 where something may be sent now, otherwise how long that takes at least. */
+  /** Time until a witness may be sent to; 0: now. */
   waitMs(nowMs: number): number {
+    return this.opening === undefined || this.probesLeft > 0 ? 0 : this.roundMs(nowMs);
+  }
+
+  /** The same for a newcomer. */
+  newcomerWaitMs(nowMs: number, doesWitnessWait: boolean): number {
     if (this.opening === undefined) return 0;
-    // A clock that was set back: the pause begins anew, and does not last as much longer.
-    if (nowMs < this.waitsSinceMs) this.waitsSinceMs = nowMs;
-    return Math.max(0, this.waitsSinceMs + this.waitsForMs - nowMs);
+    if (this.isOfConnection) return this.waitMs(nowMs);
+    // The clock was set back.
+    if (nowMs < this.newcomerAtMs) this.newcomerAtMs = nowMs;
+    const turnMs = Math.max(0, this.newcomerAtMs + NEWCOMER_MS - nowMs);
+    if (this.isAsked) return Math.max(turnMs, this.roundMs(nowMs));
+    return doesWitnessWait ? this.roundMs(nowMs) || NEWCOMER_MS : turnMs;
   }
 
-  /** How long something should stay away that need not wait here; while a probe is under way, as if that failed. */
+  /** How long a device should stay away that does not wait in memory. */
   awayMs(nowMs: number): number {
-    return this.isProbing && this.opening !== undefined
-      ? this.nextPauseMs(this.opening.why)
-      : this.waitMs(nowMs);
+    return this.opening === undefined ? 0 : this.roundMs(nowMs) || this.pauseMs;
   }
 
-  /** Whether it stays closed to others for longer than that. */
-  isOpenFor(ms: number, nowMs: number): boolean {
-    return this.opening !== undefined && (this.isProbing || this.waitMs(nowMs) > ms);
+  /** Whether the circuit stays open for longer than a job should wait in memory. */
+  isShut(nowMs: number): boolean {
+    return (
+      this.opening !== undefined &&
+      (this.pauseMs > PATIENCE_MS || this.roundMs(nowMs) > PATIENCE_MS)
+    );
   }
 
-  /** Something is sent; to be called where `waitMs` has just said 0. Its outcome is told with the ticket. */
-  begin(nowMs: number): Ticket {
-    if (this.opening !== undefined) {
-      this.isProbing = true;
-      this.waitsSinceMs = nowMs;
-      this.waitsForMs = PROBE_MS;
-      this.ticket++;
+  /** Whether outcomes of newcomers count now. */
+  believesNewcomers(): boolean {
+    return !this.knowsWitness || this.isOfConnection;
+  }
+
+  /** Takes note of devices that begin to wait. */
+  arrived(areWitnesses: boolean): void {
+    if (areWitnesses) this.learnOfWitness();
+    if (!this.isBroad) this.startRound();
+  }
+
+  /** Takes note of a send, whose wait must be 0. The ticket belongs to its outcome. */
+  begin(isWitness: boolean, nowMs: number): Ticket {
+    if (isWitness) this.learnOfWitness();
+    if (this.opening === undefined) return this.ticket;
+    if (this.roundMs(nowMs) === 0) {
+      this.probesLeft = PROBES;
+      this.pauseMs = Math.min(PAUSE_MS_MAX, this.pauseMs * 2);
+      this.pause(this.pauseMs, nowMs);
     }
+    if (isWitness || this.isOfConnection) this.probesLeft = Math.max(0, this.probesLeft - 1);
+    else this.newcomerAtMs = nowMs;
     return this.ticket;
   }
 
-  /** Takes in an outcome. `'opened'` and `'closed'`: since now. */
-  learn(ticket: Ticket, outcome: Outcome, nowMs: number): 'opened' | 'closed' | 'unchanged' {
-    // It was sent before the last change, and says nothing of what is now.
-    if (ticket !== this.ticket) return 'unchanged';
+  /** Takes note of an outcome. `'opened'` and `'closed'` say what it has just changed. */
+  learn(
+    ticket: Ticket,
+    sent: Sent,
+    outcome: Outcome,
+    nowMs: number,
+  ): 'opened' | 'closed' | 'unchanged' {
+    const isOfOld = ticket !== this.ticket;
     switch (outcome.result) {
       case 'accepted':
+        this.learnOfWitness();
+        // Even an old acceptance proves that the credential is right.
+        return isOfOld && this.opening?.why !== 'credential' ? 'unchanged' : this.worked();
       case 'refused':
+        return isOfOld || !(sent.isWitness || this.isOfConnection) ? 'unchanged' : this.worked();
       case 'token-gone':
-        return this.worked();
-      case 'not-authorised': {
-        this.unauthorised++;
-        const isOfAll = this.opening !== undefined || this.unauthorised >= this.unauthorisedMax;
-        if (!isOfAll) return 'unchanged';
-        const { reason, words } = outcome;
-        return this.open({ why: 'credential', reason, words, sinceMs: nowMs }, 0);
-      }
-      case 'try-again': {
-        const { scope, reason, afterMs } = outcome;
-        this.strain += scope === 'gateway' ? STRAIN_OF_GATEWAY : STRAIN_OF_DEVICE;
-        const askedMs = scope === 'gateway' ? Math.min(afterMs ?? 0, ASKED_MS_MAX) : 0;
-        if (this.opening === undefined && this.strain < STRAIN_MAX && askedMs === 0) {
-          return 'unchanged';
-        }
-        return this.open({ why: 'gateway', reason, words: '', sinceMs: nowMs }, askedMs);
-      }
+        return isOfOld ? 'unchanged' : this.answered(sent);
+      case 'not-authorised':
+      case 'try-again':
+        return isOfOld ? 'unchanged' : this.failed(sent, outcome, nowMs);
       default:
         return outcome satisfies never;
     }
   }
 
-  /** Begins anew, as where a credential was replaced. */
+  /** Forgets everything, because the credential was replaced. */
   reset(): void {
     this.close();
+    this.knowsWitness = false;
+  }
+
+  /** From now on newcomers do not count, nor what they have shown so far. */
+  private learnOfWitness(): void {
+    if (this.knowsWitness) return;
+    this.knowsWitness = true;
+    this.evidence = undefined;
+    if (!this.isOfConnection) this.isBroad = false;
+  }
+
+  /** A dead token proves that the gateway works, but not the credential: some gateways check the token first. */
+  private answered(sent: Sent): 'closed' | 'unchanged' {
+    const isBelieved = sent.isWitness || this.isOfConnection;
+    const why = this.opening?.why ?? this.evidence?.why;
+    return isBelieved && (why === 'gateway' || this.isOfConnection) ? this.worked() : 'unchanged';
   }
 
   private worked(): 'closed' | 'unchanged' {
-    this.strain = 0;
-    this.unauthorised = 0;
+    this.evidence = undefined;
     if (this.opening === undefined) return 'unchanged';
     this.close();
     return 'closed';
   }
 
-  private close(): void {
-    this.opening = undefined;
-    this.strain = 0;
-    this.unauthorised = 0;
-    this.isProbing = false;
-    this.pauseMs = 0;
-    this.ticket++;
+  private failed(
+    { device, isWitness, areOthersAccepted }: Sent,
+    outcome: Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>,
+    nowMs: number,
+  ): 'opened' | 'closed' | 'unchanged' {
+    const { reason } = outcome;
+    const why = outcome.result === 'not-authorised' ? 'credential' : 'gateway';
+    const words = outcome.result === 'not-authorised' ? outcome.words : '';
+    const askedMs =
+      outcome.result === 'try-again' && outcome.scope !== 'device' ? (outcome.afterMs ?? 0) : 0;
+    if (outcome.scope === 'connection') {
+      this.probesLeft = 0;
+      const evidence = this.remember(why, device, 0, strainOfConnection(why, askedMs), nowMs);
+      if (this.opening === undefined && evidence.strain < STRAIN_MAX) return 'unchanged';
+      this.isOfConnection = true;
+      return this.open({ why, reason, words, sinceMs: nowMs }, askedMs);
+    }
+    // The gateway answers again. Whatever is wrong now is counted anew.
+    if (this.isOfConnection) return this.worked();
+    if (!isWitness && this.knowsWitness) return 'unchanged';
+
+    const strain = strainOf(outcome, askedMs);
+    const evidence = this.remember(why, device, askedMs, strain, nowMs);
+    this.probesLeft = 0;
+    if (evidence.askedMs.size >= DEVICES_MIN) this.isBroad = true;
+    // One or two devices that keep failing prove nothing while others are accepted.
+    const isEnough = evidence.strain >= STRAIN_MAX && (this.isBroad || !areOthersAccepted);
+    if (this.opening === undefined && !isEnough) return 'unchanged';
+    const opened: Opened = { why, reason, words, sinceMs: nowMs };
+    return this.knowsWitness
+      ? this.open(opened, askedOfAll(evidence))
+      : this.open({ ...opened, isUnproven: true }, 0);
   }
 
-  private nextPauseMs(why: Opened['why']): number {
-    const { firstMs, longestMs } = pauses[why];
-    return Math.min(longestMs, Math.max(firstMs, this.pauseMs * 2));
+  private remember(
+    why: Opened['why'],
+    device: number,
+    askedMs: number,
+    strain: number,
+    nowMs: number,
+  ): Evidence {
+    const before = this.evidence;
+    const ageMs = before === undefined ? 0 : nowMs - before.lastMs;
+    const isRecent = ageMs >= 0 && ageMs < MEMORY_MS && before?.why === why;
+    const asked = new Map(isRecent ? before.askedMs : []);
+    if (asked.size < STRAIN_MAX) asked.set(device, askedMs);
+    this.evidence = {
+      why,
+      lastMs: nowMs,
+      strain: strain + (isRecent ? before.strain : 0),
+      askedMs: asked,
+    };
+    return this.evidence;
   }
 
   private open(opened: Opened, askedMs: number): 'opened' | 'unchanged' {
     const before = this.opening;
-    this.pauseMs = this.nextPauseMs(opened.why);
-    this.waitsSinceMs = opened.sinceMs;
-    this.waitsForMs = Math.max(this.pauseMs, askedMs);
-    this.isProbing = false;
-    this.ticket++;
     this.opening = { ...opened, sinceMs: before?.sinceMs ?? opened.sinceMs };
+    if (this.isOfConnection) this.isBroad = true;
+    if (before === undefined) {
+      this.ticket++;
+      this.pauseMs = PAUSE_MS_MIN;
+      this.pause(this.pauseMs, opened.sinceMs);
+    }
+    const restMs = Math.min(askedMs, ASKED_MS_MAX);
+    if (restMs > this.roundMs(opened.sinceMs)) {
+      this.pause(restMs, opened.sinceMs);
+      this.isAsked = true;
+    }
     return before === undefined ? 'opened' : 'unchanged';
   }
+
+  private close(): void {
+    this.opening = undefined;
+    this.isOfConnection = false;
+    this.isBroad = false;
+    this.evidence = undefined;
+    this.probesLeft = 0;
+    this.isAsked = false;
+    this.pauseMs = 0;
+    this.ticket++;
+  }
+
+  private pause(ms: number, nowMs: number): void {
+    this.pausedAtMs = nowMs;
+    this.waitsMs = ms;
+    this.isAsked = false;
+  }
+
+  private startRound(): void {
+    if (!this.isAsked) this.waitsMs = 0;
+  }
+
+  /** Time until the next round of probes; 0: now. */
+  private roundMs(nowMs: number): number {
+    // The clock was set back: begin the pause again, so that it does not grow by the difference.
+    if (nowMs < this.pausedAtMs) this.pausedAtMs = nowMs;
+    return Math.max(0, this.pausedAtMs + this.waitsMs - nowMs);
+  }
+}
+
+function strainOf(
+  outcome: Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>,
+  askedMs: number,
+): number {
+  if (outcome.result === 'not-authorised') return strains.credential;
+  if (outcome.scope === 'device') return strains.device;
+  return askedMs > 0 ? strains.asked : strains.gateway;
+}
+
+function strainOfConnection(why: Opened['why'], askedMs: number): number {
+  return why === 'credential' || askedMs > 0 ? STRAIN_MAX : strains.gateway;
+}
+
+/** The shortest pause that the gateway asked for, if it asked at least `DEVICES_MIN` devices; otherwise 0. */
+function askedOfAll({ askedMs }: Evidence): number {
+  const asked = [...askedMs.values()].filter((ms) => ms > 0);
+  return asked.length < DEVICES_MIN ? 0 : Math.min(...asked);
 }

@@ -1,4 +1,4 @@
-import type { Job, PublishUnderWay } from '../delivery.ts';
+import type { AfterProgress, Job, PublishUnderWay } from '../delivery.ts';
 import { type Platform, platforms, type Recipient } from '../device.ts';
 import { expireWaiting, returnLater, returnNow, returnUnanswered } from './giving-back.ts';
 import { HeldWorks } from './held-works.ts';
@@ -8,6 +8,7 @@ import { type DeliveryLimits, IN_VAIN_MS, PARK_MS, STUCK_MS } from './limits.ts'
 import { noGateways } from './no-gateway.ts';
 import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
 import type { AnyGateway } from './prepared.ts';
+import { Progress } from './progress.ts';
 import { defaultRates } from './rates.ts';
 import type { StoreAccess } from './store-access.ts';
 import { readStoredPublish, type StoredPublish } from './stored-publish.ts';
@@ -64,6 +65,7 @@ export class Deliverer {
   private away: Job[] = [];
   /** Until when nothing is claimed of an instance because of those. */
   private readonly inVainUntilMs = new Map<number, number>();
+  private readonly progress: Progress;
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
@@ -78,6 +80,9 @@ export class Deliverer {
     this.access = access;
     this.hears = hears;
     this.held = new HeldWorks(limits);
+    this.progress = new Progress(ports, access, (work, count, after) =>
+      this.keptProgress(work, count, after),
+    );
   }
 
   get sending(): number {
@@ -171,6 +176,8 @@ export class Deliverer {
     this.isStopping = true;
     for (const lane of this.lanes.values()) lane.stop();
     for (const work of this.held.all()) this.consider(work);
+    // Whoever stops the server may not wait for the gateways.
+    this.progress.keepAll();
     await this.untilEmpty(this.limits.stopMs);
     for (const work of this.held.all()) this.endUnanswered(work);
     await this.untilEmpty(this.limits.storeStopMs);
@@ -182,7 +189,8 @@ export class Deliverer {
     readStored: () => StoredPublish | undefined,
   ): void {
     const { publish } = job.job;
-    const work = new Work(job, recipients, this.ports.timers.now());
+    const { unkept } = this.progress;
+    const work = new Work(job, recipients, { nowMs: this.ports.timers.now(), unkept });
     this.held.add(work);
     const instance = this.ports.instances.byNumber(publish.instance);
     if (instance === undefined || this.isStopping) {
@@ -201,6 +209,7 @@ export class Deliverer {
       lanes.push(lane);
     }
     for (const lane of lanes) lane.start();
+    this.held.discount(work);
     this.consider(work);
   }
 
@@ -257,7 +266,7 @@ export class Deliverer {
 
   private giveUpWaiting(work: Work): void {
     const nowMs = this.ports.timers.now();
-    const isBegun = work.results.length > 0;
+    const { isBegun } = work;
     if (this.isStopping || nowMs >= work.leasedUntilMs) {
       if (isBegun) returnNow(work, CLAIM_ENDED, nowMs);
       else this.forget(work);
@@ -271,13 +280,13 @@ export class Deliverer {
       else expireWaiting(work, part, nowMs);
     }
     if (work.isDone) return;
-    // What was read of devices and publishes grows old: the one may have other tokens, the other be cancelled.
-    const isOld = areShut && nowMs - work.takenAtMs > PARK_MS;
-    if (this.shouldReturn(work, isBegun, areShut, isOld)) {
+    if (this.shouldReturn(work, areShut)) {
       for (const part of work.parts) returnLater(work, part, nowMs);
       return;
     }
-    if (isBegun || !areShut) return;
+    if (!areShut || !work.isKept) return;
+    // What was read from the store grows old: tokens may have changed, the publish may be cancelled.
+    const isOld = nowMs - work.takenAtMs > PARK_MS;
     if (isOld || this.held.room.isCrowded(work.instance, work.devices)) {
       this.forget(work);
       this.sendAway(work.job);
@@ -285,12 +294,11 @@ export class Deliverer {
   }
 
   /** Whether the devices that wait come back on their own, which takes a row for each, instead of being waited for. */
-  private shouldReturn(work: Work, isBegun: boolean, areShut: boolean, isOld: boolean): boolean {
+  private shouldReturn(work: Work, areShut: boolean): boolean {
     // They have rows already.
     if (areShut && work.job.what === 'retries') return true;
-    if (!isBegun) return false;
     // What goes another way is not held up. Where all go the same way, nothing is gained.
-    return work.parts.length > 1 || isOld;
+    return work.isBegun && new Set(work.parts.map(({ way }) => way)).size > 1;
   }
 
   private endUnanswered(work: Work): void {
@@ -342,11 +350,29 @@ export class Deliverer {
 
   private close(work: Work): void {
     work.isClosed = true;
+    this.progress.leave(work);
     for (const part of work.parts) part.leave();
+  }
+
+  /** Some devices of a work that goes on need not be sent to again, whatever happens to this server. */
+  private keptProgress(work: Work, count: number, after: AfterProgress): void {
+    if (after === 'stale') {
+      // Whoever has claimed it since sends to the devices that are left.
+      work.leasedUntilMs = 0;
+      this.consider(work);
+      return;
+    }
+    const hasRetries = work.results.slice(0, count).some(({ what }) => what === 'retry');
+    this.held.forgetKept(work, count);
+    this.held.discount(work);
+    this.hears.room(hasRetries);
+    if (after === 'cancelled') this.cancel(work.job.job.publish.number);
   }
 
   private async keep(work: Work): Promise<void> {
     const { store, timers, events } = this.ports;
+    await work.keeping;
+    this.progress.keepAlong();
     const after = await this.access.insist(() =>
       store.finishJob(work.job, work.results, timers.now()),
     );

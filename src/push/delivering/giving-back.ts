@@ -39,12 +39,12 @@ export function returnNow(work: Work, reason: string, nowMs: number): void {
 /** The same for those that were sent to without an outcome: they may have got it, and are tried again. */
 export function returnUnanswered(work: Work, nowMs: number, random: () => number): void {
   const settled = new Set(work.results.map(({ device }) => device));
-  for (const recipient of work.recipients) {
-    if (settled.has(recipient.number)) continue;
+  for (const recipient of [...work.recipients]) {
+    if (recipient === undefined || settled.has(recipient.number)) continue;
     const attempts = work.attemptsOf(recipient) + 1;
     const dueAtMs = nowMs + backOffMs(attempts, undefined, random());
     const after = retry(dueAtMs, { reason: NO_OUTCOME, words: '' });
-    work.results.push(resultOf(recipient, attempts, after));
+    work.settle(resultOf(recipient, attempts, after));
   }
 }
 
@@ -62,7 +62,7 @@ function waitingOf(work: Work, part: PartOfWork): readonly Recipient[] {
 }
 
 function settle(work: Work, recipient: Recipient, after: After): void {
-  work.results.push(resultOf(recipient, work.attemptsOf(recipient), after));
+  work.settle(resultOf(recipient, work.attemptsOf(recipient), after));
 }
 
 function retry(dueAtMs: number, why: Why): After {

@@ -42,7 +42,7 @@ function workOf(job: Job): Work {
       acceptedBefore: true,
     }),
   );
-  return new Work(job, recipients, 0);
+  return new Work(job, recipients, { nowMs: 0 });
 }
 
 describe('the jobs that are held', () => {

@@ -1,5 +1,5 @@
 import type { Job } from '../delivery.ts';
-import { Holdings } from './holdings.ts';
+import { countDevices, Holdings } from './holdings.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { Work } from './work.ts';
 
@@ -68,7 +68,26 @@ export class HeldWorks {
   drop(work: Work): void {
     this.unclaim(work.job);
     this.works.delete(work);
+    // It is released as it was added: as a job that counts.
+    if (!work.isCounted) this.room.countJob(work.instance, 1);
     this.room.release(work.instance, work.devices, work.job.job.publish.body.length);
+  }
+
+  /** Stops counting a work with only newcomers left among the jobs of its instance. */
+  discount(work: Work): void {
+    if (!work.isCounted || !this.works.has(work) || !work.hasOnlyNewcomers) return;
+    work.isCounted = false;
+    this.room.countJob(work.instance, -1);
+  }
+
+  /** The first results of a work are kept. Their devices count no more, and may be claimed again. */
+  forgetKept(work: Work, count: number): void {
+    const kept = work.forgetKept(count);
+    this.room.releaseDevices(work.instance, countDevices(kept));
+    if (work.job.what === 'page') return;
+    const devices = new Set(kept.map(({ device }) => device));
+    this.unclaim(onlyOf(work.job, devices));
+    work.job = onlyOf(work.job, new Set(work.job.job.devices).difference(devices));
   }
 
   private renew(claimed: Job): void {
@@ -86,10 +105,15 @@ function holdsAll(claimed: Job, held: Job): boolean {
   return held.job.devices.every((device) => devices.has(device));
 }
 
-function onlyOf(retries: Job & { readonly what: 'retries' }, some: ReadonlySet<number>): Job {
+/** A job of retries as if it had only those of its devices. */
+export function onlyOf(
+  retries: Job & { readonly what: 'retries' },
+  some: ReadonlySet<number>,
+): Job & { readonly what: 'retries' } {
+  const { job } = retries;
   return {
     ...retries,
     retries: retries.retries.filter(({ device }) => some.has(device)),
-    job: { ...retries.job, devices: [...some] },
+    job: { ...job, devices: job.devices.filter((device) => some.has(device)) },
   };
 }

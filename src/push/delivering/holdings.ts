@@ -10,6 +10,8 @@ const CHARACTERS_OF_DEVICE = 512;
 interface Share {
   readonly devices: Record<Platform, number>;
   jobs: number;
+  /** Those of them that do not count against `instanceJobs`. */
+  uncounted: number;
   /** Pages that were left in the store because there was no room for them. */
   ahead: number;
 }
@@ -44,7 +46,7 @@ export class Holdings {
     if (share === undefined || share.jobs === 0) return true;
     return (
       this.taken < this.limits.sharedDevices &&
-      share.jobs < this.limits.instanceJobs &&
+      share.jobs - share.uncounted < this.limits.instanceJobs &&
       share.devices[platform] < this.limits.laneDevices
     );
   }
@@ -85,6 +87,16 @@ export class Holdings {
     this.change(instance, devices, bodyCharacters, -1);
   }
 
+  /** Some devices of a job are done, and the job is still held. */
+  releaseDevices(instance: number, devices: DeviceCounts): void {
+    this.changeDevices(this.share(instance), devices, -1);
+  }
+
+  /** Stops or starts counting a held job against `instanceJobs`. */
+  countJob(instance: number, change: 1 | -1): void {
+    this.share(instance).uncounted -= change;
+  }
+
   mayLeaveAhead(instance: number): boolean {
     return (this.shares.get(instance)?.ahead ?? 0) < this.limits.pagesAhead;
   }
@@ -111,20 +123,24 @@ export class Holdings {
     sign: 1 | -1,
   ): void {
     const share = this.share(instance);
-    for (const platform of platforms) {
-      share.devices[platform] += sign * devices[platform];
-      this.heldDevices += sign * devices[platform];
-    }
+    this.changeDevices(share, devices, sign);
     this.heldBodies += sign * Math.floor(bodyCharacters / CHARACTERS_OF_DEVICE);
     share.jobs += sign;
     this.heldJobs += sign;
     this.dropIfEmpty(instance, share);
   }
 
+  private changeDevices(share: Share, devices: DeviceCounts, sign: 1 | -1): void {
+    for (const platform of platforms) {
+      share.devices[platform] += sign * devices[platform];
+      this.heldDevices += sign * devices[platform];
+    }
+  }
+
   private share(instance: number): Share {
     const known = this.shares.get(instance);
     if (known !== undefined) return known;
-    const share: Share = { devices: { apns: 0, fcm: 0, web: 0 }, jobs: 0, ahead: 0 };
+    const share: Share = { devices: { apns: 0, fcm: 0, web: 0 }, jobs: 0, uncounted: 0, ahead: 0 };
     this.shares.set(instance, share);
     return share;
   }

@@ -1,14 +1,17 @@
 import type { Platform, Recipient } from '../device.ts';
 import type { Outcome } from '../gateway.ts';
-import { type After, afterOutcome } from './after-outcome.ts';
+import { newcomersMax } from '../newcomer-share.ts';
+import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Rate } from './bucket.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
+import { returnLater } from './giving-back.ts';
 import { type DeliveryLimits, IDLE_MS } from './limits.ts';
 import type { Pause, PipelineNotices, PipelineTimers } from './ports.ts';
 import { type AnyGateway, Prepared } from './prepared.ts';
 import { resultOf } from './results.ts';
 import type { StoredPublish } from './stored-publish.ts';
-import { Part, Way } from './way.ts';
+import { type MayBeSent, Part, Way } from './way.ts';
+import { Witnesses } from './witnesses.ts';
 import type { Work } from './work.ts';
 
 /** Devices by what became of them. */
@@ -36,13 +39,6 @@ export interface LaneOptions {
  */
 const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
 
-/** Failures in a row for want of authorisation that are of all devices. */
-const UNAUTHORISED_MAX = 1;
-const UNAUTHORISED_MAX_BOUND = 10;
-
-/** What one push service of several may have of what the gateway does at once: one that hangs leaves room. */
-const SHARE_OF_SERVICE = 0.5;
-
 /** The origin of push services that are not told from each other. */
 const OTHER_SERVICES = 'others';
 
@@ -50,6 +46,16 @@ const ACCEPTED: After = { what: 'accepted' };
 
 /** Its time has run out while it waited. */
 const EXPIRED: After = { what: 'expired', reason: 'expired', words: '' };
+
+/** A send with an outcome. */
+interface LaneAttempt {
+  readonly part: Part;
+  readonly place: number;
+  readonly recipient: Recipient;
+  readonly ticket: number;
+  /** It was sent while the circuit was open. */
+  readonly isProbe: boolean;
+}
 
 /** The reason of an attempt at which something of this server broke. */
 const FAULT: Outcome = {
@@ -73,7 +79,13 @@ export class Lane {
   private readonly ways: Way[] = [];
   private readonly wayByOrigin = new Map<string, Way>();
   private readonly prepared = new Map<number, Prepared>();
+  private readonly witnesses = new Witnesses();
+  /** Whether any device was accepted with the current credential. */
+  private hasAccepted = false;
   private senders = 0;
+  /** Sends without an outcome: all, and those to newcomers. */
+  private inFlight = 0;
+  private newcomersInFlight = 0;
   private turn = 0;
   private isStopped = false;
   private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
@@ -94,19 +106,16 @@ export class Lane {
     return this.senders;
   }
 
-  private get isBoundToKey(): boolean {
-    return BOUND_TO_KEY.has(this.platform);
-  }
-
   /** Whether nothing is known of it that would be missed. */
   isIdle(nowMs: number): boolean {
     return this.senders === 0 && this.prepared.size === 0 && nowMs - this.usedAtMs > IDLE_MS;
   }
 
-  /** Whether nobody is reached for longer than it is worth waiting for, and something waits that finds out when that ends. */
+  /** Whether all circuits stay open for longer than a job should wait in memory, and a device waits that can close one. */
   isShut(nowMs: number): boolean {
     return (
-      this.ways.some((way) => !way.turns.isEmpty) && this.ways.every((way) => way.isShut(nowMs))
+      this.ways.some((way) => way.hasProbe()) &&
+      this.ways.every(({ breaker }) => breaker.isShut(nowMs))
     );
   }
 
@@ -117,19 +126,11 @@ export class Lane {
 
   /** Takes in the devices at some places of a work. They are sent to by `start`. */
   add(work: Work, places: readonly number[], stored: () => StoredPublish | undefined): void {
-    const nowMs = this.options.timers.now();
-    this.usedAtMs = nowMs;
+    this.usedAtMs = this.options.timers.now();
     const prepared = this.prepare(work, stored);
-    if (this.platform !== 'web') {
-      this.addPart(work, this.way(''), prepared, [...places], nowMs);
-      return;
-    }
-    const byOrigin = Map.groupBy(places, (place) =>
-      endpointOrigin(work.recipients[place]?.token ?? ''),
-    );
-    for (const [origin, some] of byOrigin) {
-      this.addPart(work, this.way(origin), prepared, some, nowMs);
-    }
+    const byWay = Map.groupBy(places, (place) => this.way(this.originOf(work, place)));
+    for (const [way, some] of byWay) this.addTo(way, work, prepared, some);
+    this.unjam();
   }
 
   /** Sends whatever may be sent now, and comes back by itself when more may be. */
@@ -147,6 +148,8 @@ export class Lane {
   use(gateway: AnyGateway): void {
     if (gateway === this.gateway) return;
     this.gateway = gateway;
+    this.witnesses.clear();
+    this.hasAccepted = false;
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
     for (const way of this.ways) {
       const pause = this.pauseOf(way);
@@ -159,9 +162,13 @@ export class Lane {
   /** To be called about once a second. */
   look(passedMs: number): void {
     const nowMs = this.options.timers.now();
-    for (const way of this.ways) way.measure(passedMs);
+    for (const { known, newcomers } of this.ways) {
+      known.measure(passedMs);
+      newcomers.measure(passedMs);
+    }
+    this.unjam();
     for (const [origin, way] of this.wayByOrigin) {
-      if (way.inFlight > 0 || !way.turns.isEmpty || nowMs - way.usedAtMs <= IDLE_MS) continue;
+      if (way.inFlight > 0 || !way.isEmpty || nowMs - way.usedAtMs <= IDLE_MS) continue;
       this.wayByOrigin.delete(origin);
       this.ways.splice(this.ways.indexOf(way), 1);
     }
@@ -185,11 +192,44 @@ export class Lane {
     return prepared;
   }
 
-  private addPart(work: Work, way: Way, prepared: Prepared, places: number[], nowMs: number): void {
+  private originOf(work: Work, place: number): string {
+    return this.platform === 'web' ? endpointOrigin(work.recipients[place]?.token ?? '') : '';
+  }
+
+  private addTo(way: Way, work: Work, prepared: Prepared, some: readonly number[]): void {
+    const nowMs = this.options.timers.now();
     way.usedAtMs = nowMs;
-    prepared.uses++;
-    const part = new Part({ work, way, prepared }, places, nowMs, this.left);
-    work.parts.push(part);
+    const byLine = Map.groupBy(some, (place) => {
+      const recipient = work.recipients[place];
+      return recipient === undefined || !this.witnesses.has(recipient);
+    });
+    for (const [areNewcomers, places] of byLine) {
+      prepared.uses++;
+      const { left } = this;
+      work.parts.push(new Part({ work, way, prepared, areNewcomers, places, nowMs, left }));
+      way.breaker.arrived(!areNewcomers);
+    }
+  }
+
+  /**
+   * Sends newcomers back to the store where too many wait, because they would keep other devices out of memory. While
+   * the circuit is open this is not needed: then whole jobs are given back.
+   */
+  private unjam(): void {
+    const nowMs = this.options.timers.now();
+    const { newcomersWaitMs } = this.options.limits;
+    const most = this.mostOfWay();
+    for (const way of this.ways) {
+      const { newcomers, breaker } = way;
+      if (breaker.opened !== undefined) continue;
+      if (this.hasPlaceForNewcomer() && way.hasPlaceForNewcomer(most)) continue;
+      if (!newcomers.isJammed(newcomersWaitMs, nowMs)) continue;
+      for (const part of newcomers.turns.newestFirst()) {
+        if (!newcomers.isJammed(newcomersWaitMs, nowMs)) break;
+        returnLater(part.work, part, nowMs);
+        this.options.idle(part.work);
+      }
+    }
   }
 
   private readonly left = ({ prepared }: Part): void => {
@@ -208,7 +248,6 @@ export class Lane {
       origin: this.platform === 'web' ? origin : undefined,
       isShared: origin === OTHER_SERVICES,
       rate,
-      unauthorisedMax: this.isBoundToKey ? UNAUTHORISED_MAX_BOUND : UNAUTHORISED_MAX,
       nowMs: timers.now(),
       random,
     });
@@ -222,53 +261,78 @@ export class Lane {
     if (this.isStopped) return undefined;
     const nowMs = this.options.timers.now();
     this.leasedUntilMs = nowMs + this.options.limits.sendMs;
-    const most = this.mostOfWay();
+    const may: MayBeSent = {
+      nowMs,
+      most: this.mostOfWay(),
+      newcomers: this.hasPlaceForNewcomer(),
+      isLeased: this.isLeased,
+    };
     for (let tried = this.ways.length; tried > 0; tried--) {
       if (this.turn >= this.ways.length) this.turn = 0;
       const way = this.ways[this.turn];
       this.turn++;
-      if (way === undefined || way.turns.isEmpty || way.inFlight >= most) continue;
-      if (way.waitMs(nowMs) > 0) continue;
-      const part = way.turns.next(this.isLeased);
+      const part = way?.next(may);
       if (part !== undefined) return part;
     }
     return undefined;
   }
 
+  /** Newcomers leave some places of the whole lane to other devices, however many ways they wait on. */
+  private hasPlaceForNewcomer(): boolean {
+    return this.newcomersInFlight < newcomersMax(this.gateway.atOnce, false);
+  }
+
+  /**
+   * The sends that one way may have under way. A push service may have as many as are still free: one alone gets
+   * half of all places, and however many of them hang, there is a place left for another.
+   */
   private mostOfWay(): number {
     const { atOnce } = this.gateway;
-    return this.platform === 'web' ? Math.max(1, Math.floor(atOnce * SHARE_OF_SERVICE)) : atOnce;
+    return this.platform === 'web' ? Math.max(1, atOnce - this.inFlight) : atOnce;
   }
 
   /** One after the other: this costs a device no more than one turn of a loop that many run at the same time. */
   private async sendFrom(first: Part): Promise<void> {
     for (let part: Part | undefined = first; part !== undefined; part = this.next()) {
-      const { way, work, prepared } = part;
+      const { way, work, prepared, areNewcomers } = part;
       const nowMs = this.options.timers.now();
-      const place = part.take(nowMs);
+      const isProbe = way.breaker.opened !== undefined;
+      // At random, so that nobody gets the first turns by registering many devices early.
+      const place = part.take(nowMs, areNewcomers || isProbe ? this.options.random() : 0);
       const recipient = work.recipients[place];
       if (recipient === undefined || this.isOver(part, recipient, nowMs)) continue;
 
-      const ticket = way.breaker.begin(nowMs);
+      const ticket = way.breaker.begin(!areNewcomers, nowMs);
       way.bucket.take();
       way.usedAtMs = nowMs;
-      way.inFlight++;
-      work.inFlight++;
+      this.countInFlight(part, 1);
       work.movedAtMs = nowMs;
       let outcome: Outcome;
       try {
-        outcome = await prepared.deliver(recipient);
+        outcome = await prepared.deliver(
+          areNewcomers || recipient.acceptedBefore
+            ? recipient
+            : { ...recipient, acceptedBefore: true },
+        );
       } catch (error) {
         this.options.notices.fault(error);
         outcome = FAULT;
       }
-      way.inFlight--;
-      way.outcomes++;
-      work.inFlight--;
-      this.learn(part, place, recipient, ticket, outcome);
+      this.countInFlight(part, -1);
+      part.line.outcomes++;
+      this.learn({ part, place, recipient, ticket, isProbe }, outcome);
     }
     this.senders--;
     this.setAlarm();
+  }
+
+  private countInFlight(part: Part, change: 1 | -1): void {
+    const { work, line, areNewcomers } = part;
+    this.inFlight += change;
+    work.inFlight += change;
+    part.inFlight += change;
+    line.inFlight += change;
+    if (areNewcomers) this.newcomersInFlight += change;
   }
 
   /** Whether nothing needs to be sent to a device any more; then it has its result. */
@@ -284,55 +348,64 @@ export class Lane {
     return true;
   }
 
-  private learn(
-    part: Part,
-    place: number,
-    recipient: Recipient,
-    ticket: number,
-    outcome: Outcome,
-  ): void {
+  private learn(attempt: LaneAttempt, outcome: Outcome): void {
+    const { part, recipient, ticket } = attempt;
     const { way, work, prepared } = part;
     const nowMs = this.options.timers.now();
     work.movedAtMs = nowMs;
+    const isWitness = !part.areNewcomers || this.witnesses.has(recipient);
+    const isBelieved = isWitness || way.breaker.believesNewcomers();
     const before = this.pauseOf(way);
-    const change = way.learn(ticket, outcome, nowMs);
+    const change = way.learn(ticket, { device: recipient.number, isWitness }, outcome, nowMs);
     if (change !== 'unchanged') this.tellChange(way, before);
-    if (prepared.learn(outcome) && prepared.refusal !== undefined) {
+    if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
     }
-    if (!work.isClosed) {
-      if (outcome.result === 'accepted') this.settle(work, recipient, 0, ACCEPTED);
-      else this.goOn(part, place, recipient, outcome, nowMs);
+    if (outcome.result === 'accepted') {
+      this.hasAccepted = true;
+      this.witnesses.add(recipient);
+      if (!work.isClosed) this.settle(work, recipient, 0, ACCEPTED);
+    } else if (!work.isClosed) {
+      this.goOn(attempt, outcome, isWitness);
     }
     if (change === 'closed') this.start();
   }
 
   /** What follows for a device that was not accepted. */
   private goOn(
-    part: Part,
-    place: number,
-    recipient: Recipient,
-    outcome: Outcome,
-    nowMs: number,
+    { part, place, recipient, isProbe }: LaneAttempt,
+    outcome: Exclude<Outcome, { readonly result: 'accepted' }>,
+    isWitness: boolean,
   ): void {
     const { way, work } = part;
+    const nowMs = this.options.timers.now();
     const attempts = work.attemptsOf(recipient) + 1;
     const after = afterOutcome(outcome, {
       attempts,
       nowMs,
       endsAtMs: part.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
-      onlyItsKeyRefused: this.isBoundToKey && way.wereOthersAccepted(nowMs),
+      isNewcomer: !isWitness,
+      isBoundToKey: BOUND_TO_KEY.has(this.platform),
+      others: this.othersAccepted(way, recipient.number, nowMs),
       random: this.options.random,
     });
-    // While nobody is reached, a device waits with the others of its page, and needs no row of its own.
-    if (after.what === 'retry' && way.breaker.opened !== undefined && concernsWay(outcome)) {
-      part.putBack(place);
+    // While the circuit is open, a device keeps waiting with the rest of its page and needs no row of its own. A
+    // newcomer that was a probe has had its turn, and makes room for the next one.
+    const mayWait = isWitness || !isProbe || isOfConnection(outcome);
+    if (after.what === 'retry' && mayWait && concernsWay(outcome, way)) {
+      part.putBack(place, nowMs);
       if (work.inFlight === 0) this.options.idle(work);
     } else {
       this.settle(work, recipient, attempts, after);
     }
+  }
+
+  private othersAccepted(way: Way, device: number, nowMs: number): OthersAccepted {
+    if (way.breaker.opened !== undefined) return 'none';
+    if (way.wereOthersAccepted(device, nowMs)) return 'here';
+    return this.hasAccepted ? 'somewhere' : 'none';
   }
 
   private tellChange(way: Way, before: Pause | undefined): void {
@@ -348,7 +421,7 @@ export class Lane {
 
   private settle(work: Work, recipient: Recipient, attempts: number, after: After): void {
     this.options.counts[after.what]++;
-    work.results.push(resultOf(recipient, attempts, after));
+    work.settle(resultOf(recipient, attempts, after));
     if (work.inFlight === 0) this.options.idle(work);
   }
 
@@ -365,7 +438,7 @@ export class Lane {
     const nowMs = timers.now();
     let atMs = Number.POSITIVE_INFINITY;
     for (const way of this.ways) {
-      if (way.turns.isEmpty) continue;
+      if (way.isEmpty) continue;
       const waitMs = way.waitMs(nowMs);
       // What waits for nothing but a place, or a claim that is renewed, is woken by that.
       if (waitMs > 0) atMs = Math.min(atMs, nowMs + waitMs);
@@ -381,10 +454,14 @@ export class Lane {
   }
 }
 
-/** Whether an outcome is about the way more than about the device. */
-function concernsWay(outcome: Outcome): boolean {
-  if (outcome.result === 'not-authorised') return true;
-  return (
-    outcome.result === 'try-again' && (outcome.scope === 'gateway' || outcome.afterMs === undefined)
-  );
+/** Whether the failure came before any device was named. */
+function isOfConnection(outcome: Outcome): boolean {
+  return 'scope' in outcome && outcome.scope === 'connection';
+}
+
+/** Whether a device has to wait for the circuit. A device with a `Retry-After` waits for its own time instead. */
+function concernsWay(outcome: Outcome, { breaker }: Way): boolean {
+  if (breaker.opened === undefined) return false;
+  if (outcome.result !== 'try-again') return outcome.result === 'not-authorised';
+  return outcome.afterMs === undefined || outcome.scope === 'connection';
 }

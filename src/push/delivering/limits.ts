@@ -20,13 +20,21 @@ export interface DeliveryLimits {
    * held get a job.
    */
   readonly sharedDevices: number;
-  /** Jobs of one instance that are held, however small they are. */
+  /**
+   * Jobs of one instance that are held, however small they are. Jobs that have only newcomers left do not count,
+   * because hanging fakes would keep other jobs out.
+   */
   readonly instanceJobs: number;
   /** Pages that this server leaves in the store for an instance; beyond it, planning of that instance waits. */
   readonly pagesAhead: number;
   /** Jobs that are claimed in one go, and devices in one job of retries. */
   readonly jobsAtOnce: number;
   readonly retriesAtOnce: number;
+  /**
+   * Devices that no gateway has accepted yet may wait in memory for this long, at the speed measured over the last
+   * seconds; more of them return to the store.
+   */
+  readonly newcomersWaitMs: number;
   /** Push services of one instance that are told from each other; the others share one way. */
   readonly ways: number;
   /** How long a claim lasts: a server that died is missed for so long. */
@@ -54,6 +62,7 @@ export const deliveryLimits: DeliveryLimits = {
   pagesAhead: 10_000,
   jobsAtOnce: 8,
   retriesAtOnce: 500,
+  newcomersWaitMs: 30_000,
   ways: 100,
   leaseMs: 90_000,
   renewMs: 20_000,

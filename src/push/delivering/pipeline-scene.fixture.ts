@@ -88,7 +88,12 @@ export class PipelineScene {
   async register(
     instance: number,
     platform: Platform,
-    more: { readonly interests?: readonly string[]; readonly origin?: string } = {},
+    more: {
+      readonly interests?: readonly string[];
+      readonly origin?: string;
+      /** Whether no gateway has accepted a notification for it yet. */
+      readonly isNew?: boolean;
+    } = {},
   ): Promise<DeviceId> {
     this.named += 1;
     const id = `${platform}-${this.named}` as DeviceId;
@@ -112,11 +117,24 @@ export class PipelineScene {
       this.time.now(),
     );
     await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
+    const device = this.devices.of(instance).find(({ registered }) => registered.id === id);
+    if (more.isNew !== true && device !== undefined) {
+      this.devices.accept(device.number, token, this.time.now());
+    }
     return id;
   }
 
-  async registerMany(instance: number, platform: Platform, count: number): Promise<void> {
-    for (let index = 0; index < count; index++) await this.register(instance, platform);
+  async registerMany(
+    instance: number,
+    platform: Platform,
+    count: number,
+    more: Parameters<PipelineScene['register']>[2] = {},
+  ): Promise<readonly DeviceId[]> {
+    const ids: DeviceId[] = [];
+    for (let index = 0; index < count; index++) {
+      ids.push(await this.register(instance, platform, more));
+    }
+    return ids;
   }
 
   async publish(

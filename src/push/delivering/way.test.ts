@@ -15,7 +15,6 @@ function newWay(): Way {
     origin: undefined,
     isShared: false,
     rate: { perSecond: 1_000 },
-    unauthorisedMax: 1,
     nowMs: NOW_MS,
     random: () => 0,
   });
@@ -33,12 +32,15 @@ function newPart(way: Way): Part {
   };
   const job: Job = { what: 'page', page: 1, job: { publish, devices: [], leasedUntilMs: 0 } };
   const prepared = new Prepared(publish, undefined, 'instance', noGateways.fcm);
-  return new Part(
-    { work: new Work(job, [], NOW_MS), way, prepared },
-    [0, 1],
-    NOW_MS,
-    () => undefined,
-  );
+  return new Part({
+    work: new Work(job, [], { nowMs: NOW_MS }),
+    way,
+    prepared,
+    areNewcomers: false,
+    places: [0, 1],
+    nowMs: NOW_MS,
+    left: () => undefined,
+  });
 }
 
 describe('a way', () => {
@@ -56,8 +58,29 @@ describe('a way', () => {
 
   it('lets devices come back one after the other', () => {
     const way = newWay();
-    const times = Array.from({ length: 3 }, () => way.returnMs(NOW_MS) - NOW_MS);
+    const times = Array.from({ length: 3 }, () => way.known.returnMs(NOW_MS, way.breaker) - NOW_MS);
     expect(times).toEqual([1_000, 1_100, 1_200]);
+  });
+});
+
+describe('what a way has accepted', () => {
+  it('says something of others, and nothing of the device itself', () => {
+    const way = newWay();
+    const accept = (device: number, atMs: number) =>
+      way.learn(
+        way.breaker.begin(true, atMs),
+        { device, isWitness: true },
+        { result: 'accepted' },
+        atMs,
+      );
+    accept(1, NOW_MS);
+    expect(way.wereOthersAccepted(1, NOW_MS)).toBe(false);
+    expect(way.wereOthersAccepted(2, NOW_MS)).toBe(true);
+    accept(2, NOW_MS + 30_000);
+    accept(2, NOW_MS + 40_000);
+    expect(way.wereOthersAccepted(2, NOW_MS + 59_999)).toBe(true);
+    expect(way.wereOthersAccepted(2, NOW_MS + 60_000)).toBe(false);
+    expect(way.wereOthersAccepted(1, NOW_MS + 60_000)).toBe(true);
   });
 });
 
@@ -79,15 +102,16 @@ describe('a way by a clock that was set back', () => {
 
   it('does not let devices come back after those of before', () => {
     const way = newWay();
-    for (let count = 0; count < 100_000; count++) way.returnMs(NOW_MS);
-    expect(way.returnMs(backMs) - backMs).toBe(1_000);
-    expect(way.returnMs(backMs) - backMs).toBeLessThan(LATER_MS_MAX);
+    for (let count = 0; count < 100_000; count++) way.known.returnMs(NOW_MS, way.breaker);
+    expect(way.known.returnMs(backMs, way.breaker) - backMs).toBe(1_000);
+    expect(way.known.returnMs(backMs, way.breaker) - backMs).toBeLessThan(LATER_MS_MAX);
   });
 
   it('does not take what was accepted by it for accepted lately', () => {
     const way = newWay();
-    way.learn(way.breaker.begin(NOW_MS), { result: 'accepted' }, NOW_MS);
-    expect(way.wereOthersAccepted(NOW_MS)).toBe(true);
-    expect(way.wereOthersAccepted(backMs)).toBe(false);
+    const sent = { device: 1, isWitness: true };
+    way.learn(way.breaker.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);
+    expect(way.wereOthersAccepted(2, NOW_MS)).toBe(true);
+    expect(way.wereOthersAccepted(2, backMs)).toBe(false);
   });
 });

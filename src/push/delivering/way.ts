@@ -1,21 +1,18 @@
 import type { Outcome } from '../gateway.ts';
-import { Breaker, type Ticket } from './breaker.ts';
+import { newcomersMax } from '../newcomer-share.ts';
+import { Breaker, type Sent, type Ticket } from './breaker.ts';
 import { Bucket, type Rate } from './bucket.ts';
-import { LATER_MS_MAX, PATIENCE_MS, SLOW_MS, TURN_MS_MAX } from './limits.ts';
+import { isWithin, Line } from './line.ts';
 import type { Prepared } from './prepared.ts';
-import { Turns } from './turns.ts';
 import type { PartOfWork, Work } from './work.ts';
 
-/** How fast devices come back that could not wait: as others had outcomes lately, but not slower than that. */
-const RETURNS_PER_SECOND_MIN = 10;
-const RETURNS_PER_SECOND_MIN_SHUT = 100;
-const RETURN_MS_MIN = 1_000;
-
-/** Others are accepted who were within this time. */
+/** How long an acceptance counts as recent. */
 const LATELY_MS = 60_000;
 
-/** How much of the measured speed is from the last second. */
-const NEWEST_SHARE = 0.3;
+interface Acceptance {
+  readonly device: number;
+  readonly atMs: number;
+}
 
 export interface WayOptions {
   /** Of a push service, where it is one of several. */
@@ -23,138 +20,183 @@ export interface WayOptions {
   /** Whether it leads to several push services. */
   readonly isShared: boolean;
   readonly rate: Rate;
-  /** Failures in a row for want of authorisation that say something of all devices. */
-  readonly unauthorisedMax: number;
   readonly nowMs: number;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
 }
 
+/** The limits that a lane sets when it asks for the next device. */
+export interface MayBeSent {
+  readonly nowMs: number;
+  /** Most sends in flight on one way. */
+  readonly most: number;
+  /** Whether the lane has a place for one more newcomer. */
+  readonly newcomers: boolean;
+  readonly isLeased: (part: Part) => boolean;
+}
+
 /**
- * What devices share that are reached with one credential at one place: a queue in which publishes take turns,
- * how fast they are sent to, and whether they are sent to at all.
+ * The route to all devices of one credential at one gateway: two queues in which publishes take turns, a rate, and a
+ * circuit breaker. Devices that were accepted before have a queue of their own, because anybody may register others
+ * whose gateway hangs or refuses them.
  *
- * A way that is shared by push services is never left alone, whatever their outcomes are, nor does what one of them
- * accepts say anything of another's device: whoever registers endpoints at a place that answers nothing must not
- * hold up those of others. Its devices come back one by one instead, each later than before.
+ * On a way that several push services share, the circuit never opens, and what one service accepts says nothing about
+ * devices of another: endpoints at a service that never answers must not delay others. Each device is retried on its
+ * own there, with growing pauses.
  */
 export class Way {
   readonly origin: string | undefined;
-  private readonly isShared: boolean;
-  readonly breaker: Breaker;
+  readonly breaker = new Breaker();
   readonly bucket: Bucket;
-  readonly turns = new Turns<Part>();
-  inFlight = 0;
+  readonly known: Line<Part>;
+  readonly newcomers: Line<Part>;
   usedAtMs: number;
-  private acceptedAtMs = Number.NEGATIVE_INFINITY;
-  /** Outcomes since the last measurement. */
-  outcomes = 0;
-  private readonly random: () => number;
-  private perSecond = 0;
-  private slowSinceMs = Number.NEGATIVE_INFINITY;
-  private lastReturnMs = 0;
+  private readonly isShared: boolean;
+  /** The device that was accepted last, and the last other device before it. */
+  private accepted: Acceptance | undefined;
+  private acceptedBefore: Acceptance | undefined;
+  private isNewcomersTurn = false;
 
-  constructor({ origin, isShared, rate, unauthorisedMax, nowMs, random }: WayOptions) {
+  constructor({ origin, isShared, rate, nowMs, random }: WayOptions) {
     this.origin = origin;
     this.isShared = isShared;
-    this.breaker = new Breaker(unauthorisedMax);
     this.bucket = new Bucket(rate, nowMs);
     this.usedAtMs = nowMs;
-    this.random = random;
+    this.known = new Line(random);
+    this.newcomers = new Line(random);
   }
 
-  /** 0 where a device may be sent to now, otherwise how long that takes at least. */
+  get inFlight(): number {
+    return this.known.inFlight + this.newcomers.inFlight;
+  }
+
+  get isEmpty(): boolean {
+    return this.known.isEmpty && this.newcomers.isEmpty;
+  }
+
+  /** A part with a device that may be sent to now. The two queues take turns. */
+  next(may: MayBeSent): Part | undefined {
+    if (this.inFlight >= may.most || this.bucket.waitMs(may.nowMs) > 0) return undefined;
+    this.isNewcomersTurn = !this.isNewcomersTurn;
+    return this.isNewcomersTurn
+      ? (this.nextNewcomer(may) ?? this.nextKnown(may))
+      : (this.nextKnown(may) ?? this.nextNewcomer(may));
+  }
+
+  /** Time until a waiting device may be sent to; 0: only a place is missing. */
   waitMs(nowMs: number): number {
-    // The second is only asked by what may pass the first.
-    return this.breaker.waitMs(nowMs) || this.bucket.waitMs(nowMs);
+    const waits: number[] = [];
+    if (!this.known.isEmpty) waits.push(this.breaker.waitMs(nowMs));
+    if (!this.newcomers.isEmpty) waits.push(this.newcomerWaitMs(nowMs));
+    // The rate matters only to devices that the circuit lets pass.
+    return Math.min(...waits) || this.bucket.waitMs(nowMs);
   }
 
-  /** Takes in an outcome. `'opened'` and `'closed'` of its breaker: since now. */
-  learn(ticket: Ticket, outcome: Outcome, nowMs: number): ReturnType<Breaker['learn']> {
-    if (outcome.result === 'accepted') this.acceptedAtMs = nowMs;
-    return this.isShared ? 'unchanged' : this.breaker.learn(ticket, outcome, nowMs);
+  /** Whether one more newcomer may be sent to, of `most` sends in all. */
+  hasPlaceForNewcomer(most: number): boolean {
+    return this.newcomers.inFlight < newcomersMax(most, !this.known.isEmpty);
   }
 
-  /** Whether other devices were accepted lately, at the same place and with the same credential. */
-  wereOthersAccepted(nowMs: number): boolean {
-    return !this.isShared && isWithin(LATELY_MS, this.acceptedAtMs, nowMs);
+  /** Takes note of an outcome, and gives what it changed about the circuit. */
+  learn(
+    ticket: Ticket,
+    { device, isWitness }: Pick<Sent, 'device' | 'isWitness'>,
+    outcome: Outcome,
+    nowMs: number,
+  ): ReturnType<Breaker['learn']> {
+    if (outcome.result === 'accepted') {
+      if (this.accepted?.device !== device) this.acceptedBefore = this.accepted;
+      this.accepted = { device, atMs: nowMs };
+    }
+    if (this.isShared) return 'unchanged';
+    const areOthersAccepted = this.wereOthersAccepted(device, nowMs);
+    return this.breaker.learn(ticket, { device, isWitness, areOthersAccepted }, outcome, nowMs);
   }
 
-  /** Forgets what it has learned, as where the credential was replaced. */
+  /** Whether another device was accepted lately at the same gateway with the same credential. */
+  wereOthersAccepted(device: number, nowMs: number): boolean {
+    const other = this.accepted?.device === device ? this.acceptedBefore : this.accepted;
+    return !this.isShared && other !== undefined && isWithin(LATELY_MS, other.atMs, nowMs);
+  }
+
+  /** Whether a device waits here whose outcome can close the circuit. */
+  hasProbe(): boolean {
+    return !this.known.isEmpty || (!this.newcomers.isEmpty && this.breaker.believesNewcomers());
+  }
+
+  /** Forgets what it has learned, because the credential was replaced. */
   forget(): void {
     this.breaker.reset();
-    this.acceptedAtMs = Number.NEGATIVE_INFINITY;
+    this.accepted = undefined;
+    this.acceptedBefore = undefined;
   }
 
-  isShut(nowMs: number): boolean {
-    return this.breaker.isOpenFor(PATIENCE_MS, nowMs);
+  private nextKnown({ nowMs, isLeased }: MayBeSent): Part | undefined {
+    if (this.known.isEmpty || this.breaker.waitMs(nowMs) > 0) return undefined;
+    return this.known.turns.next(isLeased);
   }
 
-  isSlow(nowMs: number, waitingSinceMs: number): boolean {
-    return isWithin(SLOW_MS, this.slowSinceMs, nowMs) || nowMs - waitingSinceMs > TURN_MS_MAX;
+  private nextNewcomer({ nowMs, most, newcomers, isLeased }: MayBeSent): Part | undefined {
+    if (this.newcomers.isEmpty || !newcomers || !this.hasPlaceForNewcomer(most)) return undefined;
+    if (this.newcomerWaitMs(nowMs) > 0) return undefined;
+    return this.newcomers.turns.next(isLeased);
   }
 
-  /**
-   * When a device comes back that could not wait: one after the other, as fast as there was room lately. Each is
-   * a row of its own meanwhile, so they should not come in vain.
-   */
-  returnMs(nowMs: number): number {
-    const isShut = this.breaker.opened !== undefined;
-    if (!isShut) this.slowSinceMs = nowMs;
-    // It is never so far ahead, but by a clock that was set back since.
-    if (this.lastReturnMs > nowMs + LATER_MS_MAX) this.lastReturnMs = 0;
-    const least = isShut ? RETURNS_PER_SECOND_MIN_SHUT : RETURNS_PER_SECOND_MIN;
-    const earliestMs = nowMs + Math.max(RETURN_MS_MIN, this.breaker.awayMs(nowMs));
-    const afterLastMs = this.lastReturnMs + 1000 / Math.max(least, this.perSecond);
-    this.lastReturnMs = Math.max(earliestMs, afterLastMs);
-    if (this.lastReturnMs <= nowMs + LATER_MS_MAX) return Math.ceil(this.lastReturnMs);
-    this.lastReturnMs = nowMs + LATER_MS_MAX;
-    return Math.ceil(earliestMs + this.random() * LATER_MS_MAX);
-  }
-
-  /** Measures how fast outcomes come. To be called about once a second. */
-  measure(passedMs: number): void {
-    const lately = (this.outcomes * 1000) / Math.max(1, passedMs);
-    this.perSecond += (lately - this.perSecond) * NEWEST_SHARE;
-    this.outcomes = 0;
+  private newcomerWaitMs(nowMs: number): number {
+    return this.breaker.newcomerWaitMs(nowMs, !this.known.isEmpty);
   }
 }
 
-/** Whether something was so lately; what lies ahead was so before the clock was set back, who knows when. */
-function isWithin(ms: number, sinceMs: number, nowMs: number): boolean {
-  const passedMs = nowMs - sinceMs;
-  return passedMs >= 0 && passedMs < ms;
+export interface PartOptions {
+  readonly work: Work;
+  readonly way: Way;
+  readonly prepared: Prepared;
+  /** Whether no gateway has accepted any of its devices yet. */
+  readonly areNewcomers: boolean;
+  /** Places among the recipients of the work. */
+  readonly places: readonly number[];
+  readonly nowMs: number;
+  /** Called when the part is no longer used. */
+  readonly left: (part: Part) => void;
 }
 
+/** The devices of one job on one way: either those that were accepted before, or the newcomers. */
 export class Part implements PartOfWork {
   readonly work: Work;
   readonly way: Way;
   readonly prepared: Prepared;
-  /** Places among the recipients of the work; those before `at` have had their turn. */
+  readonly areNewcomers: boolean;
+  /** Sends in flight. */
+  inFlight = 0;
+  /** Those before `at` have had their turn. */
   private readonly places: number[];
   private at = 0;
   private waitingSinceMs: number;
   private isQueued = false;
   private readonly left: (part: Part) => void;
 
-  constructor(
-    { work, way, prepared }: Pick<Part, 'work' | 'way' | 'prepared'>,
-    places: number[],
-    nowMs: number,
-    /** Hears that it is not used any more. */
-    left: (part: Part) => void,
-  ) {
+  constructor({ work, way, prepared, areNewcomers, places, nowMs, left }: PartOptions) {
     this.work = work;
     this.way = way;
     this.prepared = prepared;
-    this.places = places;
+    this.areNewcomers = areNewcomers;
+    this.places = [...places];
     this.waitingSinceMs = nowMs;
     this.left = left;
+    this.line.add(places.length, nowMs);
     this.queue();
   }
 
   get owner(): object {
     return this.prepared;
+  }
+
+  get line(): Line<Part> {
+    return this.areNewcomers ? this.way.newcomers : this.way.known;
+  }
+
+  get isOver(): boolean {
+    return !this.hasNext && this.inFlight === 0;
   }
 
   get hasNext(): boolean {
@@ -173,56 +215,62 @@ export class Part implements PartOfWork {
     return this.way.breaker.opened;
   }
 
-  /** The place of the next device; to be called where there is one. */
-  take(nowMs: number): number {
-    const place = this.places[this.at] ?? 0;
+  /** Takes the place of the next device; there must be one. `random`, from 0 to 1 excluded, picks one of all that wait. */
+  take(nowMs: number, random = 0): number {
+    const { places, at } = this;
+    const chosen = at + Math.floor(random * (places.length - at));
+    const place = places[chosen] ?? 0;
+    places[chosen] = places[at] ?? 0;
     this.at++;
+    this.line.remove(1);
     this.waitingSinceMs = nowMs;
     if (!this.hasNext) this.unqueue();
     return place;
   }
 
-  /** It goes to the end: what is the matter with one device must not stand before the others again and again. */
-  putBack(place: number): void {
+  /** Lets a device wait again, behind all others: one device that keeps failing must not block them. */
+  putBack(place: number, nowMs: number): void {
     this.places.push(place);
+    this.line.add(1, nowMs);
     this.queue();
   }
 
   holdsUp(nowMs: number): boolean {
-    // By a clock that was set back, it would hold up nobody for as long.
+    // The clock was set back.
     if (nowMs < this.waitingSinceMs) this.waitingSinceMs = nowMs;
-    return this.isShut(nowMs) || this.way.isSlow(nowMs, this.waitingSinceMs);
+    return this.isShut(nowMs) || this.line.isSlow(nowMs, this.waitingSinceMs);
   }
 
   isShut(nowMs: number): boolean {
-    return this.way.isShut(nowMs);
+    return this.way.breaker.isShut(nowMs);
   }
 
   returnMs(nowMs: number): number {
-    return this.way.returnMs(nowMs);
+    return this.line.returnMs(nowMs, this.way.breaker);
   }
 
   takeAll(): readonly number[] {
     const waiting = this.places.slice(this.at);
     this.at = this.places.length;
+    this.line.remove(waiting.length);
     this.unqueue();
     return waiting;
   }
 
   leave(): void {
-    this.unqueue();
+    this.takeAll();
     this.left(this);
   }
 
   private queue(): void {
     if (this.isQueued || !this.hasNext) return;
     this.isQueued = true;
-    this.way.turns.add(this);
+    this.line.turns.add(this);
   }
 
   private unqueue(): void {
     if (!this.isQueued) return;
     this.isQueued = false;
-    this.way.turns.remove(this);
+    this.line.turns.remove(this);
   }
 }

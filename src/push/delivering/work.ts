@@ -1,11 +1,17 @@
 import type { DeviceResult, Job } from '../delivery.ts';
-import type { Recipient } from '../device.ts';
+import type { Platform, Recipient } from '../device.ts';
 import { countDevices, type DeviceCounts } from './holdings.ts';
 
 /** Devices of one job that go the same way. */
 export interface PartOfWork {
+  /** What it shares with other parts on the same way. */
+  readonly way: object;
+  /** Whether no gateway has accepted any of its devices yet. */
+  readonly areNewcomers: boolean;
   /** Whether some of them wait for their turn. */
   readonly hasNext: boolean;
+  /** Whether no device waits or is being sent to. */
+  readonly isOver: boolean;
   /** Until then another attempt is worth it. */
   readonly endsAtMs: number;
   /** Until then the first one is. */
@@ -24,13 +30,21 @@ export interface PartOfWork {
   leave(): void;
 }
 
+export interface WorkOptions {
+  readonly nowMs: number;
+  /** Hears that the work has results of which none is kept in the store. */
+  readonly unkept?: (work: Work) => void;
+}
+
 /** A job on its way: its devices, and what has become of each so far. */
 export class Work {
-  readonly job: Job;
-  /** Those of its devices that are still there. */
-  readonly recipients: readonly Recipient[];
+  /** Of retries, without those whose results are kept. */
+  job: Job;
+  /** Those of its devices that are still there; `undefined` once the result of one is kept. */
+  readonly recipients: (Recipient | undefined)[];
+  /** Those whose results are not kept. It changes. */
   readonly devices: DeviceCounts;
-  /** One for each of them, once there is one. */
+  /** Not kept yet. */
   readonly results: DeviceResult[] = [];
   readonly parts: PartOfWork[] = [];
   leasedUntilMs: number;
@@ -39,17 +53,31 @@ export class Work {
   takenAtMs: number;
   /** When something last happened to one of its devices. */
   movedAtMs: number;
+  /** Whether it counts among the held jobs of its instance. */
+  isCounted = true;
   /** Nothing is added any more: it is being kept, or was given up. */
   isClosed = false;
+  /** Settles when results that are on their way to the store are kept, or are not. */
+  keeping: Promise<void> | undefined;
+  private readonly left: Record<Platform, number>;
+  private kept = 0;
+  private places: ReadonlyMap<number, number> | undefined;
   private readonly attempts: ReadonlyMap<number, number> | undefined;
+  private readonly unkept: (work: Work) => void;
 
-  constructor(job: Job, recipients: readonly Recipient[], nowMs: number) {
+  constructor(
+    job: Job,
+    recipients: readonly Recipient[],
+    { nowMs, unkept = () => undefined }: WorkOptions,
+  ) {
     this.job = job;
-    this.recipients = recipients;
-    this.devices = countDevices(recipients);
+    this.recipients = [...recipients];
+    this.left = { ...countDevices(recipients) };
+    this.devices = this.left;
     this.leasedUntilMs = job.job.leasedUntilMs;
     this.takenAtMs = nowMs;
     this.movedAtMs = nowMs;
+    this.unkept = unkept;
     this.attempts =
       job.what === 'page'
         ? undefined
@@ -60,8 +88,36 @@ export class Work {
     return this.job.job.publish.instance;
   }
 
+  /** Whether only newcomers are left. */
+  get hasOnlyNewcomers(): boolean {
+    return this.parts.every(({ areNewcomers, isOver }) => areNewcomers || isOver);
+  }
+
+  /** Whether all results so far are in the store. */
+  get isKept(): boolean {
+    return this.results.length === 0 && this.keeping === undefined;
+  }
+
+  get isBegun(): boolean {
+    return this.kept + this.results.length > 0;
+  }
+
   get isDone(): boolean {
-    return this.results.length === this.recipients.length;
+    return this.kept + this.results.length === this.recipients.length;
+  }
+
+  /** Takes the result of one of its devices; there is one for each. */
+  settle(result: DeviceResult): void {
+    this.results.push(result);
+    if (this.results.length === 1) this.unkept(this);
+  }
+
+  /** The first of its results are kept: they and their devices are forgotten. */
+  forgetKept(count: number): readonly DeviceResult[] {
+    const kept = this.results.splice(0, count);
+    for (const { device } of kept) this.forget(device);
+    if (this.results.length > 0) this.unkept(this);
+    return kept;
   }
 
   /** Where the clock was set back, what was ahead of it is so since now: it would last for ever otherwise. */
@@ -73,5 +129,15 @@ export class Work {
   /** Attempts before this job. */
   attemptsOf({ number }: Recipient): number {
     return this.attempts?.get(number) ?? 0;
+  }
+
+  private forget(device: number): void {
+    this.places ??= new Map(this.recipients.map((one, place) => [one?.number ?? 0, place]));
+    const place = this.places.get(device) ?? -1;
+    const recipient = this.recipients[place];
+    if (recipient === undefined) return;
+    this.recipients[place] = undefined;
+    this.left[recipient.platform]--;
+    this.kept++;
   }
 }

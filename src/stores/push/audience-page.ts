@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type { BigInteger } from './device-rows.ts';
 import { readDevices } from './page-devices.ts';
+import { readPlaces } from './page-places.ts';
 
 /** A page of a publish, as far as it concerns one of its devices. */
 export interface AudiencePage {
@@ -11,6 +12,7 @@ export interface AudiencePage {
 interface PageRow extends AudiencePage {
   readonly first_device: BigInteger;
   readonly devices: string;
+  readonly done: string;
 }
 
 /** The page that a device is in; `undefined`: it is not in the audience, as far as that was read. Pages do not overlap. */
@@ -20,8 +22,11 @@ export async function audiencePageOf(
   device: number,
 ): Promise<AudiencePage | undefined> {
   const [row]: PageRow[] = await sql`
-    SELECT state, first_device, done_at, devices FROM publish_pages
+    SELECT state, first_device, done_at, devices, done FROM publish_pages
     WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;
   if (row === undefined || Number(row.first_device) > device) return undefined;
-  return readDevices(row.devices).includes(device) ? row : undefined;
+  const place = readDevices(row.devices).indexOf(device);
+  if (place === -1) return undefined;
+  // For the device it is delivered as soon as its result is kept, though others of the page may still wait.
+  return readPlaces(row.done).has(place) ? { ...row, state: 'delivered' } : row;
 }

@@ -26,7 +26,7 @@ export async function cancelPublish(
     WHERE publish IN (
       SELECT publish FROM publish_plans WHERE publish = ${held.number}
       ${unlessHeld(dialect, sql)})`;
-  await cancelPages(dialect, sql, held, nowMs);
+  await cancelPages(dialect, sql, held);
   // What the same commit has counted so far stands in no row yet.
   await held.tally.add(sql, held.number);
   await countRetriesCancelled(sql, held);
@@ -36,10 +36,9 @@ async function cancelPages(
   dialect: Dialect,
   sql: TransactionSQL,
   held: HeldPublish,
-  nowMs: number,
 ): Promise<void> {
   const cancelled: Readonly<Record<Platform, number>>[] = await sql`
-    UPDATE publish_pages SET state = 'cancelled', done_at = ${nowMs}, ready_at = NULL
+    UPDATE publish_pages SET state = 'cancelled', ready_at = NULL
     WHERE number IN (
       SELECT number FROM publish_pages
       WHERE publish = ${held.number} AND state = 'waiting' AND leased_by IS NULL

@@ -8,6 +8,7 @@ import type { BigInteger } from './device-rows.ts';
 import type { HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';
 import { readDevices } from './page-devices.ts';
+import { readPlaces } from './page-places.ts';
 import { publishChanges } from './publish-changes.ts';
 import { inTurn, oneByOne, type Take, takeFairly, takeOfBoth } from './turns.ts';
 import { type Handed, handed, isReady, readyInstances, unlessHeld } from './waiting.ts';
@@ -26,6 +27,8 @@ interface ClaimedPage {
   readonly number: BigInteger;
   readonly publish: BigInteger;
   readonly devices: string;
+  /** Places of devices whose results are kept. */
+  readonly done: string;
 }
 
 interface ClaimedDevice {
@@ -99,7 +102,7 @@ export class JobClaims {
         ORDER BY instance, ready_at, number LIMIT ${count} ${unlessHeld(dialect, sql)})
       UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
-      RETURNING number, publish, devices`;
+      RETURNING number, publish, devices, done`;
     pages.sort((a, b) => Number(a.number) - Number(b.number));
     for (const row of pages) {
       const page = Number(row.number);
@@ -110,8 +113,8 @@ export class JobClaims {
         publish: Number(row.publish),
         isHandedOn: true,
         async run(of, held) {
-          if (held.isOver) return await cancelPage(of, held, page, nowMs);
-          const devices = readDevices(row.devices);
+          if (held.isOver) return await cancelPage(of, held, page);
+          const devices = devicesLeft(row);
           const publish = held.underWay;
           claim.work = { what: 'page', page, job: { publish, devices, leasedUntilMs: untilMs } };
         },
@@ -209,16 +212,19 @@ function grouped(due: readonly ClaimedDevice[]): readonly Group[] {
   });
 }
 
-/** A page that was under way when its publish was cancelled, and came back undelivered. */
-async function cancelPage(
-  sql: TransactionSQL,
-  held: HeldPublish,
-  page: number,
-  nowMs: number,
-): Promise<void> {
+/** The devices of a page whose results are not kept yet. */
+function devicesLeft({ devices, done }: ClaimedPage): readonly number[] {
+  const all = readDevices(devices);
+  if (done === '') return all;
+  const places = readPlaces(done);
+  return all.filter((_, place) => !places.has(place));
+}
+
+/** A page that was under way when its publish was cancelled, and came back: what is left of it was not delivered. */
+async function cancelPage(sql: TransactionSQL, held: HeldPublish, page: number): Promise<void> {
   const [row]: Readonly<Record<Platform, number>>[] = await sql`
     UPDATE publish_pages
-    SET state = 'cancelled', done_at = ${nowMs}, ready_at = NULL, leased_by = NULL
+    SET state = 'cancelled', ready_at = NULL, leased_by = NULL
     WHERE number = ${page} AND state = 'waiting' RETURNING apns, fcm, web`;
   if (row === undefined) return;
   for (const platform of platforms) held.tally.count(platform, 'cancelled', row[platform]);

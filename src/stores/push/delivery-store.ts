@@ -1,5 +1,6 @@
 import type {
   AfterJob,
+  AfterProgress,
   DeliveryBacklog,
   DeviceResult,
   DeviceStory,
@@ -18,7 +19,7 @@ import { bringBack, bringForward } from './bringing-forward.ts';
 import { JobClaims } from './claims.ts';
 import { endLateLeases, endLeases, extendLeases } from './leases.ts';
 import { Planning } from './planning.ts';
-import { finishJob } from './results.ts';
+import { finishJob, keepProgress } from './results.ts';
 import { readStory } from './story.ts';
 import { countBacklog, earliestReady } from './waiting.ts';
 
@@ -73,8 +74,12 @@ export class StoredDeliveries implements DeliveryStore {
     return this.jobs.claim({ nowMs, untilMs, most, devicesMost, except });
   }
 
+  keepProgress(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterProgress> {
+    return keepProgress(this.database, { server: this.server, job, results, nowMs });
+  }
+
   finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
-    return finishJob(this.database, this.server, job, results, nowMs);
+    return finishJob(this.database, { server: this.server, job, results, nowMs });
   }
 
   bringForward(

@@ -61,8 +61,13 @@ export class HeldPublish {
 
   /** Something was done that may have been the last of it; whoever did the last of a commit is told so. */
   wasKept(answer: Answer, nowMs: number): void {
-    answer.after = this.state === 'cancelled' ? 'cancelled' : 'under-way';
+    this.wasKeptInPart(answer);
     this.last = { answer, nowMs };
+  }
+
+  /** Something was done, and more of the same job is to follow. */
+  wasKeptInPart(answer: Answer): void {
+    answer.after = this.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 
   /** It was read whole. */

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'bun:test';
+import { apnsRefusal } from '../../src/fake-gateways/apns.ts';
+import { fcmRefusal } from '../../src/fake-gateways/fcm.ts';
+import type { Act } from '../../src/fake-gateways/script.ts';
+import {
+  allAccepted,
+  countsOf,
+  DeliverySite,
+  newsFor,
+  type SiteDevice,
+} from '../failure/push-delivery-site.ts';
+
+const LONG_MS = 60_000;
+
+/** Latency that a busy machine may add. */
+const SLACK_MS = 3_000;
+
+const FAKES = 300;
+const HONEST = 20;
+
+type Phone = 'apns' | 'fcm';
+
+const peace = { 'retry-after': '900' };
+
+/** What Apple and Google may answer for tokens that anybody registered. */
+const evils: Readonly<Record<Phone, Readonly<Record<string, Act>>>> = {
+  apns: {
+    'that the credential is wrong': apnsRefusal(403, 'InvalidProviderToken'),
+    'that it wants to be left alone': apnsRefusal(503, 'ServiceUnavailable', peace),
+    'that the device gets too much': apnsRefusal(429, 'TooManyRequests', peace),
+    'that nobody has the token': apnsRefusal(400, 'BadDeviceToken'),
+    'with nothing, ever': { act: 'hang' },
+  },
+  fcm: {
+    'that the credential is wrong': fcmRefusal(403, 'PERMISSION_DENIED'),
+    'that it wants to be left alone': fcmRefusal(503, 'UNAVAILABLE', peace),
+    'that the project sends too much': fcmRefusal(429, 'QUOTA_EXCEEDED', peace),
+    'with nothing, ever': { act: 'hang' },
+    'that the token is of another project': fcmRefusal(403, 'SENDER_ID_MISMATCH'),
+  },
+};
+
+/**
+ * Apple must answer the first request on a new connection before others go out. Apple itself lets no device hold up an
+ * answer, so fakes of the test hang only after the first publish, which this answer keeps them out of.
+ */
+const busyApple = apnsRefusal(429, 'TooManyRequests');
+
+const cases = (['apns', 'fcm'] as const).flatMap((platform) =>
+  Object.entries(evils[platform]).map(([what, act]) => [platform, what, act] as const),
+);
+
+/** When the last of these devices was accepted. */
+function latestMs(site: DeliverySite, platform: Phone, devices: readonly SiteDevice[]): number {
+  const taken = new Map(
+    site[platform].journal
+      .list()
+      .filter(({ status }) => status === 200)
+      .map(({ token, atMs }) => [token, atMs]),
+  );
+  return Math.max(...devices.map(({ address }) => taken.get(address) ?? Number.NaN));
+}
+
+describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
+  it(
+    'reaches all honest devices as fast as without fakes',
+    async () => {
+      await using site = await DeliverySite.start({
+        crowds: [{ [platform]: FAKES + HONEST }, { [platform]: HONEST }],
+      });
+      const { journal, script } = site[platform];
+      const [attacked, quiet] = [site.instance(0), site.instance(1)];
+      const devices = attacked.devices[platform];
+      const fakes = devices.slice(0, FAKES);
+      const honest = devices.slice(FAKES);
+      // Makes witnesses. It may take longer, since no device was ever accepted.
+      const atFirst = platform === 'apns' && act.act === 'hang' ? busyApple : act;
+      for (const { address } of fakes) script.forToken(address, atFirst);
+      const first = await site.publish(attacked, newsFor(platform));
+      await site.becomes(
+        attacked,
+        first,
+        ({ platforms }) => platforms[platform].accepted === HONEST,
+      );
+      for (const { address } of fakes) script.forToken(address, act);
+      const witnessesSinceMs = Date.now();
+      for (let round = 0; round < 3; round++) {
+        journal.clear();
+        const startedAtMs = Date.now();
+        const [id, theirs] = [
+          await site.publish(attacked, newsFor(platform)),
+          await site.publish(quiet, newsFor(platform)),
+        ];
+        await site.becomes(
+          attacked,
+          id,
+          ({ platforms }) => platforms[platform].accepted === HONEST,
+        );
+        expect(await site.finished(quiet, theirs)).toMatchObject({
+          platforms: { [platform]: allAccepted(quiet.devices[platform]) },
+        });
+        expect(latestMs(site, platform, honest) - startedAtMs).toBeLessThan(SLACK_MS);
+        const taken = journal.list().filter(({ status }) => status === 200);
+        expect(taken).toHaveLength(2 * HONEST);
+      }
+      const logged = site.server.output.stderr
+        .split('\n')
+        .filter((line) => line.includes('A gateway '));
+      const pausedAtMs = logged.map((line) => Date.parse(JSON.parse(line).time));
+      expect(pausedAtMs.filter((atMs) => atMs >= witnessesSinceMs)).toEqual([]);
+    },
+    LONG_MS,
+  );
+});
+
+describe.each(['apns', 'fcm'] as const)('%s', (platform) => {
+  it(
+    'removes no device and delivers all when a credential that is wrong was mended, with fakes among them',
+    async () => {
+      await using site = await DeliverySite.start({ crowds: [{ [platform]: 60 }] });
+      const { script } = site[platform];
+      const instance = site.instance(0);
+      const devices = instance.devices[platform];
+      const [fakes, honest] = [devices.slice(0, 30), devices.slice(30)];
+      const wrong = Object.values(evils[platform])[0];
+      if (wrong === undefined) throw new Error('There is nothing wrong');
+      for (const { address } of fakes) script.forToken(address, wrong);
+      const warm = await site.publish(instance, newsFor(platform));
+      const isReached = (status: { platforms: Record<Phone, { accepted: number }> }) =>
+        status.platforms[platform].accepted === honest.length;
+      await site.becomes(instance, warm, isReached);
+      for (const { address } of honest) script.forToken(address, wrong);
+      const id = await site.publish(instance, newsFor(platform));
+      const said = await site.server.logged(/does not accept the credential: devices wait/);
+      expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform });
+      script.clear();
+      for (const { address } of fakes) script.forToken(address, wrong);
+      await site.becomes(instance, id, isReached);
+      expect(await site.finished(instance, id)).toMatchObject({
+        platforms: {
+          [platform]: countsOf({ planned: 60, accepted: honest.length, failed: fakes.length }),
+        },
+      });
+    },
+    LONG_MS,
+  );
+});

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
+import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { readWebToken } from '../../src/push/web-subscription.ts';
+import { fillStore, type StoredRow } from '../failure/push-delivery-rows.ts';
+import { configOf, type Fanfare, spawnFanfare } from '../support/fanfare.ts';
+import { askPush, PushRequests } from '../support/push-requests.ts';
+import { pushSettings } from '../support/push-server.ts';
+
+/** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
+
+/** What the push service does for an endpoint, by the first segment of its path. */
+export const evils = {
+  refused: 'refuses it with 401',
+  asking: 'answers 503 and wants to be left alone for a quarter of an hour',
+  failing: 'answers 503',
+  busy: 'answers 429 and wants to be left alone for a quarter of an hour',
+  hanging: 'never answers',
+  dripping: 'answers byte by byte, and never ends',
+} as const;
+
+export type Evil = keyof typeof evils;
+
+/** The interest of honest browsers only, and the interest of all. */
+export const HONEST = 'honest';
+const ALL = 'all';
+
+const HOST = '127.0.0.1';
+
+/** A browser: honest, or a fake that an attacker registered. */
+export interface Browser {
+  readonly instance: number;
+  readonly what: 'ok' | Evil;
+  /** Index of a push service that never answers, instead of the usual one. */
+  readonly stranger?: number;
+}
+
+export interface BrowserSiteOptions {
+  readonly http2: boolean;
+  /** In device order. */
+  readonly browsers: readonly Browser[];
+  /** How many push services accept connections and never answer. */
+  readonly strangers?: number;
+}
+
+/** A message that reached an honest browser. */
+interface Arrival {
+  readonly name: string;
+  readonly atMs: number;
+}
+
+export class BrowserSite implements AsyncDisposable {
+  readonly server: Fanfare;
+  readonly arrivals: Arrival[] = [];
+  /** What the push service answers for honest browsers now. */
+  honest: { readonly status: number; readonly headers?: Record<string, string> } = { status: 201 };
+  private readonly parts: AsyncDisposableStack;
+  private readonly requests: readonly PushRequests[];
+  private readonly names: readonly (readonly string[])[];
+
+  private constructor(
+    server: Fanfare,
+    parts: AsyncDisposableStack,
+    requests: readonly PushRequests[],
+    names: readonly (readonly string[])[],
+  ) {
+    this.server = server;
+    this.parts = parts;
+    this.requests = requests;
+    this.names = names;
+  }
+
+  static async start({ http2, browsers, strangers = 0 }: BrowserSiteOptions): Promise<BrowserSite> {
+    await using parts = new AsyncDisposableStack();
+    const certificate = makeSelfSigned([HOST], Date.now());
+    let site: BrowserSite | undefined;
+    const service = Bun.serve({
+      hostname: HOST,
+      port: 0,
+      idleTimeout: 0,
+      ...(http2 ? { tls: certificate, http2: true } : {}),
+      fetch: (request) => answer(new URL(request.url).pathname, () => site),
+    });
+    parts.defer(() => service.stop(true));
+    const scheme = http2 ? 'https' : 'http';
+    const origin = `${scheme}://${HOST}:${service.port}`;
+    const others = Array.from({ length: strangers }, (_, n) => {
+      const hostname = `127.0.1.${n + 1}`;
+      const socket = { data: () => undefined };
+      const listener = Bun.listen({ hostname, port: 0, socket });
+      parts.defer(() => listener.stop(true));
+      return { hostname, origin: `${scheme}://${hostname}:${listener.port}` };
+    });
+    const hosts = [HOST, ...others.map(({ hostname }) => hostname)];
+    const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
+    parts.defer(() => rmSync(directory, { recursive: true, force: true }));
+    writeFileSync(join(directory, 'ca.pem'), certificate.cert);
+
+    const count = 1 + Math.max(...browsers.map(({ instance }) => instance));
+    const instances = Array.from({ length: count }, (_, place) =>
+      instanceAt(place, directory, hosts),
+    );
+    const push = pushSettings(...instances.map(({ settings }) => settings));
+    const config = configOf(directory, { config: { push } });
+    writeFileSync(join(directory, 'config.json'), JSON.stringify(config));
+    const url = `sqlite:${join(directory, 'fanfare.db')}`;
+    const names: string[][] = [];
+    for (const [place, { id }] of instances.entries()) {
+      const own = browsers.filter(({ instance }) => instance === place);
+      const rows = own.map(({ what, stranger }, n) => {
+        const at = stranger === undefined ? origin : (others[stranger]?.origin ?? '');
+        return rowOf(hosts, `${at}/${what}/${place}-${n}`, what === 'ok');
+      });
+      await fillStore(url, id, ALL, rows);
+      names.push(own.flatMap(({ what }, n) => (what === 'ok' ? `${place}-${n}` : [])));
+    }
+    const server = await spawnFanfare(
+      ['serve', '--config', join(directory, 'config.json')],
+      directory,
+    );
+    parts.use(server);
+    const requests = instances.map((instance) => new PushRequests(instance));
+    site = new BrowserSite(server, parts.move(), requests, names);
+    return site;
+  }
+
+  /** Publishes to all browsers of an instance, or to the honest ones only. */
+  async publish(instance: number, interest = ALL): Promise<void> {
+    const requests = this.requests[instance];
+    if (requests === undefined) throw new Error(`There is no instance ${instance}`);
+    const body = { interests: [interest], web: { notification: { title: 'Hello' } } };
+    const { status, json } = await askPush(this.server, requests.publish(body));
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
+  }
+
+  /** Publishes, waits until each honest browser has the message, and gives how many milliseconds each took. */
+  async reach(instance: number, interest = ALL, withinMs = 20_000): Promise<readonly number[]> {
+    const from = this.arrivals.length;
+    const startedAtMs = performance.now();
+    const wanted = new Set(this.names[instance]);
+    const took: number[] = [];
+    await this.publish(instance, interest);
+    for (let at = from; wanted.size > 0; at++) {
+      while (at >= this.arrivals.length) {
+        if (performance.now() - startedAtMs > withinMs) {
+          throw new Error(`${wanted.size} honest browsers were not reached in ${withinMs} ms`);
+        }
+        await Bun.sleep(5);
+      }
+      const arrival = this.arrivals[at];
+      if (arrival !== undefined && wanted.delete(arrival.name)) {
+        took.push(arrival.atMs - startedAtMs);
+      }
+    }
+    return took;
+  }
+
+  /** Browsers that got more than `messages` messages. */
+  gotMoreThan(messages: number): readonly string[] {
+    const byName = Map.groupBy(this.arrivals, ({ name }) => name);
+    return [...byName].filter(([, all]) => all.length > messages).map(([name]) => name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.parts.disposeAsync();
+  }
+}
+
+function instanceAt(place: number, directory: string, allowedHosts: readonly string[]) {
+  const id = randomUUID();
+  const secretKey = `secret-${place}`.padEnd(64, '0');
+  const { publicText: publicKey, privateText: privateKey } = newP256Pair();
+  const settings = {
+    id,
+    name: `instance ${place}`,
+    secretKeys: [secretKey],
+    limits: { publishesPerSecond: 0 },
+    web: {
+      vapid: { publicKey, privateKey, subject: 'mailto:ops@example.org' },
+      allowedHosts,
+      allowPrivateAddresses: true,
+      caFile: join(directory, 'ca.pem'),
+    },
+  };
+  return { id, secretKey, settings };
+}
+
+/** All browsers share one key, since nobody decrypts their messages. */
+const browserKey = newP256Pair().publicText;
+
+function rowOf(allowedHosts: readonly string[], endpoint: string, isHonest: boolean): StoredRow {
+  const keys = { p256dh: browserKey, auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const token = btoa(JSON.stringify({ endpoint, keys }));
+  const read = readWebToken(token, { allowedHosts, allowPrivateAddresses: true });
+  if (!('identity' in read)) throw new Error(`The token is refused: ${read.description}`);
+  const interests = isHonest ? [HONEST] : [];
+  return { platform: 'web', id: `web-${randomUUID()}`, ...read, bundleId: undefined, interests };
+}
+
+async function answer(path: string, findSite: () => BrowserSite | undefined): Promise<Response> {
+  const [, what = '', name = ''] = path.split('/');
+  const wantsPeace = { 'retry-after': '900' };
+  switch (what as 'ok' | Evil) {
+    case 'ok': {
+      const site = findSite();
+      const { status = 201, headers = {} } = site?.honest ?? {};
+      if (status === 201) site?.arrivals.push({ name, atMs: performance.now() });
+      return new Response(null, { status, headers });
+    }
+    case 'refused':
+      return new Response('{"errno":109}', { status: 401 });
+    case 'asking':
+      return new Response(null, { status: 503, headers: wantsPeace });
+    case 'failing':
+      return new Response(null, { status: 503 });
+    case 'busy':
+      return new Response(null, { status: 429, headers: wantsPeace });
+    case 'hanging':
+      return await new Promise(() => undefined);
+    case 'dripping':
+      return new Response(drip(), { status: 500 });
+    default:
+      return new Response(null, { status: 404 });
+  }
+}
+
+function drip(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      await Bun.sleep(500);
+      controller.enqueue(new Uint8Array([32]));
+    },
+  });
+}

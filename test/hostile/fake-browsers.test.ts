@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'bun:test';
+import { type Browser, BrowserSite, type Evil, evils, HONEST } from './fake-browsers-site.ts';
+
+const LONG_MS = 60_000;
+
+/** Latency that a busy machine may add. */
+const SLACK_MS = 3_000;
+
+const kinds = Object.keys(evils) as Evil[];
+
+/** HTTP/2 uses the same code for all answers, so three kinds are enough there. */
+const cases = [
+  ...kinds.map((kind) => ['HTTP/1.1', kind] as const),
+  ...(['refused', 'asking', 'hanging'] as const).map((kind) => ['HTTP/2', kind] as const),
+];
+
+function some(count: number, what: Browser['what'], instance = 0): readonly Browser[] {
+  return Array.from({ length: count }, () => ({ instance, what }));
+}
+
+/** Browsers of an attacked instance, and of another that has no fakes. */
+function crowd(evil: Evil, fakes: number): readonly Browser[] {
+  return [...some(5, 'ok'), ...some(fakes, evil), ...some(5, 'ok'), ...some(10, 'ok', 1)];
+}
+
+const longest = (all: readonly number[]) => Math.max(...all);
+
+describe('honest browsers', () => {
+  it.each(cases)(
+    'keep their latency over %s beside 600 fakes: %s',
+    async (version, evil) => {
+      const http2 = version === 'HTTP/2';
+      await using site = await BrowserSite.start({ http2, browsers: crowd(evil, 600) });
+      // Makes witnesses, then measures the latency without an attack.
+      await site.reach(0, HONEST);
+      await site.reach(1, HONEST);
+      const quiet: number[] = [];
+      for (let round = 0; round < 3; round++) {
+        quiet.push(...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST)));
+      }
+
+      const attacked: number[] = [];
+      for (let round = 0; round < 4; round++) {
+        attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
+        attacked.push(...(await site.reach(0, HONEST)));
+        await Bun.sleep(500);
+      }
+      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
+      // No doubles: four publishes before the attack, and eight during it.
+      expect(site.gotMoreThan(4 + 8)).toEqual([]);
+      expect(site.server.output.stderr).not.toContain('A gateway ');
+    },
+    LONG_MS,
+  );
+});
+
+describe('browsers of one push service', () => {
+  it(
+    'keep their latency beside fakes at 150 other push services that never answer',
+    async () => {
+      const fakes = Array.from({ length: 600 }, (_, n) => ({
+        instance: 0,
+        what: 'hanging' as const,
+        stranger: n % 150,
+      }));
+      const browsers = [...fakes, ...some(10, 'ok'), ...some(10, 'ok', 1)];
+      await using site = await BrowserSite.start({ http2: false, browsers, strangers: 150 });
+      await site.reach(0, HONEST);
+      await site.reach(1, HONEST);
+      const quiet = [...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST))];
+      const attacked: number[] = [];
+      for (let round = 0; round < 4; round++) {
+        attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
+        await Bun.sleep(500);
+      }
+      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
+    },
+    LONG_MS,
+  );
+});
+
+describe('an instance of which no browser was ever reached', () => {
+  it.each<Evil>(['refused', 'asking', 'failing', 'busy'])(
+    'reaches its browsers although 400 fakes come first in device order: %s',
+    async (evil) => {
+      const browsers = [...some(400, evil), ...some(10, 'ok')];
+      await using site = await BrowserSite.start({ http2: false, browsers });
+      await site.reach(0, undefined, 50_000);
+      // One accepted browser is a witness from then on.
+      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'reaches its browsers beside one fake with a Retry-After of 15 minutes',
+    async () => {
+      const browsers = [...some(1, 'asking'), ...some(10, 'ok')];
+      await using site = await BrowserSite.start({ http2: false, browsers });
+      for (let round = 0; round < 3; round++) {
+        expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+      }
+      expect(site.server.output.stderr).not.toContain('A gateway ');
+    },
+    LONG_MS,
+  );
+
+  it(
+    'logs within seconds that its key is not accepted, and delivers once it is',
+    async () => {
+      const browsers = [...some(20, 'refused'), ...some(10, 'ok')];
+      await using site = await BrowserSite.start({ http2: false, browsers });
+      site.honest = { status: 403 };
+      const reached = site.reach(0, undefined, 50_000);
+      const said = await site.server.logged(/does not accept the credential/);
+      expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform: 'web' });
+      site.honest = { status: 201 };
+      expect(longest(await reached)).toBeLessThan(40_000);
+      await site.server.logged(/Devices are reached again/);
+    },
+    LONG_MS,
+  );
+});
+
+describe('an instance whose browsers were reached', () => {
+  it(
+    'logs within seconds that its key is not accepted any more, and reaches them soon after it is',
+    async () => {
+      await using site = await BrowserSite.start({ http2: false, browsers: crowd('refused', 100) });
+      await site.reach(0, HONEST);
+      site.honest = { status: 403 };
+      const startedAtMs = performance.now();
+      const reached = site.reach(0, undefined, 50_000);
+      const said = await site.server.logged(/does not accept the credential: devices wait/);
+      expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+      expect(JSON.parse(said)).toMatchObject({ level: 'warn', reason: 'http-403' });
+      site.honest = { status: 201 };
+      await reached;
+      await site.server.logged(/Devices are reached again/);
+      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'waits for a push service that is down, and reaches them soon after it is back',
+    async () => {
+      await using site = await BrowserSite.start({ http2: false, browsers: crowd('failing', 100) });
+      await site.reach(0, HONEST);
+      site.honest = { status: 503 };
+      const reached = site.reach(0, undefined, 50_000);
+      await site.server.logged(/sending to it is paused/);
+      site.honest = { status: 201 };
+      await reached;
+      await site.server.logged(/Devices are reached again/);
+      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+      expect(site.gotMoreThan(3)).toEqual([]);
+    },
+    LONG_MS,
+  );
+});
