@@ -33,14 +33,10 @@ export class Connection extends Session implements Peer {
   socket: Socket | undefined;
   /** When the client was last heard of. Monotonic milliseconds. */
   heardAtMs = 0;
-  /** When it must have been authorised; 0 where it need not be, or is. Monotonic milliseconds. */
-  authoriseByMs = 0;
   /** When it was asked if it is still there, and has not answered since; 0: it was not. Monotonic milliseconds. */
   pingedAtMs = 0;
   /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
   frameDebt = 0;
-  /** Whether it was told that it sends too many. */
-  frameWarned = false;
 
   constructor(
     app: App,

@@ -17,6 +17,8 @@ export type FrameVerdict = 'answer' | 'warn' | 'drop' | 'close';
  */
 export class FrameLimit {
   private readonly framesPerSecond: number;
+  /** Those that were told that they send too many. Not a field of each: they are few. */
+  private readonly warned = new WeakSet<Connection>();
 
   /** `framesPerSecond`: without the client events that an app allows on top; 0: no limit. */
   constructor(framesPerSecond: number) {
@@ -31,8 +33,8 @@ export class FrameLimit {
     const burst = burstOf(connection.app, perSecond);
     if (connection.frameDebt <= burst) return 'answer';
     if (connection.frameDebt > 2 * burst) return 'close';
-    if (connection.frameWarned) return 'drop';
-    connection.frameWarned = true;
+    if (this.warned.has(connection)) return 'drop';
+    this.warned.add(connection);
     return 'warn';
   }
 
@@ -41,7 +43,7 @@ export class FrameLimit {
     const { app, frameDebt } = connection;
     if (frameDebt === 0) return;
     connection.frameDebt = Math.max(0, Math.floor(frameDebt - seconds * this.rateOf(app)));
-    if (connection.frameDebt === 0) connection.frameWarned = false;
+    if (connection.frameDebt === 0) this.warned.delete(connection);
   }
 
   /** 0: no limit, also where an app limits its client events by nothing. */

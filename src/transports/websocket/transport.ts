@@ -79,6 +79,8 @@ export class WebSocketTransport {
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
   private readonly departures: Departures;
+  /** Those that must still be authorised, and by when. Monotonic milliseconds. */
+  private readonly authoriseByMs = new Map<Socket, number>();
   private checkedAtMs: number;
 
   constructor(options: TransportOptions) {
@@ -137,7 +139,11 @@ export class WebSocketTransport {
       const { data } = socket;
       this.frames.pay(data, seconds);
       data.allowAttempts(seconds);
-      if (data.authoriseByMs !== 0) this.checkAuthorised(socket, nowMs);
+    }
+    for (const [socket, byMs] of this.authoriseByMs) {
+      // They are in the order of their times.
+      if (nowMs < byMs) break;
+      if (socket.readyState === WebSocket.OPEN) this.checkAuthorised(socket, nowMs);
     }
     checkHeartbeats(part, nowMs, this.settings, (socket, problem) => this.end(socket, problem));
   }
@@ -223,7 +229,8 @@ export class WebSocketTransport {
     data.socket = socket;
     this.heard(data);
     if (app.authorizedConnectionsOnly) {
-      data.authoriseByMs = data.heardAtMs + this.settings.authorizationTimeoutSeconds * 1000;
+      const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
+      this.authoriseByMs.set(socket, data.heardAtMs + timeoutMs);
     }
     this.connections.add(socketId, app, socket, !app.authorizedConnectionsOnly);
     this.meter.count('connectionsOpened');
@@ -265,14 +272,15 @@ export class WebSocketTransport {
   /** Looks after one that must be authorised in time, and counts it once it is. Source: §8.5. */
   private checkAuthorised(socket: Socket, nowMs: number): void {
     const { data } = socket;
-    if (data.authoriseByMs === 0) return;
+    const byMs = this.authoriseByMs.get(socket);
+    if (byMs === undefined) return;
     if (!data.authorised) {
-      if (nowMs >= data.authoriseByMs) this.end(socket, 'not-authorised-in-time');
+      if (nowMs >= byMs) this.end(socket, 'not-authorised-in-time');
       return;
     }
     const over = this.overQuota(data.app);
     if (over !== undefined) return this.end(socket, over);
-    data.authoriseByMs = 0;
+    this.authoriseByMs.delete(socket);
     this.connections.count(data.app);
   }
 
@@ -303,7 +311,7 @@ export class WebSocketTransport {
       // One client's message must not end the others' connections.
       return this.failed(socket, error);
     }
-    if (data.authoriseByMs !== 0) this.checkAuthorised(socket, data.heardAtMs);
+    this.checkAuthorised(socket, data.heardAtMs);
     this.backlog.answered(socket);
   }
 
@@ -359,7 +367,7 @@ export class WebSocketTransport {
     const { app, socketId } = data;
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
-    this.connections.remove(socketId, app, data.authoriseByMs === 0);
+    this.connections.remove(socketId, app, !this.authoriseByMs.delete(socket));
     this.departures.add(data);
     if (code !== 1006) return;
     const connection = { address: addressOf(data.address), connection: socketId };
