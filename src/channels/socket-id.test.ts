@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { firstHalfOf, newSocketId, parseSocketId, secondHalfOf, socketIdOf } from './socket-id.ts';
+import { firstHalfOf, newHalf, parseSocketId, socketIdOf } from './socket-id.ts';
 
 describe('a new socket id', () => {
-  const ids = Array.from({ length: 50_000 }, newSocketId);
+  const ids = Array.from({ length: 50_000 }, () => socketIdOf(newHalf(), newHalf()));
 
   it('is like no other', () => {
     expect(new Set(ids).size).toBe(ids.length);
@@ -32,8 +32,8 @@ describe('a new socket id', () => {
     }
   });
 
-  it('is put together of its halves again', () => {
-    for (const id of ids) expect(socketIdOf(firstHalfOf(id), secondHalfOf(id))).toBe(id);
+  it('has the halves that it was put together of', () => {
+    for (const id of ids) expect(String(firstHalfOf(id))).toBe(id.split('.')[0] ?? '');
   });
 
   it('is read as what it is', () => {

@@ -16,14 +16,9 @@ export function parseSocketId(text: string): SocketId | undefined {
     : undefined;
 }
 
-/** The number before the point; exact for what `newSocketId` made. */
+/** The number before the point; exact for what `newHalf` made. */
 export function firstHalfOf(id: SocketId): number {
   return Number(id.slice(0, id.indexOf('.')));
-}
-
-/** The number behind the point; exact for what `newSocketId` made. */
-export function secondHalfOf(id: SocketId): number {
-  return Number(id.slice(id.indexOf('.') + 1));
 }
 
 /** The id of these halves. */
@@ -48,11 +43,9 @@ function randomUint32(): number {
 const TWENTY_BITS = 0x100000;
 
 /**
- * Makes a socket id that nobody can guess: 104 random bits, so it is unique across nodes as well.
- * Each part stays below 2^53, so that no client loses digits. Channel authorisations are bound to it.
+ * Makes one half of a new socket id. Both have 52 random bits, so nobody can guess an id, and it is unique across nodes
+ * as well. Each stays below 2^53, so that no client loses digits. Channel authorisations are bound to the id.
  */
-export function newSocketId(): SocketId {
-  const first = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
-  const second = randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
-  return socketIdOf(first, second);
+export function newHalf(): number {
+  return randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);
 }

@@ -2,7 +2,7 @@ import { expect, it, mock, spyOn } from 'bun:test';
 import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
-import { newSocketId } from '../../src/channels/socket-id.ts';
+import { newHalf } from '../../src/channels/socket-id.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
 import { WebSocketAudience } from '../../src/transports/websocket/audience.ts';
 import { Backlog } from '../../src/transports/websocket/backlog.ts';
@@ -56,7 +56,7 @@ async function open(isHolding = false): Promise<OpenAudience> {
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, listening) {
-      const data = new Connection(app, newSocketId(), listening, 0, holdBack);
+      const data = new Connection(app, newHalf(), listening, 0, holdBack);
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
     websocket: {
@@ -79,8 +79,8 @@ async function open(isHolding = false): Promise<OpenAudience> {
       await new Promise((resolve) => client.addEventListener('open', resolve));
       const socket = opened.at(-1);
       if (socket === undefined) throw new Error('Not opened');
-      const { socketId } = socket.data;
-      connections.add(socketId, app, socket, true);
+      const { firstHalf, socketId } = socket.data;
+      connections.add(firstHalf, app, socket, true);
       return listener(client, socket.data, socketId);
     },
     [Symbol.asyncDispose]: () => server.stop(true),

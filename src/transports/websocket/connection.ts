@@ -2,7 +2,7 @@ import type { Server, ServerWebSocket } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { Peer } from '../../channels/ports.ts';
 import { Session } from '../../channels/session.ts';
-import { firstHalfOf, type SocketId, secondHalfOf, socketIdOf } from '../../channels/socket-id.ts';
+import { newHalf, type SocketId, socketIdOf } from '../../channels/socket-id.ts';
 import type { ConnectionProblem } from './close-codes.ts';
 import type { HoldBack } from './hold-back.ts';
 import type { PackedAddress } from './packed-address.ts';
@@ -23,7 +23,7 @@ export class RefusedConnection {
 /** What belongs to one connection; Bun keeps it beside the socket. One object for all: there are many. */
 export class Connection extends Session implements Peer {
   // Its text would take a fifth of what a connection does.
-  private readonly firstHalf: number;
+  readonly firstHalf: number;
   private readonly secondHalf: number;
   readonly server: Server<ConnectionData>;
   /** Of the client; behind a trusted proxy not that of the proxy. */
@@ -40,14 +40,15 @@ export class Connection extends Session implements Peer {
 
   constructor(
     app: App,
-    socketId: SocketId,
+    firstHalf: number,
     server: Server<ConnectionData>,
     address: PackedAddress,
     holdBack: HoldBack,
+    secondHalf = newHalf(),
   ) {
     super(app);
-    this.firstHalf = firstHalfOf(socketId);
-    this.secondHalf = secondHalfOf(socketId);
+    this.firstHalf = firstHalf;
+    this.secondHalf = secondHalf;
     this.server = server;
     this.address = address;
     this.holdBack = holdBack;

@@ -12,27 +12,23 @@ describe('the connections of a node', () => {
     const { socket } = fakeSocket(0, '1.1');
     const id = socketId;
 
-    connections.add(id('1.1'), one, socket, true);
-    connections.add(id('2.1'), one, fakeSocket().socket, true);
-    connections.add(id('3.1'), two, fakeSocket().socket, true);
+    connections.add(1, one, socket, true);
+    connections.add(2, one, fakeSocket().socket, true);
+    connections.add(3, two, fakeSocket().socket, true);
 
     expect(connections.get(id('1.1'))).toBe(socket);
     expect(['1.2', '01.1', '1.01', '4.1'].map((text) => connections.get(id(text)))).toEqual(
       Array(4).fill(undefined),
     );
     // Half of an id is enough to find its connection by.
-    expect(['1.1', '1.2', '4.1'].map((text) => connections.isTaken(id(text)))).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect([1, 4].map((half) => connections.isTaken(half))).toEqual([true, false]);
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
     expect(connections.size).toBe(3);
 
-    connections.remove(id('1.1'), one, true);
+    connections.remove(1, one, true);
     // What is gone is not counted off again.
-    connections.remove(id('1.1'), one, true);
-    connections.remove(id('4.1'), one, true);
+    connections.remove(1, one, true);
+    connections.remove(4, one, true);
 
     expect(connections.get(id('1.1'))).toBeUndefined();
     expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
@@ -42,7 +38,7 @@ describe('the connections of a node', () => {
   it('may go while they are walked', () => {
     const connections = new Connections();
     const app = appWith();
-    const ids = ['1.1', '2.1', '3.1'].map(socketId);
+    const ids = [1, 2, 3];
     for (const id of ids) connections.add(id, app, fakeSocket().socket, true);
 
     let walked = 0;
@@ -60,7 +56,7 @@ describe('the connections of a node', () => {
     const app = appWith();
     const add = (id: string) => {
       const { socket } = fakeSocket(0, id);
-      connections.add(socketId(id), app, socket, true);
+      connections.add(socket.data.firstHalf, app, socket, true);
       return id;
     };
     const next = (parts: number) =>
@@ -74,7 +70,7 @@ describe('the connections of a node', () => {
     // It goes on where it stopped.
     expect(next(3)).toEqual(['3.1', '4.1', '5.1', '6.1']);
 
-    connections.remove(socketId('7.1'), app, true);
+    connections.remove(7, app, true);
     add('11.1');
     expect([next(5), next(5), next(5)]).toEqual([
       ['8.1', '9.1'],
@@ -96,10 +92,10 @@ describe('connections of a full server', () => {
       if (app === undefined) throw new Error('There is no such app');
       const room = connections.roomFor(app, address);
       if (room === 'full') return 'full';
-      if (room !== 'room') connections.remove(room.data.socketId, room.data.app, true);
+      if (room !== 'room') connections.remove(room.data.firstHalf, room.data.app, true);
       added++;
       const { socket } = fakeSocket(0, `${added}.1`, address, app);
-      connections.add(socket.data.socketId, app, socket, true);
+      connections.add(socket.data.firstHalf, app, socket, true);
       return room === 'room' ? 'room' : `${room.data.app.id} ${room.data.address}`;
     };
     const fill = (app: App | undefined, address: PackedAddress, count: number) =>

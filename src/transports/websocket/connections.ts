@@ -46,9 +46,9 @@ export class Connections {
     return socket?.data.socketId === id ? socket : undefined;
   }
 
-  /** Whether one has this id, or half of it: then no other can have it. */
-  isTaken(id: SocketId): boolean {
-    return this.byFirstHalf.has(firstHalfOf(id));
+  /** Whether one has an id with this first half: then no other can have it. */
+  isTaken(firstHalf: number): boolean {
+    return this.byFirstHalf.has(firstHalf);
   }
 
   /**
@@ -85,9 +85,9 @@ export class Connections {
     return most;
   }
 
-  /** `counts`: whether it counts for the quota of its app already. */
-  add(id: SocketId, app: App, socket: Socket, counts: boolean): void {
-    this.byFirstHalf.set(firstHalfOf(id), socket);
+  /** `firstHalf`: of its id. `counts`: whether it counts for the quota of its app already. */
+  add(firstHalf: number, app: App, socket: Socket, counts: boolean): void {
+    this.byFirstHalf.set(firstHalf, socket);
     this.byApp.add(app);
     this.byAddress.add(keyOf(socket.data.address));
     if (counts) this.count(app);
@@ -98,10 +98,10 @@ export class Connections {
     this.counted.set(app, this.countOf(app) + 1);
   }
 
-  remove(id: SocketId, app: App, counted: boolean): void {
-    const socket = this.byFirstHalf.get(firstHalfOf(id));
+  remove(firstHalf: number, app: App, counted: boolean): void {
+    const socket = this.byFirstHalf.get(firstHalf);
     if (socket === undefined) return;
-    this.byFirstHalf.delete(firstHalfOf(id));
+    this.byFirstHalf.delete(firstHalf);
     this.byApp.release(app);
     this.byAddress.release(keyOf(socket.data.address));
     if (!counted) return;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import type { App, AppLimits } from '../../channels/app.ts';
-import { appWith, socketId } from '../../channels/hub.fixture.ts';
+import { appWith } from '../../channels/hub.fixture.ts';
 import { Connection } from './connection.ts';
 import { FrameLimit, type FrameVerdict } from './frame-limit.ts';
 import { holdingNothing } from './hold-back.fixture.ts';
 
 function connectionOf(app: App): Connection {
   const server = undefined as unknown as Connection['server'];
-  return new Connection(app, socketId('1.1'), server, 1, holdingNothing());
+  return new Connection(app, 1, server, 1, holdingNothing());
 }
 
 function stage(settings: Partial<App> = {}, limits: Partial<AppLimits> = {}, framesPerSecond = 10) {

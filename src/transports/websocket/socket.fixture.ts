@@ -1,5 +1,4 @@
-import { appWith, socketId } from '../../channels/hub.fixture.ts';
-import type { SocketId } from '../../channels/socket-id.ts';
+import { appWith } from '../../channels/hub.fixture.ts';
 import { Connection, type Socket } from './connection.ts';
 import { Connections } from './connections.ts';
 import { holdingNothing } from './hold-back.fixture.ts';
@@ -22,7 +21,8 @@ export function fakeSocket(
 ): FakeSocket & { readonly socket: Socket } {
   // Nothing here asks which server it came through.
   const server = undefined as unknown as Connection['server'];
-  const data = new Connection(app, socketId(id), server, address, holdingNothing());
+  const [first, second] = id.split('.').map(Number);
+  const data = new Connection(app, first ?? 0, server, address, holdingNothing(), second);
   data.heardAtMs = heardAtMs;
   const fake = {
     data,
@@ -39,9 +39,9 @@ export function fakeSocket(
 export function connectionsOf(fakes: readonly { readonly socket: Socket }[]) {
   const app = appWith();
   const connections = new Connections();
-  const ids = new Map<Socket, SocketId>();
+  const ids = new Map<Socket, number>();
   for (const [index, { socket }] of fakes.entries()) {
-    const id = socketId(`${index + 1}.1`);
+    const id = index + 1;
     ids.set(socket, id);
     connections.add(id, app, socket, true);
   }

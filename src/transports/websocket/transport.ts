@@ -3,7 +3,7 @@ import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { AppDirectory, Clock } from '../../channels/ports.ts';
-import { newSocketId } from '../../channels/socket-id.ts';
+import { newHalf } from '../../channels/socket-id.ts';
 import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
 import type { ClientAddresses } from '../client-address.ts';
@@ -204,10 +204,10 @@ export class WebSocketTransport {
         address: this.clientOf(server, request),
       });
     }
-    let socketId = newSocketId();
-    while (this.connections.isTaken(socketId)) socketId = newSocketId();
+    let firstHalf = newHalf();
+    while (this.connections.isTaken(firstHalf)) firstHalf = newHalf();
     const address = packAddress(this.clientOf(server, request));
-    return new Connection(admission.app, socketId, server, address, this.holdBack);
+    return new Connection(admission.app, firstHalf, server, address, this.holdBack);
   }
 
   private clientOf(server: Server<ConnectionData>, request: Request): string {
@@ -232,7 +232,7 @@ export class WebSocketTransport {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
       this.authoriseByMs.set(socket, data.heardAtMs + timeoutMs);
     }
-    this.connections.add(socketId, app, socket, !app.authorizedConnectionsOnly);
+    this.connections.add(data.firstHalf, app, socket, !app.authorizedConnectionsOnly);
     this.meter.count('connectionsOpened');
     socket.send(connectionEstablished(socketId, this.settings.activityTimeoutSeconds));
   }
@@ -364,13 +364,13 @@ export class WebSocketTransport {
   private closed(socket: AnySocket, code: number, reason: string): void {
     if (!isAdmitted(socket) || socket.data.socket === undefined) return;
     const { data } = socket;
-    const { app, socketId } = data;
+    const { app } = data;
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
-    this.connections.remove(socketId, app, !this.authoriseByMs.delete(socket));
+    this.connections.remove(data.firstHalf, app, !this.authoriseByMs.delete(socket));
     this.departures.add(data);
     if (code !== 1006) return;
-    const connection = { address: addressOf(data.address), connection: socketId };
+    const connection = { address: addressOf(data.address), connection: data.socketId };
     if (reason !== '') {
       // Bun ended it, for the reason that it also told the client: a frame too large, or not allowed.
       this.hub.strangerLog.info(
