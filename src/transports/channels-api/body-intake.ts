@@ -59,9 +59,9 @@ export class BodyIntake {
   read(request: Request, owner: string): Promise<Uint8Array | Refusal> {
     const announced = request.headers.get('content-length');
     const length = Number(announced);
-    if (request.body === null || (announced !== null && length === 0)) {
-      return Promise.resolve(NOTHING);
-    }
+    // A look at `request.body` makes a stream, which costs more than all the rest here.
+    const isEmpty = announced === null ? request.body === null : length === 0;
+    if (isEmpty) return Promise.resolve(NOTHING);
     const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>();
     const body: Unfinished = {
       owner,
