@@ -4,7 +4,7 @@ import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
-import type { BodyIntake } from './body-intake.ts';
+import { announcedLength, type BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { Refusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
@@ -74,7 +74,8 @@ export class ChannelsApi {
       const text = `405 METHOD NOT ALLOWED: use ${allow}\n`;
       return this.refuse(exchange, new Refusal('wrong-method', text, { allow }));
     }
-    const tooLarge = method === 'POST' ? this.bodies.refuseLength(request) : undefined;
+    const length = method === 'POST' ? announcedLength(request) : 0;
+    const tooLarge = this.bodies.refuseLength(length);
     if (tooLarge !== undefined) return this.refuse(exchange, tooLarge, { closes: true });
     const known = authenticate(
       this.apps,
@@ -86,7 +87,7 @@ export class ChannelsApi {
     if (known instanceof Refusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
-    return after(this.bodies.read(request, app.id), (body) => {
+    return this.bodies.read({ request, length, owner: app.id }, (body) => {
       if (body instanceof Refusal) return this.refuse(exchange, body, { app, closes: true });
       const refused = refuseBody(parameters, body);
       return refused === undefined

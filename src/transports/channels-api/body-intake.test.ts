@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { BodyIntake, type BodySettings } from './body-intake.ts';
+import { announcedLength, BodyIntake, type BodySettings } from './body-intake.ts';
 import { Refusal } from './problems.ts';
 
 const SETTINGS: BodySettings = {
@@ -32,6 +32,9 @@ function stage(settings: Partial<BodySettings> = {}) {
   return { clock, intake };
 }
 
+const read = async (intake: BodyIntake, request: Request, owner: string) =>
+  await intake.read({ request, length: announcedLength(request), owner }, (body) => body);
+
 const problemOf = (read: Uint8Array | Refusal) =>
   read instanceof Refusal ? read.problem : `${read.length} bytes`;
 
@@ -40,10 +43,10 @@ describe('a body', () => {
     const { intake } = stage();
     for (const length of [30, undefined]) {
       const { request, arrive, end } = upload(length);
-      const read = intake.read(request, 'app');
+      const body = read(intake, request, 'app');
       for (let piece = 0; piece < 3; piece++) arrive(10);
       end();
-      expect(problemOf(await read)).toBe('30 bytes');
+      expect(problemOf(await body)).toBe('30 bytes');
     }
     expect(intake.reservedBytes).toBe(0);
   });
@@ -51,36 +54,36 @@ describe('a body', () => {
   it('is nothing where there is none', async () => {
     const { intake } = stage();
     const request = new Request('http://x/', { method: 'POST' });
-    expect(problemOf(await intake.read(request, 'app'))).toBe('0 bytes');
+    expect(problemOf(await read(intake, request, 'app'))).toBe('0 bytes');
   });
 
   it('is refused by its word, or as soon as it is too long', async () => {
     const { intake } = stage();
-    expect(intake.refuseLength(upload(1000).request)).toBeUndefined();
-    expect(intake.refuseLength(upload(1001).request)?.problem).toBe('request-too-large');
+    expect(intake.refuseLength(1000)).toBeUndefined();
+    expect(intake.refuseLength(1001)?.problem).toBe('request-too-large');
     const { request, arrive } = upload();
-    const read = intake.read(request, 'app');
+    const body = read(intake, request, 'app');
     arrive(600);
     arrive(600);
-    expect(problemOf(await read)).toBe('request-too-large');
+    expect(problemOf(await body)).toBe('request-too-large');
     expect(intake.reservedBytes).toBe(0);
   });
 
   it('that ends early is refused, and its memory is free again', async () => {
     const { intake } = stage();
     const { request, arrive, breakOff } = upload();
-    const read = intake.read(request, 'app');
+    const body = read(intake, request, 'app');
     arrive(100);
     breakOff();
-    expect(problemOf(await read)).toBe('invalid');
+    expect(problemOf(await body)).toBe('invalid');
     expect(intake.reservedBytes).toBe(0);
   });
 
   it('is given up where it arrives too slowly, and not before', async () => {
     const { clock, intake } = stage();
-    const slow = intake.read(upload(500).request, 'app');
+    const slow = read(intake, upload(500).request, 'app');
     const chunked = upload();
-    const inChunks = intake.read(chunked.request, 'app');
+    const inChunks = read(intake, chunked.request, 'app');
     // Five seconds of grace, and five more for 500 bytes.
     clock.nowMs = 4_999;
     intake.check();
@@ -99,7 +102,7 @@ describe('a body', () => {
 
   it('may take for ever where there is no least speed', () => {
     const { clock, intake } = stage({ bodyBytesPerSecond: 0 });
-    void intake.read(upload(500).request, 'app');
+    void read(intake, upload(500).request, 'app');
     clock.nowMs = 3_600_000;
     intake.check();
     expect(intake.reservedBytes).toBe(500);
@@ -110,14 +113,14 @@ describe('the memory for bodies', () => {
   it('is given to another app at the cost of the newest body of the one that has most', async () => {
     const { intake } = stage();
     const first = upload(900);
-    const kept = intake.read(first.request, 'greedy');
-    const lost = intake.read(upload(900).request, 'greedy');
+    const kept = read(intake, first.request, 'greedy');
+    const lost = read(intake, upload(900).request, 'greedy');
     const honest = upload(500);
-    const read = intake.read(honest.request, 'honest');
+    const body = read(intake, honest.request, 'honest');
     expect(problemOf(await lost)).toBe('overloaded');
     honest.arrive(500);
     honest.end();
-    expect(problemOf(await read)).toBe('500 bytes');
+    expect(problemOf(await body)).toBe('500 bytes');
     first.arrive(900);
     first.end();
     expect(problemOf(await kept)).toBe('900 bytes');
@@ -126,15 +129,15 @@ describe('the memory for bodies', () => {
 
   it('is refused to the app that has most of it', async () => {
     const { intake } = stage();
-    for (let body = 0; body < 2; body++) void intake.read(upload(900).request, 'greedy');
-    expect(problemOf(await intake.read(upload(900).request, 'greedy'))).toBe('overloaded');
+    for (let body = 0; body < 2; body++) void read(intake, upload(900).request, 'greedy');
+    expect(problemOf(await read(intake, upload(900).request, 'greedy'))).toBe('overloaded');
     expect(intake.reservedBytes).toBe(1800);
   });
 
   it('is counted of bodies in chunks as they arrive', async () => {
     const { intake } = stage();
     const uploads = [upload(), upload(), upload()];
-    const reads = uploads.map(({ request }) => intake.read(request, 'greedy'));
+    const reads = uploads.map(({ request }) => read(intake, request, 'greedy'));
     for (const { arrive } of uploads) arrive(900);
     expect(problemOf(await Promise.race(reads))).toBe('overloaded');
     expect(intake.reservedBytes).toBe(1800);

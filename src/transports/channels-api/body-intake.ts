@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Clock } from '../../channels/ports.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import { Refusal } from './problems.ts';
@@ -13,6 +14,20 @@ export interface BodySettings {
 
 /** How long a body may take at any speed. Milliseconds. */
 const GRACE_MS = 5_000;
+
+/** The length of its body that a request announces. */
+export function announcedLength({ headers }: Request): number | undefined {
+  const length = headers.get('content-length');
+  return length === null ? undefined : Number(length);
+}
+
+export interface ReadOptions {
+  readonly request: Request;
+  /** See `announcedLength`. Bytes. */
+  readonly length: number | undefined;
+  /** The app. */
+  readonly owner: string;
+}
 
 /** One body on its way. */
 interface Unfinished {
@@ -49,41 +64,53 @@ export class BodyIntake {
   }
 
   /** Refuses a body by the length that its request announces, so that nothing of it is read. */
-  refuseLength(request: Request): Refusal | undefined {
+  refuseLength(length: number | undefined): Refusal | undefined {
     const { requestBytes } = this.settings;
-    const length = Number(request.headers.get('content-length'));
-    return length > requestBytes ? tooLarge(requestBytes) : undefined;
+    return length !== undefined && length > requestBytes ? tooLarge(requestBytes) : undefined;
   }
 
-  /** Reads a body that `refuseLength` did not refuse, however it is framed. Never rejects. */
-  read(request: Request, owner: string): Promise<Uint8Array | Refusal> {
-    const announced = request.headers.get('content-length');
-    const length = Number(announced);
+  /**
+   * Reads a body that `refuseLength` did not refuse, however it is framed, and gives what `use` makes of it. Rejects only
+   * where `use` fails. This runs for each trigger, so it makes no more promises than it must.
+   */
+  read<Result>(
+    { request, length, owner }: ReadOptions,
+    use: (body: Uint8Array | Refusal) => MaybePromise<Result>,
+  ): MaybePromise<Result> {
     // A look at `request.body` makes a stream, which costs more than all the rest here.
-    const isEmpty = announced === null ? request.body === null : length === 0;
-    if (isEmpty) return Promise.resolve(NOTHING);
-    const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>();
-    const body: Unfinished = {
-      owner,
-      startedAtMs: this.clock.now(),
-      reservedBytes: 0,
-      refuse: (refusal) => {
+    const isEmpty = length === undefined ? request.body === null : length === 0;
+    if (isEmpty) return use(NOTHING);
+    return new Promise((resolve, reject) => {
+      const end = (result: Uint8Array | Refusal) => {
         this.forget(body);
-        resolve(refusal);
-      },
-    };
-    if (!this.reserve(body, length)) return Promise.resolve(tooMuch());
-    this.unfinished.add(body);
-    const arriving = announced === null ? this.readParts(request, body) : request.bytes();
-    arriving.then(
-      (bytes) => {
-        this.forget(body);
-        resolve(bytes);
-      },
-      // The client is gone, or its framing was wrong: nobody reads the answer.
-      () => body.refuse(new Refusal('invalid', 'The request ended before its body did')),
-    );
-    return promise;
+        try {
+          resolve(use(result));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const body: Unfinished = {
+        owner,
+        startedAtMs: this.clock.now(),
+        reservedBytes: 0,
+        refuse: end,
+      };
+      if (!this.reserve(body, length ?? 0)) return end(tooMuch());
+      this.unfinished.add(body);
+      const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
+      arriving.then(
+        (bytes) => {
+          // It was refused meanwhile, and its request is answered.
+          if (this.unfinished.has(body)) end(bytes);
+        },
+        () => {
+          // The client is gone, or its framing was wrong: nobody reads the answer.
+          if (this.unfinished.has(body)) {
+            end(new Refusal('invalid', 'The request ended before its body did'));
+          }
+        },
+      );
+    });
   }
 
   /** Gives up bodies that arrive too slowly. To be called about once a second. */
