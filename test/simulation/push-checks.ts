@@ -1,3 +1,4 @@
+import { STORE_PAUSE_MS } from '../../src/push/delivering/limits.ts';
 import { limits, type PushWorld, type SimulatedPublish } from './push-world.ts';
 import type { Send } from './simulated-gateways.ts';
 
@@ -147,9 +148,11 @@ function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs
   const heardAtMs = send.endedAtMs;
   // The commit before it may have had to end first; each takes time on the way there and back.
   const keptAtMs = heardAtMs + KEEP_MS + 4 * storeSlowMs;
+  // After it has failed, the store is asked again only after a pause.
+  const troubledFromMs = heardAtMs - STORE_PAUSE_MS - KEEP_MS - 4 * storeSlowMs;
   return (
     keptAtMs < diedAtMs &&
-    !storeTroubles.some(({ atMs }) => atMs >= heardAtMs - KEEP_MS && atMs <= diedAtMs)
+    !storeTroubles.some(({ atMs }) => atMs >= troubledFromMs && atMs <= diedAtMs)
   );
 }
 

@@ -44,14 +44,16 @@ export class PendingBodies {
     read: SQL,
   ): boolean | Promise<boolean> {
     const known = this.instances.get(instance);
-    if (known !== undefined && known.addedBytes <= max * PART_UNSEEN) {
+    // What is accepted while the store is read may be counted twice, so it waits for the answer.
+    const isKnown = known?.reading === undefined;
+    if (known !== undefined && isKnown && known.addedBytes <= max * PART_UNSEEN) {
       if (known.readBytes + known.addedBytes + bytes <= max) {
         known.addedBytes += bytes;
         return true;
       }
       // A clock that was set back must not keep it from looking.
       const agoMs = nowMs - known.readAtMs;
-      if (known.reading === undefined && agoMs >= 0 && agoMs < READ_AGAIN_MS) return false;
+      if (agoMs >= 0 && agoMs < READ_AGAIN_MS) return false;
     }
     return this.readFirst(instance, bytes, max, nowMs, read);
   }
