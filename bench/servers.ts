@@ -97,6 +97,8 @@ function fanfareConfig(
     channels: {
       host: '127.0.0.1',
       port,
+      // One address makes all connections here.
+      addressLimits: { connectionsPerSecond: 0 },
       apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
     },
     push: { port: 0 },

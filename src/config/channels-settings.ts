@@ -171,6 +171,19 @@ export const channelsSettings = z
       300,
       'Frames of one connection per second, beside the client events of `limits.clientEventsPerSecond`, each 4 KiB counted once; at once ten times as many; more are dropped and answered with 4301 once, and a client that goes on is closed with 1008',
     ),
+    addressLimits: z
+      .strictObject({
+        connectionsPerSecond: limit(
+          2_000,
+          'New connections per second from one client address, a minute of them at once; more are refused with 429',
+        ),
+        framesPerSecond: limit(
+          50_000,
+          'Frames per second of all connections of one client address, those that have ended too, a minute of them at once, counted as for `framesPerSecond`; beyond it, new connections are refused with 429, and those that send most are closed with 1008',
+        ),
+      })
+      .prefault({})
+      .describe('What clients may do from one address; see `trustedProxies`.'),
     subscriptionErrors: onOff(
       true,
       'Whether a refused subscription is also told in an event that names the channel, so that its own handlers hear of it.',

@@ -23,6 +23,7 @@ describe('a configuration', () => {
           sendBufferBytes: 1048576,
           waitingBytes: 0,
           framesPerSecond: 300,
+          addressLimits: { connectionsPerSecond: 2000, framesPerSecond: 50_000 },
           subscriptionErrors: true,
           requestBytes: 1048576,
           unfinishedBytes: 134217728,

@@ -24,10 +24,21 @@ export const metricRows = {
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
-    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid.',
+    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid; address: it connects or sends too often.',
     label: {
       name: 'code',
-      values: ['4001', '4003', '4004', '4005', '4006', '4007', '4008', '4100', 'handshake'],
+      values: [
+        '4001',
+        '4003',
+        '4004',
+        '4005',
+        '4006',
+        '4007',
+        '4008',
+        '4100',
+        'handshake',
+        'address',
+      ],
     },
   },
   slowConnectionsClosed: {

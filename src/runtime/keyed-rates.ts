@@ -25,16 +25,18 @@ export class KeyedRates<Key> {
 
   /** Takes `tokens` from the bucket of the key, if they are there. */
   take(key: Key, rate: Rate, nowMs: number, tokens = 1): boolean {
-    let entry = this.entries.get(key);
-    if (entry === undefined) {
-      this.makeRoom(nowMs);
-      entry = { bucket: new TokenBucket(rate, nowMs), fullAtMs: nowMs };
-    } else {
-      this.entries.delete(key);
-    }
-    this.entries.set(key, entry);
-    entry.fullAtMs = nowMs + (rate.burst * 1000) / rate.perSecond;
-    return entry.bucket.take(rate, nowMs, tokens);
+    const entry = this.used(key, rate, nowMs);
+    const isTaken = entry.bucket.take(rate, nowMs, tokens);
+    entry.fullAtMs = entry.bucket.fullAtMs(rate);
+    return isTaken;
+  }
+
+  /** Takes tokens for something that has happened already: the bucket may owe some then. */
+  charge(key: Key, rate: Rate, nowMs: number, tokens: number): void {
+    const entry = this.used(key, rate, nowMs);
+    entry.bucket.has(rate, nowMs);
+    entry.bucket.charge(tokens);
+    entry.fullAtMs = entry.bucket.fullAtMs(rate);
   }
 
   /** Whether `tokens` are there to be taken. */
@@ -46,6 +48,19 @@ export class KeyedRates<Key> {
   /** How many keys are remembered: those whose buckets may not be full, and not many more. */
   get size(): number {
     return this.entries.size;
+  }
+
+  /** The entry of the key, which is the most recently used one now. */
+  private used(key: Key, rate: Rate, nowMs: number): Entry {
+    let entry = this.entries.get(key);
+    if (entry === undefined) {
+      this.makeRoom(nowMs);
+      entry = { bucket: new TokenBucket(rate, nowMs), fullAtMs: nowMs };
+    } else {
+      this.entries.delete(key);
+    }
+    this.entries.set(key, entry);
+    return entry;
   }
 
   private makeRoom(nowMs: number): void {

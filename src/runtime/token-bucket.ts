@@ -41,6 +41,11 @@ export class TokenBucket {
     return this.tokens >= tokens;
   }
 
+  /** When it is full again if nothing is taken until then. Milliseconds. */
+  fullAtMs({ perSecond, burst }: Rate): number {
+    return this.refilledAtMs + ((burst - this.tokens) * 1000) / perSecond;
+  }
+
   /** Takes tokens for something whose cost is known only afterwards: the bucket may owe some then. */
   charge(tokens: number): void {
     this.tokens -= tokens;

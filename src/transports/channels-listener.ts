@@ -56,7 +56,14 @@ export function listenForChannels({
       const sender = () => addresses.of(server.requestIP(request)?.address ?? '', request.headers);
       // Most requests are triggers: their headers are not looked at for what only a GET can ask.
       if (request.method === 'GET' && asksForWebSocket(request)) {
-        if (sockets.upgrade(server, request, target)) return undefined;
+        const outcome = sockets.upgrade(server, request, target);
+        if (outcome === 'taken') return undefined;
+        if (outcome === 'too-often') {
+          return refuseRequest('rate-limited', 'Too many connections from this address', {
+            'retry-after': '10',
+            connection: 'close',
+          });
+        }
         const why = 'This is not a valid WebSocket handshake';
         meter.count('connectionsRefused', 1, 'handshake');
         hub.strangerLog.info(

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { clientFrame, RawClient } from '../support/raw-client.ts';
 
 /**
@@ -70,6 +71,43 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     }
     for (const client of clients) await client[Symbol.asyncDispose]();
     return { subscribed };
+  },
+
+  /** Sends subscriptions with the handshake, and is gone when it hears of some of them, over and over. */
+  async bursts() {
+    const handshake = [
+      `GET ${options.path} HTTP/1.1`,
+      'Host: localhost',
+      'Upgrade: websocket',
+      'Connection: Upgrade',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Version: 13',
+      '\r\n',
+    ].join('\r\n');
+    const frames = Array.from({ length: 999 }, (_, n) =>
+      clientFrame(1, JSON.stringify({ event: 'pusher:subscribe', data: { channel: `b-${n}` } })),
+    );
+    const burst = Buffer.concat([Buffer.from(handshake), ...frames]);
+    let connections = 0;
+    const one = async () => {
+      while (!isOver()) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        let heard = 0;
+        const socket = connect(options.port, '127.0.0.1', () => void socket.write(burst));
+        socket.on('data', (data) => {
+          heard += data.length;
+          if (heard > 60_000) resolve();
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve());
+        setTimeout(resolve, Math.max(0, endMs - performance.now()));
+        await promise;
+        socket.destroy();
+        connections++;
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, one));
+    return { connections };
   },
 
   /** Sends requests with a target that costs much before anybody knows who sent it. */

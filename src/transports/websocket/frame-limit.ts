@@ -38,12 +38,18 @@ export class FrameLimit {
     return 'warn';
   }
 
-  /** Pays off what a connection may send in these seconds. */
-  pay(connection: Connection, seconds: number): void {
+  /** Pays off what a connection may send in these seconds; gives how many frames that were. */
+  pay(connection: Connection, seconds: number): number {
     const { app, frameDebt } = connection;
-    if (frameDebt === 0) return;
+    if (frameDebt === 0) return 0;
     connection.frameDebt = Math.max(0, Math.floor(frameDebt - seconds * this.rateOf(app)));
     if (connection.frameDebt === 0) this.warned.delete(connection);
+    return frameDebt - connection.frameDebt;
+  }
+
+  /** Whether a connection has sent more than its rate allows, and has not waited long enough since. */
+  isBehind({ app, frameDebt }: Connection): boolean {
+    return frameDebt > this.rateOf(app);
   }
 
   /** 0: no limit, also where an app limits its client events by nothing. */

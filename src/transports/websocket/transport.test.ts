@@ -11,6 +11,7 @@ const settings = {
   pathPrefix: '',
   clientFrameBytes: 1000,
   framesPerSecond: 100,
+  addressLimits: { connectionsPerSecond: 0, framesPerSecond: 0 },
   sendBufferBytes: 1000,
   authorizationTimeoutSeconds: 1,
   activityTimeoutSeconds: 120,

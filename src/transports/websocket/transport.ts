@@ -8,6 +8,7 @@ import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import type { RequestTarget } from '../request-target.ts';
+import { type AddressLimits, AddressRates } from './address-rates.ts';
 import { admit, knownSubprotocol } from './admission.ts';
 import type { Backlog } from './backlog.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
@@ -22,15 +23,17 @@ import {
 import type { Connections } from './connections.ts';
 import { Departures } from './departures.ts';
 import { FrameLimit } from './frame-limit.ts';
+import { type Frame, FrameTurns } from './frame-turns.ts';
 import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
 import type { HoldBack } from './hold-back.ts';
-import { addressOf, packAddress } from './packed-address.ts';
+import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 
 export interface WebSocketSettings extends HeartbeatTimes {
   readonly pathPrefix: string;
   readonly clientFrameBytes: number;
   /** 0: no limit. */
   readonly framesPerSecond: number;
+  readonly addressLimits: AddressLimits;
   readonly sendBufferBytes: number;
   readonly authorizationTimeoutSeconds: number;
 }
@@ -78,6 +81,8 @@ export class WebSocketTransport {
   private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
+  private readonly turns: FrameTurns;
+  private readonly addressRates: AddressRates;
   private readonly departures: Departures;
   /** Those that must still be authorised, and by when. Monotonic milliseconds. */
   private readonly authoriseByMs = new Map<Socket, number>();
@@ -94,18 +99,43 @@ export class WebSocketTransport {
     this.monotonic = options.monotonic;
     this.meter = options.meter;
     this.frames = new FrameLimit(options.settings.framesPerSecond);
+    this.turns = new FrameTurns({
+      now: () => options.monotonic.now(),
+      afterTurn: (run) => void setImmediate(run),
+      answer: (socket, frame) => this.answer(socket, frame),
+      giveUp: (socket) => this.makeRoom(socket),
+    });
+    this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
     this.departures = new Departures(options.hub);
     this.checkedAtMs = options.monotonic.now();
   }
 
-  /** Takes over a request that asks for a WebSocket; `false` where it is no valid handshake. */
-  upgrade(server: Server<ConnectionData>, request: Request, target: RequestTarget): boolean {
-    const data = this.connectionOf(server, request, target);
+  /**
+   * Takes over a request that asks for a WebSocket, unless it is no valid handshake (`'invalid'`), or its address may not
+   * connect now (`'too-often'`, which is logged and counted).
+   */
+  upgrade(
+    server: Server<ConnectionData>,
+    request: Request,
+    target: RequestTarget,
+  ): 'taken' | 'invalid' | 'too-often' {
+    const client = this.clientOf(server, request);
+    const address = packAddress(client);
+    const limit = this.addressRates.refuse(address);
+    if (limit !== undefined) {
+      this.tooOften(client, limit);
+      return 'too-often';
+    }
+    const data = this.connectionOf(server, target, client, address);
     const offered = request.headers.get('sec-websocket-protocol');
-    if (offered === null) return server.upgrade(request, { data });
     // Said even where it is none of them: left to itself, Bun accepts the first one, whatever it is.
-    const subprotocol = knownSubprotocol(offered) ?? '';
-    return server.upgrade(request, { data, headers: { 'sec-websocket-protocol': subprotocol } });
+    const headers =
+      offered === null ? undefined : { 'sec-websocket-protocol': knownSubprotocol(offered) ?? '' };
+    const isTaken =
+      headers === undefined
+        ? server.upgrade(request, { data })
+        : server.upgrade(request, { data, headers });
+    return isTaken ? 'taken' : 'invalid';
   }
 
   /** What Bun calls. */
@@ -137,7 +167,9 @@ export class WebSocketTransport {
     const part = this.connections.nextPart(parts);
     for (const socket of part) {
       const { data } = socket;
-      this.frames.pay(data, seconds);
+      const mayGoOn = this.addressRates.count(data.address, this.frames.pay(data, seconds));
+      // Those that send no more than others do are left alone: they may have the address of a whole network.
+      if (!mayGoOn && this.frames.isBehind(data)) this.flooding(socket);
       data.allowAttempts(seconds);
     }
     for (const [socket, byMs] of this.authoriseByMs) {
@@ -194,20 +226,30 @@ export class WebSocketTransport {
 
   private connectionOf(
     server: Server<ConnectionData>,
-    request: Request,
     target: RequestTarget,
+    client: string,
+    address: PackedAddress,
   ): ConnectionData {
     const admission = admit(target, this.settings.pathPrefix, this.apps);
     if (admission.app === undefined) {
-      return new RefusedConnection({
-        ...admission,
-        address: this.clientOf(server, request),
-      });
+      return new RefusedConnection({ ...admission, address: client });
     }
     let firstHalf = newHalf();
     while (this.connections.isTaken(firstHalf)) firstHalf = newHalf();
-    const address = packAddress(this.clientOf(server, request));
     return new Connection(admission.app, firstHalf, server, address, this.holdBack);
+  }
+
+  private tooOften(address: string, limit: keyof AddressLimits): void {
+    this.meter.count('connectionsRefused', 1, 'address');
+    this.hub.strangerLog.warn(
+      'Connection refused: its address connects or sends too often',
+      { address },
+      {
+        setting: `channels.addressLimits.${limit}`,
+        limit: this.settings.addressLimits[limit],
+        hint: 'Where many clients have this address, name their proxy in trustedProxies or raise the limit',
+      },
+    );
   }
 
   private clientOf(server: Server<ConnectionData>, request: Request): string {
@@ -304,7 +346,16 @@ export class WebSocketTransport {
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
-    if (!this.mayAnswer(socket, frame.length)) return;
+    if (this.mayAnswer(socket, frame.length)) this.turns.arrived(socket, frame, data.heardAtMs);
+  }
+
+  private answer(socket: Socket, frame: Frame): void {
+    const { data } = socket;
+    if (frame === null) {
+      const { framesPerSecond } = this.settings;
+      const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
+      return tell(this.hub, data, 'frame-rate', why);
+    }
     try {
       answer(this.hub, data, readClientMessage(frame));
     } catch (error) {
@@ -328,12 +379,15 @@ export class WebSocketTransport {
     const verdict = this.frames.count(data, bytes);
     if (verdict === 'answer') return true;
     if (verdict === 'drop') return false;
+    // The client hears of it behind the answers to what it has sent before.
+    if (verdict === 'warn') this.turns.arrived(socket, null, data.heardAtMs);
+    else this.flooding(socket);
+    return false;
+  }
+
+  private flooding(socket: Socket): void {
+    const { data } = socket;
     const { framesPerSecond } = this.settings;
-    if (verdict === 'warn') {
-      const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
-      tell(this.hub, data, 'frame-rate', why);
-      return false;
-    }
     this.meter.count('floodingConnectionsClosed');
     this.hub.strangerLog.info(
       'Connection closed: it went on sending too many frames',
@@ -341,7 +395,6 @@ export class WebSocketTransport {
       { address: addressOf(data.address), connection: data.socketId, framesPerSecond },
     );
     this.end(socket, 'too-many-frames');
-    return false;
   }
 
   private failed(socket: Socket, error: unknown): void {
@@ -368,6 +421,8 @@ export class WebSocketTransport {
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
     const tooSlow = this.backlog.wasTooSlow(socket);
     this.connections.remove(data.firstHalf, app, !this.authoriseByMs.delete(socket));
+    this.turns.forget(socket);
+    this.addressRates.count(data.address, data.frameDebt);
     this.departures.add(data);
     if (code !== 1006) return;
     const connection = { address: addressOf(data.address), connection: data.socketId };
