@@ -33,10 +33,15 @@ export interface ReadOptions {
 interface Unfinished {
   readonly owner: string;
   readonly startedAtMs: number;
-  /** What is reserved for it: what it announced, or what has arrived of it. */
-  reservedBytes: number;
+  /** What it announced, or, where it announced nothing, what has arrived of it. */
+  bytes: number;
+  isOver: boolean;
   readonly refuse: (refusal: Refusal) => void;
 }
+
+/** So many bodies, or such a part of all bytes, may begin before it is looked which of them are still on their way. */
+const FRESH_MAX = 64;
+const FRESH_PART = 1 / 16;
 
 const NOTHING = new Uint8Array(0);
 
@@ -48,8 +53,11 @@ export class BodyIntake {
   private readonly settings: BodySettings;
   private readonly clock: Clock;
   private readonly budget: FairBudget;
-  /** In the order in which they began. */
+  /** In the order in which they began. Memory is reserved for each. */
   private readonly unfinished = new Set<Unfinished>();
+  /** Those that have begun since, and may be over: most bodies come with their request, and cost no more than a place here. */
+  private fresh: Unfinished[] = [];
+  private freshBytes = 0;
 
   /** `clock` must be monotonic. */
   constructor(settings: BodySettings, clock: Clock) {
@@ -60,6 +68,7 @@ export class BodyIntake {
 
   /** Bytes that are reserved for bodies on their way. */
   get reservedBytes(): number {
+    this.admitFresh();
     return this.budget.total;
   }
 
@@ -82,6 +91,9 @@ export class BodyIntake {
     if (isEmpty) return use(NOTHING);
     return new Promise((resolve, reject) => {
       const end = (result: Uint8Array | Refusal) => {
+        // It was refused meanwhile, and its request is answered.
+        if (body.isOver) return;
+        body.isOver = true;
         this.forget(body);
         try {
           resolve(use(result));
@@ -92,34 +104,26 @@ export class BodyIntake {
       const body: Unfinished = {
         owner,
         startedAtMs: this.clock.now(),
-        reservedBytes: 0,
+        bytes: length ?? 0,
+        isOver: false,
         refuse: end,
       };
-      if (!this.reserve(body, length ?? 0)) return end(tooMuch());
-      this.unfinished.add(body);
+      this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
-      arriving.then(
-        (bytes) => {
-          // It was refused meanwhile, and its request is answered.
-          if (this.unfinished.has(body)) end(bytes);
-        },
-        () => {
-          // The client is gone, or its framing was wrong: nobody reads the answer.
-          if (this.unfinished.has(body)) {
-            end(new Refusal('invalid', 'The request ended before its body did'));
-          }
-        },
-      );
+      // The client is gone, or its framing was wrong: nobody reads the answer.
+      const broken = () => end(new Refusal('invalid', 'The request ended before its body did'));
+      arriving.then(end, broken);
     });
   }
 
   /** Gives up bodies that arrive too slowly. To be called about once a second. */
   check(): void {
     const { bodyBytesPerSecond } = this.settings;
+    this.admitFresh();
     if (bodyBytesPerSecond === 0) return;
     const nowMs = this.clock.now();
     for (const body of this.unfinished) {
-      const allowedMs = GRACE_MS + (body.reservedBytes * 1000) / bodyBytesPerSecond;
+      const allowedMs = GRACE_MS + (body.bytes * 1000) / bodyBytesPerSecond;
       if (nowMs - body.startedAtMs >= allowedMs) body.refuse(tooSlow(bodyBytesPerSecond));
     }
   }
@@ -130,25 +134,46 @@ export class BodyIntake {
     let bytes = 0;
     for await (const part of request.body ?? []) {
       // It was given up meanwhile.
-      if (!this.unfinished.has(body)) return NOTHING;
+      if (body.isOver) return NOTHING;
       bytes += part.length;
       if (bytes > requestBytes) return tooLarge(requestBytes);
-      if (!this.reserve(body, part.length)) return tooMuch();
+      this.admitFresh();
+      if (!this.reserve(body.owner, part.length)) return tooMuch();
+      body.bytes += part.length;
       parts.push(part);
     }
     return Buffer.concat(parts);
   }
 
-  /** Reserves memory for a body, if need be at the cost of another; `false` where there is none. */
-  private reserve(body: Unfinished, bytes: number): boolean {
+  private begin(body: Unfinished): void {
+    this.fresh.push(body);
+    this.freshBytes += body.bytes;
+    const bytesMax = this.settings.unfinishedBytes * FRESH_PART;
+    if (this.fresh.length >= FRESH_MAX || this.freshBytes > bytesMax) this.admitFresh();
+  }
+
+  /** Reserves memory for the bodies that have begun and are not over, or refuses them. */
+  private admitFresh(): void {
+    const { fresh } = this;
+    if (fresh.length === 0) return;
+    this.fresh = [];
+    this.freshBytes = 0;
+    for (const body of fresh) {
+      if (body.isOver) continue;
+      if (!this.reserve(body.owner, body.bytes)) body.refuse(tooMuch());
+      else this.unfinished.add(body);
+    }
+  }
+
+  /** Reserves memory for an owner, if need be at the cost of another; `false` where there is none. */
+  private reserve(owner: string, bytes: number): boolean {
     for (;;) {
-      const yielding = this.budget.whoYields(body.owner, bytes);
+      const yielding = this.budget.whoYields(owner, bytes);
       if (yielding === undefined) break;
-      if (yielding === body.owner) return false;
+      if (yielding === owner) return false;
       this.newestOf(yielding)?.refuse(tooMuch());
     }
-    this.budget.add(body.owner, bytes);
-    body.reservedBytes += bytes;
+    this.budget.add(owner, bytes);
     return true;
   }
 
@@ -160,9 +185,7 @@ export class BodyIntake {
   }
 
   private forget(body: Unfinished): void {
-    this.budget.release(body.owner, body.reservedBytes);
-    body.reservedBytes = 0;
-    this.unfinished.delete(body);
+    if (this.unfinished.delete(body)) this.budget.release(body.owner, body.bytes);
   }
 }
 
