@@ -72,3 +72,26 @@ it('never shows the password of a URL in the configuration that it cannot use', 
     expect(stdout + stderr).not.toContain('hunter2');
   }
 });
+
+it('never shows the password of a URL that the admin API refuses', async () => {
+  await using server = await startFanfare();
+  const secret = 'http://u:hunter2@x.test';
+  for (const webhook of [
+    { url: `x${secret}`, events: ['channel_existence'] },
+    { url: secret, events: [secret] },
+    { url: secret, events: ['channel_existence'], [secret]: secret },
+    { url: 'http://***@x.test/', events: ['channel_existence'] },
+  ]) {
+    const answer = await fetch(`http://127.0.0.1:${server.adminPort}/api/v1/apps`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${server.adminPassword}`,
+      },
+      body: JSON.stringify({ name: 'x', webhooks: [webhook] }),
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).not.toContain('hunter2');
+  }
+  expect(server.output.stderr).not.toContain('hunter2');
+});
