@@ -39,9 +39,9 @@ export class PasswordFileFault extends Error {
  */
 export function adminPasswordFile(storeUrl: string): string {
   const store = sqliteFileOf(storeUrl);
-  return resolve(
-    store === undefined || store === ':memory:' ? 'data/admin-password' : `${store}.admin-password`,
-  );
+  return store === undefined || store === ':memory:'
+    ? resolve('data/admin-password')
+    : `${store}.admin-password`;
 }
 
 /** Reads the password; `undefined` where there is no file. Throws `PasswordFileFault`. */

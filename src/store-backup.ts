@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, resolve } from 'node:path';
 import { sqliteFileOf } from './stores/database.ts';
 import { StoreUnavailable } from './stores/faults.ts';
+import { requireOneName } from './stores/sqlite.ts';
 import { copySqlite } from './stores/sqlite-copy.ts';
 
 export interface StoreBackup {
@@ -47,8 +48,9 @@ function fileOfStore(url: string): string {
     throw new StoreUnavailable('The store is kept in memory: only its server could copy it');
   }
   if (!existsSync(store)) {
-    throw new StoreUnavailable(`There is no store at ${resolve(store)} (store.url is ${url})`);
+    throw new StoreUnavailable(`There is no store at ${store} (store.url is ${url})`);
   }
+  requireOneName(url, store);
   return store;
 }
 

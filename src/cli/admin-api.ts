@@ -1,4 +1,5 @@
 import { printable } from '../runtime/printable.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 
 /** How long a server may take to answer. Milliseconds. */
 const ANSWER_MAX_MS = 10_000;
@@ -16,10 +17,13 @@ export interface AdminAnswer {
 /** The admin API of a running server. */
 export class AdminApi {
   private readonly url: string;
+  /** The same as people may see it. */
+  private readonly shown: string;
   private readonly password: string | undefined;
 
   constructor(url: string, password: string | undefined) {
     this.url = url;
+    this.shown = shownUrl(url);
     this.password = password;
   }
 
@@ -32,7 +36,7 @@ export class AdminApi {
     const text = await response.text();
     const body = readJson(text);
     if (response.ok || response.status === 404 || response.status === 409) {
-      if (body === undefined) throw new Error(`${this.url} is no admin API of Fanfare`);
+      if (body === undefined) throw new Error(`${this.shown} is no admin API of Fanfare`);
       return { status: response.status, body };
     }
     const why = printable(isError(body) ? body.error : text.slice(0, 200));
@@ -40,7 +44,7 @@ export class AdminApi {
       response.status === 401
         ? ' (it is read from admin.password of the configuration, or else from the file that the server has made: run this with the same --config, in the same directory, as the server)'
         : '';
-    throw new Error(`${this.url} answers ${response.status}: ${why}${hint}`);
+    throw new Error(`${this.shown} answers ${response.status}: ${why}${hint}`);
   }
 
   private async send(method: string, path: string): Promise<Response> {
@@ -58,7 +62,7 @@ export class AdminApi {
       });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new NobodyThere(`${this.url} does not answer: ${why}`, { cause: error });
+      throw new NobodyThere(`${this.shown} does not answer: ${why}`, { cause: error });
     }
   }
 }

@@ -3,7 +3,7 @@ import { openStoredApps, type StoredAppsAdmin } from '../stored-apps.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
-import { withShownUrls } from './shown-urls.ts';
+import { shownSettings } from './shown-settings.ts';
 
 type StoredApp = NonNullable<Awaited<ReturnType<StoredAppsAdmin['get']>>>;
 
@@ -129,7 +129,7 @@ function noSuchApp(given: Arguments, output: Output): ExitCode {
 function shown(app: StoredApp, withSecrets: boolean): object {
   if (withSecrets) return app;
   const keys = app.keys.map(({ key }) => ({ key }));
-  return { ...app, keys, settings: withShownUrls(app.settings) };
+  return { ...app, keys, settings: shownSettings(app.settings) };
 }
 
 function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output: Output): void {
@@ -143,7 +143,7 @@ function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output
     output.print(`  key     ${key}`);
     output.print(`  secret  ${withSecrets ? secret : '(shown with --secret)'}`);
   }
-  const settings = withSecrets ? app.settings : withShownUrls(app.settings);
+  const settings = withSecrets ? app.settings : shownSettings(app.settings);
   for (const [name, value] of Object.entries(settings)) {
     output.print(`  ${name}  ${JSON.stringify(value)}`);
   }

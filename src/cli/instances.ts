@@ -179,7 +179,9 @@ function idOf({ words }: Arguments): string {
 function subjectOf(given: Arguments): string | undefined {
   const subject = given.value('vapid-subject');
   if (subject !== undefined && !vapidSubject.safeParse(subject).success) {
-    throw new UsageError('--vapid-subject must begin with mailto: or https://');
+    throw new UsageError(
+      '--vapid-subject must begin with mailto: or https://, without a name and password',
+    );
   }
   return subject;
 }

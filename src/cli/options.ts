@@ -43,6 +43,17 @@ export function readArguments(argv: readonly string[], options: readonly Option[
   }
 }
 
+/** The server at `--url`, without slashes at its end. Throws `UsageError`. */
+export function serverUrl(given: Arguments, example: string): string | undefined {
+  const url = given.value('url');
+  if (url === undefined) return undefined;
+  // Not repeated: it may hold a password in any place.
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--url must be like ${example}`);
+  }
+  return url.replace(/\/+$/, '');
+}
+
 export const CONFIG_OPTION: Option = {
   name: 'config',
   value: 'FILE',

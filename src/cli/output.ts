@@ -1,4 +1,5 @@
 import { printableLines } from '../runtime/printable.ts';
+import { withShownUrls } from '../runtime/shown-url.ts';
 
 /** Where a command writes to; a test reads it back. */
 export interface Output {
@@ -11,7 +12,8 @@ export interface Output {
 /** Escapes whatever could control a terminal. What is JSON stays JSON, with the same values. */
 export const terminal: Output = {
   print: (text) => process.stdout.write(`${printableLines(text)}\n`),
-  complain: (text) => process.stderr.write(`${printableLines(text)}\n`),
+  // It may repeat what was typed, or an error of a library.
+  complain: (text) => process.stderr.write(`${printableLines(withShownUrls(text))}\n`),
 };
 
 /** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */

@@ -1,4 +1,5 @@
 import { printable } from '../runtime/printable.ts';
+import { shownUrl } from '../runtime/shown-url.ts';
 import { NobodyThere } from './admin-api.ts';
 import type { InstanceKey } from './instance-keys.ts';
 
@@ -20,12 +21,15 @@ export type PushAnswer =
 
 /** The push API of a running server, as a backend asks it. */
 export class PushApi {
-  readonly url: string;
+  private readonly url: string;
+  /** The same as people may see it. */
+  readonly shown: string;
   private readonly isOurs: boolean;
 
   /** `isOurs`: it is at an address of this machine, so whatever its certificate says, nobody stands between. */
   constructor(url: string, isOurs: boolean) {
     this.url = url;
+    this.shown = shownUrl(url);
     this.isOurs = isOurs;
   }
 
@@ -39,7 +43,7 @@ export class PushApi {
     const body = readJson(text);
     if (response.ok && body !== undefined) return { result: 'answered', body };
     if (!isRefused(body)) {
-      throw new Error(`${this.url} is no push API of Fanfare: it answers ${response.status}`);
+      throw new Error(`${this.shown} is no push API of Fanfare: it answers ${response.status}`);
     }
     const error = printable(body.error);
     const description = printable(body.description);
@@ -47,7 +51,7 @@ export class PushApi {
     if (response.status === 404 && error !== 'Not found') {
       return { result: 'not-found', what: error, description };
     }
-    throw new Error(`${this.url} answers ${response.status}: ${error}: ${description}`);
+    throw new Error(`${this.shown} answers ${response.status}: ${error}: ${description}`);
   }
 
   private async send(path: string, secretKey: string): Promise<Response> {
@@ -62,7 +66,7 @@ export class PushApi {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new NobodyThere(
-        `${this.url} does not answer: ${why}. Is the server running? See --url`,
+        `${this.shown} does not answer: ${why}. Is the server running? See --url`,
         {
           cause: error,
         },

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { type InstanceKey, instanceKeys } from './instance-keys.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { ownAddress } from './own-address.ts';
 import { PushApi } from './push-api.ts';
@@ -88,7 +88,7 @@ async function show(
   }
   const text = await described(found.body, found.instance);
   if (text === undefined)
-    throw new Error(`${api.url} answers what a Fanfare of another version says`);
+    throw new Error(`${api.shown} answers what a Fanfare of another version says`);
   output.print(given.has('json') ? JSON.stringify(found.body) : text);
   return 0;
 }
@@ -118,7 +118,7 @@ async function find(
 }
 
 function whyNotFound(
-  { url }: PushApi,
+  { shown }: PushApi,
   publishId: string,
   asked: readonly string[],
   unauthorised: readonly string[],
@@ -127,19 +127,14 @@ function whyNotFound(
     return 'neither the configuration nor the store has such an instance; give --instance and --secret-key';
   }
   if (unauthorised.length > 0) {
-    return `${url} refuses the secret key of ${unauthorised.join(', ')}, so that publishes of it cannot be seen`;
+    return `${shown} refuses the secret key of ${unauthorised.join(', ')}, so that publishes of it cannot be seen`;
   }
-  return `${url} knows no publish ${publishId} of ${asked.join(', ')}. ${FORGOTTEN}`;
+  return `${shown} knows no publish ${publishId} of ${asked.join(', ')}. ${FORGOTTEN}`;
 }
 
 function apiOf({ push, tls }: Config, given: Arguments): PushApi {
-  const url = given.value('url');
-  if (url !== undefined) {
-    if (!/^https?:\/\/[^/]/.test(url)) {
-      throw new UsageError(`--url must be like http://127.0.0.1:6002, not "${url}"`);
-    }
-    return new PushApi(url.replace(/\/+$/, ''), false);
-  }
+  const url = serverUrl(given, 'http://127.0.0.1:6002');
+  if (url !== undefined) return new PushApi(url, false);
   if (push.port === 0) {
     throw new UsageError('push.port is 0, so nobody knows where the server listens; give --url');
   }

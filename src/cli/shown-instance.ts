@@ -4,7 +4,7 @@ import { printable } from '../runtime/printable.ts';
 import type { StoredInstancesAdmin } from '../stored-instances.ts';
 import type { Arguments } from './options.ts';
 import type { Output } from './output.ts';
-import { withShownUrls } from './shown-urls.ts';
+import { shownSettings } from './shown-settings.ts';
 
 export type StoredInstance = NonNullable<Awaited<ReturnType<StoredInstancesAdmin['get']>>>;
 
@@ -24,7 +24,7 @@ export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): 
 
 function withoutSecrets(settings: StoredInstance['settings']): StoredInstance['settings'] {
   return JSON.parse(
-    JSON.stringify(withShownUrls(settings), (name, value) =>
+    JSON.stringify(shownSettings(settings), (name, value) =>
       name === 'privateKey' || name === 'secret' ? undefined : value,
     ),
   );

@@ -13,7 +13,7 @@ type Details = Awaited<ReturnType<WebhookLog['show']>>;
  */
 export async function openWebhookLog(config: Config, url: string | undefined): Promise<WebhookLog> {
   const password = ownAdminPassword(config);
-  if (url !== undefined) return servedWebhooks(new AdminApi(url.replace(/\/+$/, ''), password));
+  if (url !== undefined) return servedWebhooks(new AdminApi(url, password));
   // Without a port of its own, it cannot be known where that server is.
   if (config.admin.port === 0) return await openStoredWebhooks(config.store.url);
   const api = new AdminApi(ownAddress(config.admin, false), password);

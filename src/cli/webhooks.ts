@@ -1,6 +1,6 @@
 import { printable } from '../runtime/printable.ts';
 import type { WebhookLog } from '../stored-webhooks.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
 import { openWebhookLog } from './webhook-log.ts';
@@ -38,10 +38,7 @@ export const WEBHOOKS_LIST_OPTIONS: readonly Option[] = [
 /** `fanfare webhooks …`: shows what was sent to the webhooks of apps and instances, and sends it again. */
 export function webhooksCommand(action: Action) {
   return async (given: Arguments, output: Output): Promise<ExitCode> => {
-    const url = given.value('url');
-    if (url !== undefined && !/^https?:\/\/[^/]/.test(url)) {
-      throw new UsageError(`--url must be like http://127.0.0.1:6003, not "${url}"`);
-    }
+    const url = serverUrl(given, 'http://127.0.0.1:6003');
     const config = readConfig(given.value('config'), output);
     if (config === undefined) return 2;
     await using log = await openWebhookLog(config, url);

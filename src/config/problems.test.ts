@@ -125,6 +125,21 @@ describe('problems', () => {
       { store: { url: 'sqlite:' } },
       'store.url: must be sqlite:PATH or begin with postgres:// or postgresql://',
     ],
+    ...[
+      'file:data/a.db',
+      'file:///data/a.db',
+      '//file:a.db',
+      'sqlite:a.db',
+      ' a.db',
+      'a.db\u00a0',
+      'a.db?mode=ro',
+      'a\n.db',
+      'data/',
+      '//',
+    ].map((path): [object, string] => [
+      { store: { url: `sqlite:${path}` } },
+      'store.url: must be sqlite:PATH of one file: without a scheme such as file:, question marks and control characters, and without white space or a slash at an end',
+    ]),
     [
       { push: { instances: [instance, { ...instance, id: instance.id.toUpperCase() }] } },
       'push.instances[1].id: is already the id of push.instances[0]',

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { withShownUrls } from '../runtime/shown-url.ts';
 import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { membersOf, schemaAt } from './schema-walk.ts';
@@ -37,9 +38,11 @@ function stepText(step: PropertyKey): string {
 
 /** Quotes text from outside so that it stays short and on one line. */
 export function quote(text: string): string {
-  return text.length > QUOTED_LENGTH_MAX
-    ? `${JSON.stringify(text.slice(0, QUOTED_LENGTH_MAX))}…`
-    : JSON.stringify(text);
+  // A URL that stands in the wrong place may hold a password.
+  const shown = withShownUrls(text);
+  return shown.length > QUOTED_LENGTH_MAX
+    ? `${JSON.stringify(shown.slice(0, QUOTED_LENGTH_MAX))}…`
+    : JSON.stringify(shown);
 }
 
 /** Turns what zod found into problems. */

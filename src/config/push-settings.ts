@@ -52,8 +52,9 @@ const fcm = z
 
 /** How push services reach whoever runs this server. */
 export const vapidSubject = textThat(
-  /^(?:mailto:|https:\/\/)\S+$/,
-  'begin with mailto: or https://',
+  // Push services are told it, so it must not hold anything secret.
+  /^(?:mailto:|https:\/\/(?![^/?#]*@))\S+$/,
+  'begin with mailto: or https://, without a name and password',
   'How push services reach the operator: mailto:… or https://….',
 );
 

@@ -79,6 +79,16 @@ const engine = z
   .prefault({})
   .describe('What connects the nodes of a cluster.');
 
+/**
+ * Whether everybody understands the path of a store in SQLite alike. SQLite knows URIs (`file:a.db?mode=ro`), which
+ * we do not, and Bun takes white space away.
+ */
+function namesOneFile(url: string): boolean {
+  const path = /^sqlite:(?:\/\/)?(.*)$/s.exec(url)?.[1];
+  if (path === undefined || path === ':memory:') return true;
+  return !/^[a-z][a-z\d+.-]+:|[?\p{Cc}]|^\s|[\s/]$|^$/iu.test(path);
+}
+
 const store = z
   .strictObject({
     url: textThat(
@@ -86,6 +96,10 @@ const store = z
       'be sqlite:PATH or begin with postgres:// or postgresql://',
       '',
     )
+      .refine(namesOneFile, {
+        error:
+          'must be sqlite:PATH of one file: without a scheme such as file:, question marks and control characters, and without white space or a slash at an end',
+      })
       .default('sqlite:data/fanfare.db')
       .describe(
         'The database: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/NAME, with ?sslmode=verify-full for TLS (postgresql://… is the same).',

@@ -31,6 +31,12 @@ describe.each(['json', 'text'] as const)('a line in %s', (format) => {
   });
 });
 
+it.each(['json', 'text'] as const)('a line in %s has no password of a URL in it', (format) => {
+  const why = `fetching "http://u:${'hunter2'.repeat(80)}@x.test/" failed`;
+  expect(lineOf(format, 'x', { why }).text).toContain('http://***@x.test/');
+  expect(lineOf(format, 'x', { why }).text).not.toContain('hunter2');
+});
+
 it('a line in json says the same when it is read', () => {
   const text = fc.string({ unit: 'binary', maxLength: 400 });
   fc.assert(

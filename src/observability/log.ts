@@ -1,4 +1,5 @@
 import { printable } from '../runtime/printable.ts';
+import { withShownUrls } from '../runtime/shown-url.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -64,9 +65,10 @@ export function formatLine(format: LogFormat, entry: LogEntry): string {
 function shown(
   value: string | number | boolean | undefined,
 ): string | number | boolean | undefined {
-  return typeof value === 'string' && value.length > FIELD_LENGTH_MAX
-    ? `${value.slice(0, FIELD_LENGTH_MAX)}…`
-    : value;
+  if (typeof value !== 'string') return value;
+  // Errors of libraries may repeat a URL.
+  const text = value.includes('://') ? withShownUrls(value) : value;
+  return text.length > FIELD_LENGTH_MAX ? `${text.slice(0, FIELD_LENGTH_MAX)}…` : text;
 }
 
 function jsonLine({ atMs, level, message, fields }: LogEntry): string {

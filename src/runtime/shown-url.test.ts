@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { isShownUrl, shownUrl } from './shown-url.ts';
+import { isShownUrl, shownUrl, withShownUrls } from './shown-url.ts';
 
 describe('a URL as people may see it', () => {
   it.each([
@@ -12,6 +12,11 @@ describe('a URL as people may see it', () => {
     ['http://x.test', 'http://x.test'],
     ['http://x.test/path', 'http://x.test/path'],
     ['no url: hunter2', '***'],
+    ['user:hunter2@x.test', '***'],
+    ['redis://user%3Ahunter2%40x.test/0', '***'],
+    ['redis://x.test/0?password=hunter2', 'redis://x.test/0?password=***'],
+    ['file:///a/b?key=hunter2', 'file:///a/b?key=***'],
+    ['mailto:ops?subject=x', 'mailto:ops?subject=***'],
   ])('%s is %s', (url, shown) => {
     expect(shownUrl(url)).toBe(shown);
   });
@@ -46,5 +51,30 @@ describe('a URL as people may see it', () => {
         expect(typeof shownUrl(text)).toBe('string');
       }),
     );
+  });
+});
+
+describe('a text with URLs in it', () => {
+  it.each([
+    ['"http://u:hunter2@x.test/a" does not answer', '"http://***@x.test/a" does not answer'],
+    ['not "htp://u:hun"ter2@x.test"', 'not "htp://***@x.test"'],
+    ['http://u:1/hunter2@x.test is odd', 'http://***@x.test is odd'],
+    ['http://u:hunter2%40x.test:1', 'http://***@x.test:1'],
+    ['/tmp/postgres:/u:hunter2@h and //u:hunter2@h', '/tmp/postgres:/***@h and //***@h'],
+    ['fetching "https://x.test/?token=hunter2"', 'fetching "https://x.test/?token=***"'],
+    [
+      'sqlite:FILE or postgres://…, ops@x.test, a/b@c',
+      'sqlite:FILE or postgres://…, ops@x.test, a/b@c',
+    ],
+    ['see https://x.test/a, or //x.test', 'see https://x.test/a, or //x.test'],
+  ])('%s is %s', (text, shown) => {
+    expect(withShownUrls(text)).toBe(shown);
+    expect(withShownUrls(shown)).toBe(shown);
+  });
+
+  it('is read in no more time than its length takes', () => {
+    const startedAt = performance.now();
+    for (const part of ['/', ':/', 'a', 'a:', '://', 'a://?']) withShownUrls(part.repeat(200_000));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { SQL } from 'bun';
 import { shownUrl } from '../runtime/shown-url.ts';
 import type { Backend } from './backend.ts';
@@ -90,9 +91,10 @@ export async function openDatabase(url: string): Promise<Database> {
   }
 }
 
-/** The file of a store in SQLite; `undefined` where a store is kept elsewhere. */
+/** The file of a store in SQLite with its whole path, or `:memory:`; `undefined` where a store is kept elsewhere. */
 export function sqliteFileOf(url: string): string | undefined {
-  return /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
+  return file === undefined || file === ':memory:' ? file : resolve(file);
 }
 
 /** A store's address as people may see it. */

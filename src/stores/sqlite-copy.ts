@@ -1,21 +1,30 @@
 import { SQL } from 'bun';
 import { plainFault } from './faults.ts';
-import { BUSY_TIMEOUT_MS } from './sqlite.ts';
+import { BUSY_TIMEOUT_MS, filenameFor } from './sqlite.ts';
 
 /**
  * Copies a store that others may be using into `target`, which must be empty or not there. What it holds is what
  * the store held at one moment. Throws where the store is not there, is none, or is damaged.
  */
-export async function copySqlite(filename: string, target: string): Promise<void> {
+export async function copySqlite(file: string, target: string): Promise<void> {
   try {
-    await using store = new SQL({ adapter: 'sqlite', filename, create: false, readwrite: true });
+    await using store = new SQL({
+      adapter: 'sqlite',
+      filename: filenameFor(file),
+      create: false,
+      readwrite: true,
+    });
     await store.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     // Anything else would be copied as well.
     const tables: unknown[] = await store`
       SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`;
     if (tables.length === 0) throw new Error('it is no store of Fanfare');
     await store`VACUUM INTO ${target}`;
-    await using copy = new SQL({ adapter: 'sqlite', filename: target, readonly: true });
+    await using copy = new SQL({
+      adapter: 'sqlite',
+      filename: filenameFor(target),
+      readonly: true,
+    });
     const found: { quick_check: string }[] = await copy.unsafe('PRAGMA quick_check(1)');
     if (found[0]?.quick_check !== 'ok') throw new Error('the store is damaged');
   } catch (error) {

@@ -1,5 +1,14 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { SQL } from 'bun';
 import type { Backend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
@@ -17,11 +26,18 @@ const BUSY_TIMEOUT_RUNNING_MS = 250;
 /** Pages of the write-ahead log after which it is carried over into the file: about 16 MB, in one go. */
 const CHECKPOINT_PAGES = 4000;
 
-/** Opens a file; two connections, so that who reads sees nothing that is not committed yet. */
-export async function openSqlite(url: string, filename: string): Promise<Backend> {
-  const inMemory = filename === ':memory:';
-  if (!inMemory) makeFile(filename);
+/**
+ * Opens `file`, a whole path or `:memory:`; two connections, so that who reads sees nothing that is not committed yet.
+ */
+export async function openSqlite(url: string, file: string): Promise<Backend> {
+  const inMemory = file === ':memory:';
+  if (!inMemory) {
+    requireOneName(url, file);
+    makeFile(file);
+  }
+  const filename = filenameFor(file);
   const writer = new SQL({ adapter: 'sqlite', filename, create: true });
+  if (!inMemory) await requireSameFile(writer, url, file);
   await writer.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   await writer.unsafe('PRAGMA journal_mode = WAL');
   // What was accepted must survive a power cut, not only a crash.
@@ -36,8 +52,7 @@ export async function openSqlite(url: string, filename: string): Promise<Backend
   }
   // Immediate: what a change reads first, nobody else may change before it writes.
   const begin: Begin = (work) => writer.begin('immediate', work);
-  const file = inMemory ? undefined : resolve(filename);
-  const opened = file === undefined ? undefined : fileIdentity(file);
+  const opened = inMemory ? undefined : fileIdentity(file);
   return {
     dialect: 'sqlite',
     read: reader,
@@ -51,7 +66,7 @@ export async function openSqlite(url: string, filename: string): Promise<Backend
         await reader.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_RUNNING_MS}`);
     },
     async lost() {
-      if (file === undefined || fileIdentity(file) === opened) return undefined;
+      if (inMemory || fileIdentity(file) === opened) return undefined;
       // Without its name: devices hear of it, too.
       return "the store's file was removed or replaced while the server was running";
     },
@@ -60,6 +75,64 @@ export async function openSqlite(url: string, filename: string): Promise<Backend
       await writer.close();
     },
   };
+}
+
+/**
+ * A file as Bun must be given it. In a plain path, Bun would read what follows a question mark as settings, and
+ * SQLite a scheme at its beginning.
+ */
+export function filenameFor(file: string): string {
+  return file === ':memory:' ? file : pathToFileURL(file).href;
+}
+
+/** Throws where SQLite has opened another file than the one that is locked and watched. */
+async function requireSameFile(sql: SQL, url: string, file: string): Promise<void> {
+  const databases: { file: string }[] = await sql.unsafe('PRAGMA database_list');
+  const opened = databases[0]?.file ?? '';
+  if (fileIdentity(opened) === fileIdentity(file)) return;
+  await sql.close();
+  throw new StoreUnavailable(
+    `The store ${url} cannot be opened: SQLite reads its name as ${JSON.stringify(opened)}. Give the file another name`,
+  );
+}
+
+/**
+ * Throws where a file is reached by several names. SQLite keeps the `-wal` file, and we the lock, beside the name that
+ * a program uses: two programs with different names would each have their own, and damage the file.
+ */
+export function requireOneName(url: string, name: string): void {
+  // Symbolic links do no harm: SQLite and we follow them.
+  const file = existsSync(name) ? realpathSync(name) : undefined;
+  if (file === undefined) return;
+  const found = statSync(file);
+  if (!found.isFile()) throw new StoreUnavailable(`The store ${url} is no file: ${file}`);
+  if (found.nlink > 1) {
+    throw new StoreUnavailable(
+      `The store ${url} has several names (hard links): servers that use it by different names would damage it. Keep one name of ${file}`,
+    );
+  }
+  if (isMountPoint(file)) {
+    throw new StoreUnavailable(
+      `The store ${url} is a file that was mounted alone: the files that SQLite keeps beside it would be left out. Mount its directory instead of ${file}`,
+    );
+  }
+}
+
+/** Whether something was mounted over this very path, such as a single file by `docker run -v`. */
+function isMountPoint(path: string): boolean {
+  let mounts: string;
+  try {
+    mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  } catch {
+    // Only Linux has it, and only Linux mounts files.
+    return false;
+  }
+  return mounts.split('\n').some((line) => {
+    // Source: proc_pid_mountinfo(5), field (5); white space and backslashes stand there as octal numbers.
+    const [, , , , point = ''] = line.split(' ');
+    const code = (_: string, octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
+    return point.replace(/\\([0-7]{3})/g, code) === path;
+  });
 }
 
 /** Makes an empty file where there is none, for its owner only: it will hold secrets. */

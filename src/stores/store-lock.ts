@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
-import { fileIdentity, makeFile } from './sqlite.ts';
+import { fileIdentity, makeFile, requireOneName } from './sqlite.ts';
 
 /** How long a start waits for another server that is writing down who it is, or is ending. Milliseconds. */
 const START_TIMEOUT_MS = 250;
@@ -38,9 +38,11 @@ export class StoreLock implements Disposable {
   static take(url: string): StoreLock {
     const store = sqliteFileOf(url);
     if (store === undefined || store === ':memory:') return new StoreLock(undefined);
+    requireOneName(url, store);
     try {
       makeFile(store);
-      return new StoreLock(lockFileOf(store));
+      // Beside the file itself, by whatever path or symbolic link the store is named.
+      return new StoreLock(`${realpathSync(store)}.lock`);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw error instanceof StoreUnavailable
@@ -81,17 +83,6 @@ export class StoreLock implements Disposable {
 interface Held {
   readonly database: Database;
   readonly identity: string;
-}
-
-/** Beside the file itself, by whatever path or symbolic link the store is named. */
-function lockFileOf(store: string): string {
-  const file = realpathSync(store);
-  if (statSync(file).nlink > 1) {
-    throw new StoreUnavailable(
-      `has several names (hard links): servers that use it by different names would damage it. Keep one name of ${file}`,
-    );
-  }
-  return `${file}.lock`;
 }
 
 /** Throws `StoreUnavailable` where another process has the lock, and what SQLite throws where it cannot be taken. */

@@ -25,7 +25,7 @@ export const FREE_PORTS = {
   FANFARE_DRAIN_SECONDS: '0',
 } as const;
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+export const MAIN = join(import.meta.dir, '../../src/main.ts');
 
 /** Runs a command line to its end, in a directory. */
 export async function fanfare(

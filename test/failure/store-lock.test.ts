@@ -4,14 +4,16 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { type Ended, FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
+import { basename, join } from 'node:path';
+import { openDatabase } from '../../src/stores/database.ts';
+import { type Ended, FREE_PORTS, fanfare, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
 import { configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
 import { restart } from '../support/restart.ts';
 import { becomes, readiness, storeOf } from './store-trouble.ts';
@@ -20,6 +22,9 @@ import { becomes, readiness, storeOf } from './store-trouble.ts';
 function startAnother(directory: string, url: string): Promise<Ended> {
   return fanfare(directory, ['serve'], { ...FREE_PORTS, FANFARE_STORE_URL: url });
 }
+
+/** Whether a program of this user may mount something that only it sees. */
+const canMount = Bun.which('unshare') !== null && Bun.spawnSync(['unshare', '-rm', 'true']).success;
 
 const nothing = async () => undefined;
 
@@ -164,6 +169,73 @@ it('does not start where the store has several names, or its lock cannot be used
     stderr: expect.stringMatching(/has several names \(hard links\).* Keep one name of \S+fanfare/),
   });
 });
+
+it('uses the very file that it locks, whatever the name is made of', async () => {
+  using directory = temporaryDirectory();
+  // A working directory may be called like this; in a setting, such names are refused.
+  const odd = join(directory.path, 'a?mode=ro #%2e ');
+  mkdirSync(odd);
+  await using server = await spawnFanfare(['serve'], odd, {
+    ...FREE_PORTS,
+    FANFARE_STORE_URL: 'sqlite:b#%2e.db',
+  });
+  expect(readdirSync(directory.path)).toEqual([basename(odd)]);
+  expect(readdirSync(odd).toSorted()).toEqual(
+    ['', '-shm', '-wal', '.admin-password', '.lock'].map((end) => `b#%2e.db${end}`),
+  );
+  expectRefused(await startAnother(odd, 'sqlite:./b#%2e.db'), server);
+});
+
+it('refuses names of a file that SQLite reads in another way', async () => {
+  await using server = await startFanfare();
+  const file = storeOf(server.directory);
+  for (const name of [`file:${file}`, `file://${file}`, `${file}?mode=rwc`, `${file} `]) {
+    expect(await startAnother(server.directory, `sqlite:${name}`)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('must be sqlite:PATH of one file'),
+    });
+  }
+  // Bun takes the space away, whatever the configuration lets pass.
+  await expect(openDatabase(`sqlite:${file} `)).rejects.toThrow(
+    /SQLite reads its name as "\S+\.db"/,
+  );
+  await isReady(server);
+});
+
+it.skipIf(!canMount)(
+  'refuses a file that is mounted alone, where neither its lock nor what SQLite keeps beside it is',
+  async () => {
+    await using server = await startFanfare();
+    const place = join(server.directory, 'a place');
+    mkdirSync(place);
+    writeFileSync(join(place, 'alone.db'), '');
+    for (const command of [['serve'], ['apps', 'list'], ['backup', 'copy.db']]) {
+      const mounted = `mount --bind fanfare.db 'a place/alone.db' && exec "$@"`;
+      const child = Bun.spawn(
+        ['unshare', '-rm', 'sh', '-c', mounted, 'sh', process.execPath, MAIN, ...command],
+        {
+          cwd: server.directory,
+          env: {
+            ...process.env,
+            ...FREE_PORTS,
+            FANFARE_STORE_URL: 'sqlite:a place/alone.db',
+          },
+          stdout: 'pipe',
+          stderr: 'pipe',
+        },
+      );
+      const [stderr, exitCode] = await Promise.all([
+        new Response(child.stderr).text(),
+        child.exited,
+      ]);
+      expect({ stderr, exitCode }).toEqual({
+        exitCode: 1,
+        stderr: `fanfare: The store sqlite:a place/alone.db is a file that was mounted alone: the files that SQLite keeps beside it would be left out. Mount its directory instead of ${join(place, 'alone.db')}\n`,
+      });
+    }
+    expect(readdirSync(place)).toEqual(['alone.db']);
+  },
+);
 
 it('needs no lock for a store in memory', async () => {
   using directory = temporaryDirectory();

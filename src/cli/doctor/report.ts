@@ -1,4 +1,5 @@
 import { printable } from '../../runtime/printable.ts';
+import { withShownUrls } from '../../runtime/shown-url.ts';
 import { type Finding, notChecked } from './finding.ts';
 
 /** Every check there is, in the order in which they are made. */
@@ -106,9 +107,10 @@ export class Report {
 
   /** Servers quote what they were sent; the secret itself is never sent, and never shown either. */
   private withoutSecret(text: string): string {
+    const shown = withShownUrls(text);
     return this.secret === undefined || this.secret === ''
-      ? text
-      : text.replaceAll(this.secret, '(the secret)');
+      ? shown
+      : shown.replaceAll(this.secret, '(the secret)');
   }
 }
 

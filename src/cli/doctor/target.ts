@@ -1,3 +1,5 @@
+import { shownUrl } from '../../runtime/shown-url.ts';
+
 /** Where one side of a server is reached: the clients' or the backends'. */
 export interface Endpoint {
   readonly tls: boolean;
@@ -74,13 +76,17 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
     advice,
   });
   const example = 'Write it like https://realtime.example.com or http://127.0.0.1:6001.';
-  if (!URL.canParse(text)) return refused(`"${text}" is not a URL`, example);
+  if (!URL.canParse(text)) return refused('it is not a URL', example);
   const url = new URL(text);
   const tls = schemes[url.protocol];
   if (tls === undefined || url.hostname === '') {
-    return refused(`"${text}" does not begin with http://, https://, ws:// or wss://`, example);
+    return refused(
+      `"${shownUrl(text)}" does not begin with http://, https://, ws:// or wss://`,
+      example,
+    );
   }
-  if (url.username !== '' || url.password !== '') {
+  // A password that was not encoded may look like a port and a path.
+  if (url.username !== '' || url.password !== '' || /@|%40/.test(url.host + url.pathname)) {
     return refused(
       'the URL holds a user name or password',
       'Leave them out: this protocol authenticates with --key and --secret.',
