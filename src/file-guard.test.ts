@@ -7,10 +7,15 @@ function stage() {
   const lines: string[] = [];
   let used = 0;
   let opens = true;
+  let servers = 1;
+  const clock = { nowMs: 0, now: () => clock.nowMs };
   const line = (message: string) => lines.push(message);
   const guard = new FileGuard({
     openFiles: shareOpenFiles(1000),
     listeners: {
+      get serverCount() {
+        return servers;
+      },
       pause: () => calls.push('pause'),
       resume() {
         calls.push('resume');
@@ -18,16 +23,23 @@ function stage() {
       },
     },
     log: { debug: line, info: line, warn: line, error: line },
+    clock,
     count: () => used,
   });
   return {
     calls,
+    clock,
+    serversAre: (count: number) => {
+      servers = count;
+    },
     lines,
     fails: (fails: boolean) => {
       opens = !fails;
     },
+    /** Later than the shortest pause. */
     check(now: number, pushConnections = 0) {
       used = now;
+      clock.nowMs += 50;
       guard.check(pushConnections);
       return calls.splice(0);
     },
@@ -54,6 +66,20 @@ describe('the listener', () => {
     expect(check(threshold + 99, 100)).toEqual([]);
     expect(check(threshold + 100, 100)).toEqual(['pause']);
     expect(check(1000, 1000)).toEqual([]);
+  });
+
+  it.each([
+    [1, 50],
+    [10, 500],
+    [1000, 12_000],
+  ])('rests longer the more servers there are: with %p for %p ms', (servers, pauseMs) => {
+    const { check, clock, serversAre } = stage();
+    serversAre(servers);
+    expect(check(threshold)).toEqual(['pause']);
+    clock.nowMs += pauseMs - 51;
+    expect(check(0)).toEqual([]);
+    clock.nowMs -= 49;
+    expect(check(0)).toEqual(['resume']);
   });
 
   it('is opened again with a later check where that failed', () => {

@@ -1,13 +1,24 @@
-import type { Log } from './channels/ports.ts';
+import type { Clock, Log } from './channels/ports.ts';
 import { countOpenFiles, type OpenFiles } from './open-files.ts';
 
 /** New connections are taken again once this share of the threshold is free. */
 const FREE_AGAIN = 0.05;
 
+/**
+ * A pause lasts this long for each server there is, since it adds another one until the connections of the last have
+ * ended. Whoever fills and empties the descriptors again and again would otherwise make any number of them. Milliseconds.
+ */
+const PAUSE_PER_SERVER_MS = 50;
+
+/** Silent connections stay open as long as this, so a longer pause would be a better attack than they are. Milliseconds. */
+const PAUSE_MAX_MS = 12_000;
+
 export interface FileGuardOptions {
   readonly openFiles: OpenFiles;
-  readonly listeners: { pause(): void; resume(): void };
+  readonly listeners: { readonly serverCount: number; pause(): void; resume(): void };
   readonly log: Log;
+  /** Monotonic. */
+  readonly clock: Clock;
   /** Stands in for the kernel's count in tests. */
   readonly count?: (limit: number) => number;
 }
@@ -20,27 +31,30 @@ export interface FileGuardOptions {
 export class FileGuard {
   private readonly options: FileGuardOptions;
   private isPaused = false;
+  private pausedUntilMs = 0;
 
   constructor(options: FileGuardOptions) {
     this.options = options;
   }
 
   /**
-   * To be called several times a second, with the number of push connections: they have a share of their own. Gives how
+   * To be called many times a second, with the number of push connections: they have a share of their own. Gives how
    * many descriptors are in use.
    */
   check(pushConnections: number): number {
-    const { openFiles, listeners, log, count = countOpenFiles } = this.options;
+    const { openFiles, listeners, log, clock, count = countOpenFiles } = this.options;
     const { limit, threshold } = openFiles;
     const used = count(limit);
     // Where the kernel counts nothing, it is either none or all of them.
     const counted = used < limit ? used - pushConnections : used;
     if (!this.isPaused && counted >= threshold) {
       this.isPaused = true;
+      const pauseMs = Math.min(PAUSE_MAX_MS, listeners.serverCount * PAUSE_PER_SERVER_MS);
+      this.pausedUntilMs = clock.now() + pauseMs;
       listeners.pause();
       log.warn('New connections are refused: too many files are open', { used, limit, threshold });
     } else if (this.isPaused && counted < threshold * (1 - FREE_AGAIN)) {
-      this.resume(used);
+      if (clock.now() >= this.pausedUntilMs) this.resume(used);
     }
     return used;
   }

@@ -45,6 +45,12 @@ import { within } from './within.ts';
 const CHECK_INTERVAL_MS = 100;
 const CHECK_PARTS = 10;
 
+/**
+ * How often descriptors are counted, which takes 3 µs. Several thousand connections a second may come, and the reserve for
+ * the server itself must last until this is noticed. Milliseconds.
+ */
+const FILES_CHECK_INTERVAL_MS = 20;
+
 /** How often usage is handed over to be kept: a crash forgets no more than this and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
 
@@ -157,16 +163,16 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         addresses,
         meter,
       }),
-    endConnections: (server) => transport.endAllOf(server),
   });
   const { port } = listeners.open(tls, channels.port);
   if (openFiles !== undefined) logConnectionLimit(channels, openFiles, log);
   let pushConnections = 0;
-  const fileGuard = openFiles && new FileGuard({ openFiles, listeners, log });
+  const fileGuard =
+    openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicClock });
+  const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
   const checks = setInterval(() => {
     backlog.lookAgain();
     listeners.forgetEmpty();
-    fileGuard?.check(pushConnections);
     transport.checkPart(CHECK_PARTS);
     bodies.check();
   }, CHECK_INTERVAL_MS);
@@ -244,6 +250,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         transport.end(socket, 'server-stopping'),
       );
       clearInterval(checks);
+      clearInterval(fileChecks);
       // A client may leave its end half open for as long as it likes; this does not wait for it.
       await within(STOP_WAIT_MS, stopped);
       await within(STOP_WAIT_MS, listeners.end());

@@ -31,6 +31,21 @@ const event = (n: number, appId = 'app'): AppWebhookEvent => ({
   atMs: n,
 });
 
+const clientEvent = (characters: number, appId = 'app'): AppWebhookEvent => ({
+  appId,
+  event: {
+    name: 'client_event',
+    channel: 'private-a',
+    event: 'client-a',
+    data: 'x'.repeat(characters),
+    socket_id: '1.1',
+  },
+  atMs: 0,
+});
+
+const charactersIn = (events: readonly AppWebhookEvent[] | undefined) =>
+  JSON.stringify(events).length;
+
 describe('webhook events on their way to the background loop', () => {
   it('go together with those of the same moment, in order', () => {
     jest.useFakeTimers();
@@ -83,5 +98,29 @@ describe('webhook events on their way to the background loop', () => {
     // Apps take turns, so those of the quiet one are among the first.
     const first = sent[0]?.slice(0, 6).map(({ appId }) => appId);
     expect(first).toEqual(['app', 'quiet', 'app', 'quiet', 'app', 'quiet']);
+  });
+
+  it('are bounded by their text as well: the app that has most loses its newest', () => {
+    jest.useFakeTimers();
+    const { sent, outlet, dropped } = stage();
+    for (let n = 0; n < 10_000; n++) outlet.emit(clientEvent(10_000));
+    outlet.emit(clientEvent(10_000, 'quiet'));
+    // 24 Mi characters wait.
+    expect(10_001 - dropped()).toBeWithin(2_400, 2_520);
+    jest.advanceTimersByTime(10);
+    expect(sent[0]?.map(({ appId }) => appId)).toContain('quiet');
+    // 8 Mi characters are handed over until some have been taken.
+    expect(charactersIn(sent[0])).toBeWithin(8_000_000, 8_500_000);
+    jest.advanceTimersByTime(1000);
+    expect(sent).toHaveLength(1);
+    outlet.taken(400);
+    jest.advanceTimersByTime(10);
+    expect(sent[1]?.length).toBeWithin(399, 402);
+    while (sent.length < 20) {
+      outlet.taken(sent.at(-1)?.length ?? 0);
+      jest.advanceTimersByTime(10);
+      if (sent.flat().length === 10_001 - dropped()) break;
+    }
+    expect(sent.flat()).toHaveLength(10_001 - dropped());
   });
 });

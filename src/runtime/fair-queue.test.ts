@@ -18,6 +18,15 @@ describe('a fair queue', () => {
     expect(queue.total).toEqual({ items: 0, bytes: 0 });
   });
 
+  it('gives no more once what it gave has so many bytes', () => {
+    const queue = new FairQueue<string>({ items: 100, bytes: 100 });
+    for (const item of ['a1', 'a2', 'a3']) queue.push('a', item, { items: 1, bytes: 5 });
+    queue.push('b', 'b1', ONE);
+    expect(itemsOf(queue.take(10, 6))).toEqual(['a1', 'b1']);
+    expect(itemsOf(queue.take(10, 0))).toEqual([]);
+    expect(itemsOf(queue.take(10, 6))).toEqual(['a2', 'a3']);
+  });
+
   it('drops the newest of whoever has most where it is full', () => {
     const queue = new FairQueue<string>({ items: 4, bytes: 100 });
     for (const item of ['a1', 'a2', 'a3', 'a4']) expect(queue.push('a', item, ONE)).toEqual([]);

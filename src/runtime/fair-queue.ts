@@ -12,8 +12,8 @@ export interface Weight {
   readonly bytes: number;
 }
 
-/** An entry that had to go, and whose it was. */
-export interface Dropped<Item> {
+/** An entry that is not in the queue any more, and whose it was. */
+export interface Dequeued<Item> {
   readonly owner: string;
   readonly item: Item;
   readonly weight: Weight;
@@ -49,8 +49,8 @@ export class FairQueue<Item> {
   }
 
   /** Adds an entry. Gives what had to go for it: entries of others, or this one. */
-  push(owner: string, item: Item, weight: Weight): readonly Dropped<Item>[] {
-    const dropped: Dropped<Item>[] = [];
+  push(owner: string, item: Item, weight: Weight): readonly Dequeued<Item>[] {
+    const dropped: Dequeued<Item>[] = [];
     for (;;) {
       const yielding =
         this.items.whoYields(owner, weight.items) ?? this.bytes.whoYields(owner, weight.bytes);
@@ -66,14 +66,19 @@ export class FairQueue<Item> {
     return dropped;
   }
 
-  /** Takes out up to so many entries, one of each owner in turn. */
-  take(entriesMax = Number.POSITIVE_INFINITY): readonly { owner: string; item: Item }[] {
-    const taken: { owner: string; item: Item }[] = [];
+  /** Takes out up to so many entries, one of each owner in turn, and no more once they have so many bytes together. */
+  take(
+    entriesMax = Number.POSITIVE_INFINITY,
+    bytesMax = Number.POSITIVE_INFINITY,
+  ): readonly Dequeued<Item>[] {
+    const taken: Dequeued<Item>[] = [];
+    const bytesLeftMin = this.bytes.total - bytesMax;
+    const isEnough = () => taken.length >= entriesMax || this.bytes.total <= bytesLeftMin;
     // Taking the first entry of an array costs as much as the array is long: places are kept instead.
     const places = new Map<string, number>();
-    while (taken.length < entriesMax && this.queues.size > 0) {
+    while (!isEnough() && this.queues.size > 0) {
       for (const [owner, queue] of this.queues) {
-        if (taken.length === entriesMax) break;
+        if (isEnough()) break;
         const place = places.get(owner) ?? 0;
         const entry = queue[place];
         // To the end of the line.
@@ -82,14 +87,14 @@ export class FairQueue<Item> {
         places.set(owner, place + 1);
         if (place + 1 < queue.length) this.queues.set(owner, queue);
         this.release(owner, entry.weight);
-        taken.push({ owner, item: entry.item });
+        taken.push({ owner, ...entry });
       }
     }
     for (const [owner, place] of places) this.queues.get(owner)?.splice(0, place);
     return taken;
   }
 
-  private dropNewest(owner: string): Dropped<Item> {
+  private dropNewest(owner: string): Dequeued<Item> {
     const queue = this.queues.get(owner);
     const entry = queue?.pop();
     if (queue === undefined || entry === undefined)

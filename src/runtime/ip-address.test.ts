@@ -70,6 +70,12 @@ describe('the key that limits by address count under', () => {
     expect(addressKey('::1')).not.toBe('::1');
   });
 
+  it('is the IPv4 address of a client behind NAT64', () => {
+    expect(addressKey('64:ff9b::1.2.3.4')).toBe('1.2.3.4');
+    expect(addressKey('64:ff9b::102:305')).toBe('1.2.3.5');
+    expect(addressKey('64:ff9b:1::1.2.3.4')).toBe('64:ff9b:1:0::/64');
+  });
+
   it('is the text itself where that is no address', () => {
     expect(addressKey('')).toBe('');
     expect(addressKey('fe80::1%eth0')).toBe('fe80::1%eth0');

@@ -38,6 +38,12 @@ export function unmapped(address: AddressBytes): AddressBytes {
   return address.length === 16 && isInRange(address, IPV4_MAPPED) ? address.slice(12) : address;
 }
 
+/** A range of IPv4 addresses that is written as IPv6 (`::ffff:a.b.c.d/120`) as IPv4; any other range as it is. */
+export function unmappedRange({ first, bits }: AddressRange): AddressRange {
+  const plain = bits < IPV4_MAPPED.bits ? first : unmapped(first);
+  return { first: plain, bits: bits - (first.length - plain.length) * 8 };
+}
+
 /** Writes an address as text: IPv4 with dots, IPv6 as RFC 5952 has it. */
 export function addressText(address: AddressBytes): string {
   if (address.length === 4) return address.join('.');
@@ -60,16 +66,22 @@ const IPV4_MAPPED: AddressRange = {
   bits: 96,
 };
 
+/** Clients with IPv4 behind a gateway that speaks IPv6 to us. Source: RFC 6052, section 2.1. */
+const NAT64: AddressRange = {
+  first: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+  bits: 96,
+};
+
 /**
- * What limits by address count under: an IPv4 address, or the /64 of an IPv6 address, since one customer of an
- * internet provider has at least that. Text that is no address is its own key.
+ * What limits by address count under: an IPv4 address, also one inside an IPv6 address, or the /64 of an IPv6 address,
+ * since one customer of an internet provider has at least that. Text that is no address is its own key.
  */
 export function addressKey(text: string): string {
   // Most addresses are plain IPv4.
   if (!text.includes(':')) return text;
   const bytes = parseAddress(text);
   if (bytes === undefined) return text;
-  const plain = unmapped(bytes);
+  const plain = isInRange(bytes, NAT64) ? bytes.slice(12) : unmapped(bytes);
   return plain.length === 4 ? addressText(plain) : `${groupsOf(plain.slice(0, 8)).join(':')}::/64`;
 }
 

@@ -48,4 +48,35 @@ describe('a log throttle', () => {
     }
     expect(lines.filter(({ key }) => key === 'a')).toHaveLength(1);
   });
+
+  it('gives any number of keys no more than those that it remembers, and one rate', () => {
+    const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
+    for (let key = 0; key < 5000; key++) for (let count = 0; count < 10; count++) log(String(key));
+    expect(lines).toHaveLength(1000 * 3 + 3);
+    clock.nowMs = 1000;
+    log('new');
+    expect(lines.at(-1)).toEqual({ key: 'new', notLogged: 4000 * 10 - 3 });
+  });
+
+  it('forgets no key before it may log as much as a new one, and no line that it left out', () => {
+    const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
+    for (let count = 0; count < 10; count++) log('loud');
+    for (let key = 1; key < 1000; key++) log(String(key));
+    for (let count = 0; count < 4; count++) log('shared');
+    clock.nowMs = 2999;
+    log('shared');
+    clock.nowMs = 3000;
+    log('new');
+    expect(lines.slice(-2)).toEqual([{ key: 'shared', notLogged: 1 }, { key: 'new' }]);
+    for (let key = 1; key < 1000; key++) log(`other ${key}`);
+    log('shared');
+    expect(lines.at(-1)).toEqual({ key: 'shared', notLogged: 7 });
+  });
+
+  it('counts the lines that a line stands for', () => {
+    const lines: Throttled[] = [];
+    const throttle = new LogThrottle({ now: () => 0 }, { perSecond: 1, burst: 1 });
+    throttle.run('a', (throttled) => lines.push(throttled), 5);
+    expect(lines).toEqual([{ notLogged: 4 }]);
+  });
 });

@@ -1,14 +1,18 @@
 import { type Rate, TokenBucket } from './token-bucket.ts';
 
-/** Keys that are remembered; beyond it, the one used least recently is logged as if it were new. */
+/** Keys that have a rate of their own; while all of them are in use, any more share one. */
 const KEYS_MAX = 1_000;
 
 /** Once at once, and then once a minute. */
 const ONCE_A_MINUTE: Rate = { perSecond: 1 / 60, burst: 1 };
 
-interface Entry {
+class Entry {
   readonly bucket: TokenBucket;
-  notLogged: number;
+  notLogged = 0;
+
+  constructor(rate: Rate, nowMs: number) {
+    this.bucket = new TokenBucket(rate, nowMs);
+  }
 }
 
 /** Fields to add to a line that stands for others as well. */
@@ -20,38 +24,50 @@ export interface Throttled {
 export class LogThrottle {
   private readonly clock: { now(): number };
   private readonly rate: Rate;
+  private readonly keysMax: number;
   /** The least recently used first. */
   private readonly entries = new Map<string, Entry>();
+  /** Of all keys that have no entry. A new one would start with a burst, so many keys would have no rate at all. */
+  private readonly others: Entry;
 
-  constructor(clock: { now(): number }, rate = ONCE_A_MINUTE) {
+  constructor(clock: { now(): number }, rate = ONCE_A_MINUTE, keysMax = KEYS_MAX) {
     this.clock = clock;
     this.rate = rate;
+    this.keysMax = keysMax;
+    this.others = new Entry(rate, clock.now());
   }
 
-  /** Runs `log`, or counts that it did not. `key` tells the kinds of lines apart, and whose they are. */
-  run(key: string, log: (throttled: Throttled) => void): void {
+  /**
+   * Runs `log`, or counts that it did not. `key` tells the kinds of lines apart, and whose they are. `lines`: how many
+   * this one stands for.
+   */
+  run(key: string, log: (throttled: Throttled) => void, lines = 1): void {
     const nowMs = this.clock.now();
-    const entry = this.entries.get(key) ?? {
-      bucket: new TokenBucket(this.rate, nowMs),
-      notLogged: 0,
-    };
+    const entry = this.entryOf(key, nowMs);
+    const notLogged = entry.notLogged + lines - 1;
+    const logs = entry.bucket.take(this.rate, nowMs);
+    entry.notLogged = logs ? 0 : notLogged + 1;
+    if (logs) log(notLogged === 0 ? {} : { notLogged });
+  }
+
+  private entryOf(key: string, nowMs: number): Entry {
+    const known = this.entries.get(key);
+    if (known === undefined && !this.makeRoom(nowMs)) return this.others;
+    const entry = known ?? new Entry(this.rate, nowMs);
     this.entries.delete(key);
     this.entries.set(key, entry);
-    this.dropOldest();
-    if (!entry.bucket.take(this.rate, nowMs)) {
-      entry.notLogged++;
-      return;
-    }
-    const { notLogged } = entry;
-    entry.notLogged = 0;
-    log(notLogged === 0 ? {} : { notLogged });
+    return entry;
   }
 
-  private dropOldest(): void {
-    if (this.entries.size <= KEYS_MAX) return;
-    for (const key of this.entries.keys()) {
-      this.entries.delete(key);
-      return;
-    }
+  /** Forgets the key used least recently, if it may log as much as a new one. Its lines that were left out still count. */
+  private makeRoom(nowMs: number): boolean {
+    if (this.entries.size < this.keysMax) return true;
+    const [oldest] = this.entries;
+    if (oldest === undefined) return false;
+    const [key, { bucket, notLogged }] = oldest;
+    if (!bucket.has(this.rate, nowMs, this.rate.burst)) return false;
+    this.entries.delete(key);
+    this.others.notLogged += notLogged;
+    return true;
   }
 }

@@ -58,4 +58,29 @@ describe('lines that strangers cause', () => {
     log.info('Refused', { app: 'a' });
     expect(lines.at(-1)).toMatchObject({ app: 'a' });
   });
+
+  it('of an app have their rate and their count, however many addresses there are', () => {
+    const { lines, log } = stage();
+    for (let address = 0; address < 20_000; address++) {
+      log.info('Refused', { address: `2001:db8:${address.toString(16)}::1` });
+      log.info('Refused', { app: 'a' });
+    }
+    expect(lines).toHaveLength(50 + 200);
+  });
+
+  it('are bounded for all apps together, and none that was left out is forgotten', () => {
+    const { clock, lines, log } = stage();
+    for (let app = 0; app < 100; app++) {
+      for (let count = 0; count < 100; count++) log.info('Refused', { app: `${app}` });
+    }
+    expect(lines).toHaveLength(2000);
+    clock.nowMs = 1000;
+    for (let app = 0; app < 100; app++) log.info('Refused', { app: `${app}` });
+    const written = lines.reduce((sum: number, line) => {
+      const { notLogged = 0 } = line as { notLogged?: number };
+      return sum + 1 + notLogged;
+    }, 0);
+    expect(lines).toHaveLength(2100);
+    expect(written).toBe(10_000 + 100);
+  });
 });

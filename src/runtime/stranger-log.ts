@@ -8,6 +8,12 @@ const RATE: Rate = { perSecond: 1, burst: 50 };
 /** Of one kind of line about all addresses together: a stranger may have many. */
 const RATE_OF_ADDRESSES: Rate = { perSecond: 10, burst: 200 };
 
+/** Of one kind of line about all apps together: strangers know the keys of many, and an operator reads about each. */
+const RATE_OF_APPS: Rate = { perSecond: 100, burst: 2_000 };
+
+/** Apps, times kinds of lines, that have a rate of their own. */
+const APP_LINES_MAX = 10_000;
+
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Lines {
@@ -22,19 +28,32 @@ export interface Whose {
   readonly address?: string | undefined;
 }
 
+/** Each owner has a rate for each kind of line, and so have all of them together. */
+interface Throttles {
+  readonly byOwner: LogThrottle;
+  readonly byKind: LogThrottle;
+}
+
 /**
  * The log of what strangers can cause as often as they like. Each app and each address has a rate for each kind of
  * line, and a line says how many like it were left out. So nobody fills the disk, nor hides the lines about others.
+ * Apps and addresses are remembered apart: a stranger may have any number of addresses.
  */
 export class StrangerLog {
   private readonly lines: Lines;
-  private readonly byOwner: LogThrottle;
-  private readonly byKind: LogThrottle;
+  private readonly ofApps: Throttles;
+  private readonly ofAddresses: Throttles;
 
   constructor(lines: Lines, clock: { now(): number }) {
     this.lines = lines;
-    this.byOwner = new LogThrottle(clock, RATE);
-    this.byKind = new LogThrottle(clock, RATE_OF_ADDRESSES);
+    this.ofApps = {
+      byOwner: new LogThrottle(clock, RATE, APP_LINES_MAX),
+      byKind: new LogThrottle(clock, RATE_OF_APPS),
+    };
+    this.ofAddresses = {
+      byOwner: new LogThrottle(clock, RATE),
+      byKind: new LogThrottle(clock, RATE_OF_ADDRESSES),
+    };
   }
 
   info(message: string, whose: Whose, fields: Fields = {}): void {
@@ -51,18 +70,14 @@ export class StrangerLog {
 
   private write(level: keyof Lines, message: string, whose: Whose, fields: Fields): void {
     const { app, address } = whose;
-    const line = { app, address, ...fields };
-    if (app !== undefined) {
-      this.byOwner.run(`${message} of app ${app}`, (throttled) =>
-        this.lines[level](message, { ...line, ...throttled }),
-      );
-      return;
-    }
-    this.byOwner.run(`${message} of ${addressKey(address ?? '')}`, (ofAddress) =>
-      this.byKind.run(message, (ofAll) => {
-        const notLogged = (ofAddress.notLogged ?? 0) + (ofAll.notLogged ?? 0);
-        this.lines[level](message, { ...line, ...(notLogged > 0 ? { notLogged } : {}) });
-      }),
+    const [throttles, owner] =
+      app === undefined ? [this.ofAddresses, addressKey(address ?? '')] : [this.ofApps, app];
+    throttles.byOwner.run(`${message} of ${owner}`, ({ notLogged = 0 }) =>
+      throttles.byKind.run(
+        message,
+        (throttled) => this.lines[level](message, { app, address, ...fields, ...throttled }),
+        1 + notLogged,
+      ),
     );
   }
 }

@@ -66,6 +66,18 @@ describe('the client behind a proxy', () => {
 });
 
 describe('the list of trusted proxies', () => {
+  it.each([
+    ['::ffff:10.0.0.0/104', '10.1.2.3', '11.0.0.1'],
+    ['::ffff:10.0.0.1', '10.0.0.1', '10.0.0.2'],
+    ['::ffff:a00:0/120', '10.0.0.9', '10.0.1.9'],
+    ['::ffff:0:0/96', '1.2.3.4', '::1'],
+  ])('may name IPv4 addresses as IPv6: %s', (range, inside, outside) => {
+    const proxies = new TrustedProxies([range]);
+    expect(proxies.trusts(inside)).toBe(true);
+    expect(proxies.trusts(`::ffff:${inside}`)).toBe(true);
+    expect(proxies.trusts(outside)).toBe(false);
+  });
+
   it('refuses what is no range', () => {
     for (const text of ['proxy.local', '10.0.0.0/33', '::/129', '10.0.0.0/8/8', '/8', '', '10/8']) {
       expect(() => new TrustedProxies([text])).toThrow();

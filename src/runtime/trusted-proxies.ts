@@ -5,6 +5,7 @@ import {
   parseAddress,
   parseRange,
   unmapped,
+  unmappedRange,
 } from './ip-address.ts';
 
 /** The two headers in which a proxy may name the client. `undefined`: the request has none. */
@@ -29,7 +30,7 @@ export class TrustedProxies {
     this.ranges = ranges.map((text) => {
       const range = parseRange(text);
       if (range === undefined) throw new Error(`${text} is neither an IP address nor a CIDR range`);
-      return range;
+      return unmappedRange(range);
     });
   }
 

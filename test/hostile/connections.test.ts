@@ -97,6 +97,36 @@ describe('a server that may have 500 open files', () => {
     }
   }, 120_000);
 
+  it('ends nobody who is connected, however often strangers use up what is open, and lets others in meanwhile', async () => {
+    await using server = await startFanfare({ openFilesMax: 500 });
+    const CYCLES = 12;
+    const honest: RawClient[] = [];
+    let ended = 0;
+    const join = async () => {
+      const client = await RawClient.connect(server).catch(() => undefined);
+      if (client === undefined) return;
+      honest.push(client);
+      await client.subscribes('a');
+      void client.closed.then(() => ended++);
+    };
+    for (let n = 0; n < 10; n++) await join();
+    const pauses = () => server.output.stderr.split('New connections are refused').length - 1;
+    for (let cycle = 1; cycle <= CYCLES; cycle++) {
+      const flood = hold(server.port, 400, 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n');
+      await until(() => pauses() === cycle, 10_000);
+      flood.destroy();
+      const before = honest.length;
+      await until(async () => {
+        await join();
+        return honest.length > before;
+      }, 5_000);
+    }
+    expect(ended).toBe(0);
+    await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+    for (const client of honest) expect(await client.hears()).toMatchObject({ event: 'e' });
+    for (const client of honest) await client[Symbol.asyncDispose]();
+  }, 60_000);
+
   it('refuses WebSockets with 4100 before there are no files left, of the app that has most', async () => {
     await using server = await startFanfare({ openFilesMax: 500, moreApps: [LOUD] });
     const loud: RawClient[] = [];

@@ -9,9 +9,10 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP, configOf } from '../support/fanfare.ts';
+import { APP, configOf, startFanfare } from '../support/fanfare.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { api, trigger } from '../support/sign.ts';
 import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
@@ -212,4 +213,44 @@ describe('a log that nobody reads', () => {
     child.kill('SIGTERM');
     expect(await child.exited).toBe(0);
   });
+});
+
+describe('a log that strangers fill', () => {
+  it('takes no more lines of an app where its clients come from any number of addresses', async () => {
+    await using server = await startFanfare({ config: { trustedProxies: ['127.0.0.1'] } });
+    const socket = connect(server.port, '127.0.0.1');
+    let answers = 0;
+    let answered: (() => void) | undefined;
+    socket.on('data', (bytes) => {
+      answers += bytes.toString('latin1').split('HTTP/1.1 ').length - 1;
+      answered?.();
+    });
+    const ADDRESSES = 1_100;
+    const ROUNDS = 8;
+    const beganMs = performance.now();
+    for (let round = 0; round < ROUNDS; round++) {
+      await using client = await RawClient.connect(server);
+      for (let count = 0; count < 50; count++) {
+        client.says({ event: 'pusher:subscribe', data: { channel: 'private-a', auth: 'wrong' } });
+      }
+      for (let count = 0; count < 50; count++) await client.hears();
+      for (let address = 0; address < ADDRESSES; address++) {
+        const sender = `2001:db8:${round.toString(16)}:${address.toString(16)}::1`;
+        socket.write(`GET /x HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${sender}\r\n\r\n`);
+      }
+      while (answers < (round + 1) * ADDRESSES) {
+        await new Promise<void>((resolve) => {
+          answered = resolve;
+        });
+      }
+    }
+    const seconds = (performance.now() - beganMs) / 1000;
+    socket.destroy();
+    await Bun.sleep(200);
+    const lines = server.output.stderr.split('\n');
+    const ofApp = lines.filter((line) => line.includes('"Subscription refused"')).length;
+    const ofAddresses = lines.filter((line) => line.includes('"Request refused"')).length;
+    expect(ofApp).toBeWithin(50, 50 + seconds + 2);
+    expect(ofAddresses).toBeWithin(200, 200 + 10 * seconds + 2);
+  }, 30_000);
 });

@@ -17,11 +17,6 @@ export class RefusalLog {
 
   /** Runs `log`, or counts that it did not; the next line says how many were left out. */
   run(client: string, log: (throttled: Throttled) => void): void {
-    this.ofClient.run(client, (ofClient) => {
-      this.ofAll.run('', (ofAll) => {
-        const notLogged = (ofClient.notLogged ?? 0) + (ofAll.notLogged ?? 0);
-        log(notLogged === 0 ? {} : { notLogged });
-      });
-    });
+    this.ofClient.run(client, ({ notLogged = 0 }) => this.ofAll.run('', log, 1 + notLogged));
   }
 }

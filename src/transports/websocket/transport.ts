@@ -180,13 +180,6 @@ export class WebSocketTransport {
     checkHeartbeats(part, nowMs, this.settings, (socket, problem) => this.end(socket, problem));
   }
 
-  /** Ends the connections of one of several servers; their clients come back at once. */
-  endAllOf(server: Server<ConnectionData>): void {
-    for (const socket of this.connections.all()) {
-      if (socket.data.server === server) this.end(socket, 'server-stopping');
-    }
-  }
-
   /** Settles when every connection that has ended has left its channels. */
   async departed(): Promise<void> {
     await this.departures.done();
