@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
 import { Connections } from './connections.ts';
-import type { PackedAddress } from './packed-address.ts';
+import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 import { fakeSocket } from './socket.fixture.ts';
 
 describe('the connections of a node', () => {
@@ -96,7 +96,9 @@ describe('connections of a full server', () => {
       added++;
       const { socket } = fakeSocket(0, `${added}.1`, address, app);
       connections.add(socket.data.firstHalf, app, socket, true);
-      return room === 'room' ? 'room' : `${room.data.app.id} ${room.data.address}`;
+      if (room === 'room') return 'room';
+      const { app: yielding, address: of } = room.data;
+      return `${yielding.id} ${typeof of === 'number' ? of : addressOf(of)}`;
     };
     const fill = (app: App | undefined, address: PackedAddress, count: number) =>
       Array.from({ length: count }, () => add(app, address));
@@ -134,9 +136,47 @@ describe('connections of a full server', () => {
 
   it('count IPv6 addresses by their /64', () => {
     const { fill } = stage();
-    fill(apps[0], '2001:db8::1', 5);
-    fill(apps[0], '2001:db8::2', 5);
-    expect(fill(apps[0], '2001:db8::3', 1)).toEqual(['full']);
-    expect(fill(apps[0], '2001:db8:0:1::1', 1)).toEqual(['a 2001:db8::1']);
+    const address = packAddress;
+    fill(apps[0], address('2001:db8::1'), 5);
+    fill(apps[0], address('2001:db8::2'), 5);
+    expect(fill(apps[0], address('2001:db8::3'), 1)).toEqual(['full']);
+    expect(fill(apps[0], address('2001:db8:0:1::1'), 1)).toEqual(['a 2001:db8::1']);
+  });
+
+  it('are those of the app that yields, however many another app has of one address', () => {
+    const { add, fill } = stage();
+    fill(apps[0], 1, 5);
+    for (let address = 11; address <= 15; address++) add(apps[1], address);
+    expect([add(apps[1], 16), add(apps[1], 17), add(apps[1], 1)]).toEqual(['full', 'full', 'full']);
+  });
+
+  it('of one address in two apps count for each app apart', () => {
+    const { add, fill } = stage();
+    fill(apps[0], 1, 4);
+    fill(apps[1], 1, 2);
+    fill(apps[1], 2, 4);
+    expect(add(apps[2], 3)).toBe('b 2');
+  });
+
+  it('are chosen without a walk through all of them', () => {
+    const connections = new Connections(2000);
+    let read = 0;
+    for (let n = 1; n <= 2000; n++) {
+      const { data, socket } = fakeSocket(0, `${n}.1`, n, apps[0]);
+      Object.defineProperty(data, 'address', { get: () => read++ && n });
+      connections.add(n, data.app, socket, true);
+    }
+    for (let n = 1; n <= 100; n++) {
+      const app = apps[n % 2] ?? appWith();
+      const room = connections.roomFor(app, 3000 + n);
+      // One walk when the server is first full.
+      if (n === 1) read = 0;
+      if (room === 'full') continue;
+      if (room === 'room') throw new Error('The server is not full');
+      connections.remove(room.data.firstHalf, room.data.app, true);
+      const id = 3000 + n;
+      connections.add(id, app, fakeSocket(0, `${id}.1`, id, app).socket, true);
+    }
+    expect(read).toBeLessThan(200);
   });
 });

@@ -2,10 +2,14 @@ import type { App } from '../../channels/app.ts';
 import { firstHalfOf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Socket } from './connection.ts';
+import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
 /** Connections that are compared when one must be chosen. */
 const LOOKED_MAX = 100;
+
+/** Below this part of the limit, a server that was full counts as one that has room again. */
+const HAS_ROOM = 3 / 4;
 
 /** The accepted connections of this node. */
 export class Connections {
@@ -13,7 +17,11 @@ export class Connections {
   private readonly byFirstHalf = new Map<number, Socket>();
   /** All open ones. */
   private readonly byApp: FairBudget<App>;
-  private readonly byAddress: FairBudget<PackedAddress>;
+  /**
+   * Of each app by address. Only from when the server is full until it has room again: at other times nobody asks, and
+   * each connection would take memory for it.
+   */
+  private byAddress: Map<App, ConnectionsByAddress> | undefined;
   /** Of those that count for `limits.connections` of their app. */
   private readonly counted = new Map<App, number>();
   /** Where the walk through all of them in parts is. */
@@ -24,7 +32,6 @@ export class Connections {
   /** `limit`: connections in all. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.byApp = new FairBudget(limit);
-    this.byAddress = new FairBudget(limit);
   }
 
   get size(): number {
@@ -58,16 +65,10 @@ export class Connections {
   roomFor(app: App, address: PackedAddress): 'room' | 'full' | Socket {
     const largestApp = this.byApp.whoYields(app);
     if (largestApp === undefined) return 'room';
-    const key = keyOf(address);
-    const largestAddress = this.byAddress.whoYields(key);
-    if (largestApp === app) {
-      if (largestAddress === key) return 'full';
-      return this.find((socket) => keyOf(socket.data.address) === largestAddress) ?? 'full';
-    }
-    const ofApp = (socket: Socket) => socket.data.app === largestApp;
-    const ofBoth = (socket: Socket) =>
-      ofApp(socket) && keyOf(socket.data.address) === largestAddress;
-    return this.find(ofBoth) ?? this.find(ofApp) ?? 'full';
+    this.byAddress ??= this.sortByAddress();
+    const ofApp = this.byAddress.get(largestApp);
+    const yielding = largestApp === app ? ofApp?.yieldsTo(keyOf(address)) : ofApp?.largest();
+    return yielding ?? 'full';
   }
 
   /** One of an app with subscriptions, and none of few if there are some of many. */
@@ -89,7 +90,7 @@ export class Connections {
   add(firstHalf: number, app: App, socket: Socket, counts: boolean): void {
     this.byFirstHalf.set(firstHalf, socket);
     this.byApp.add(app);
-    this.byAddress.add(keyOf(socket.data.address));
+    if (this.byAddress !== undefined) addTo(this.byAddress, socket);
     if (counts) this.count(app);
   }
 
@@ -103,7 +104,10 @@ export class Connections {
     if (socket === undefined) return;
     this.byFirstHalf.delete(firstHalf);
     this.byApp.release(app);
-    this.byAddress.release(keyOf(socket.data.address));
+    const ofApp = this.byAddress?.get(app);
+    ofApp?.remove(socket);
+    if (ofApp?.isEmpty) this.byAddress?.delete(app);
+    if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
     if (!counted) return;
     const left = this.countOf(app) - 1;
     if (left === 0) this.counted.delete(app);
@@ -134,6 +138,12 @@ export class Connections {
     return part;
   }
 
+  private sortByAddress(): Map<App, ConnectionsByAddress> {
+    const byAddress = new Map<App, ConnectionsByAddress>();
+    for (const socket of this.all()) addTo(byAddress, socket);
+    return byAddress;
+  }
+
   /** The next that fits after the one found last: those that must yield mostly came one after the other. */
   private find(fits: (socket: Socket) => boolean): Socket | undefined {
     for (let rounds = 0; rounds < 2; ) {
@@ -147,4 +157,14 @@ export class Connections {
     }
     return undefined;
   }
+}
+
+function addTo(byAddress: Map<App, ConnectionsByAddress>, socket: Socket): void {
+  const { app } = socket.data;
+  let ofApp = byAddress.get(app);
+  if (ofApp === undefined) {
+    ofApp = new ConnectionsByAddress();
+    byAddress.set(app, ofApp);
+  }
+  ofApp.add(socket);
 }
