@@ -78,7 +78,7 @@ export class WebSocketTransport {
   private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
-  private readonly departures: Departures;
+  readonly departures: Departures;
   /** Those that must still be authorised, and by when. Monotonic milliseconds. */
   private readonly authoriseByMs = new Map<Socket, number>();
   private checkedAtMs: number;
