@@ -51,33 +51,55 @@ describe('the connections of a node', () => {
     expect(connections.size).toBe(0);
   });
 
-  it('are all in one of so many parts, those that come and stay meanwhile too, and then again', () => {
+  /** Connections that are looked at in parts. */
+  function walked() {
     const connections = new Connections();
     const app = appWith();
-    const add = (id: string) => {
-      const { socket } = fakeSocket(0, id);
-      connections.add(socket.data.firstHalf, app, socket, true);
-      return id;
+    return {
+      add: (half: number) => connections.add(half, app, fakeSocket(0, `${half}.1`).socket, true),
+      remove: (half: number) => connections.remove(half, app, true),
+      next: (parts: number) => connections.nextPart(parts).map(({ data }) => data.firstHalf),
     };
-    const next = (parts: number) =>
-      connections.nextPart(parts).map(({ data }) => String(data.socketId));
-    expect(next(3)).toEqual([]);
+  }
 
-    const ids = Array.from({ length: 10 }, (_, at) => add(`${at + 1}.1`));
-    const first = [next(3), next(3), next(3)];
-    expect(first.map((part) => part.length)).toEqual([4, 4, 4]);
-    expect(first.flat().slice(0, 10)).toEqual(ids);
-    // It goes on where it stopped.
-    expect(next(3)).toEqual(['3.1', '4.1', '5.1', '6.1']);
-
-    connections.remove(7, app, true);
-    add('11.1');
-    expect([next(5), next(5), next(5)]).toEqual([
-      ['8.1', '9.1'],
-      ['10.1', '11.1'],
-      ['1.1', '2.1'],
+  it('are all in one of so many parts, those that come meanwhile in one of the next round', () => {
+    const { add, remove, next } = walked();
+    expect([next(2), next(2)]).toEqual([[], []]);
+    for (let half = 1; half <= 10; half++) add(half);
+    expect([next(3), next(3), next(3)]).toEqual([
+      [1, 2, 3, 4],
+      [5, 6, 7],
+      [8, 9, 10],
     ]);
+
+    expect(next(2)).toEqual([1, 2, 3, 4, 5]);
+    remove(7);
+    add(11);
+    expect(next(2)).toEqual([6, 8, 9, 10, 11]);
     expect(next(1)).toHaveLength(10);
+  });
+
+  it('are in one part of a round, also where there are fewer than parts', () => {
+    const { add, next } = walked();
+    add(1);
+    add(2);
+    const parts = Array.from({ length: 100 }, () => next(10)).flat();
+    expect(parts.toSorted()).toEqual([...Array(10).fill(1), ...Array(10).fill(2)]);
+  });
+
+  it('are in one part of each round, however many others come and go', () => {
+    const { add, remove, next } = walked();
+    for (let half = 1; half <= 10; half++) add(half);
+    const seen: number[] = [];
+    for (let turn = 0; turn < 100; turn++) {
+      for (let n = 0; n < 20; n++) {
+        add(100 + 20 * turn + n);
+        remove(80 + 20 * turn + n);
+      }
+      seen.push(...next(10).filter((half) => half <= 10));
+    }
+    const counts = Array.from({ length: 10 }, (_, at) => seen.filter((half) => half === at + 1));
+    expect(counts.map(({ length }) => length)).toEqual(Array(10).fill(10));
   });
 });
 

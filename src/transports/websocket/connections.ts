@@ -25,7 +25,10 @@ export class Connections {
   /** Of those that count for `limits.connections` of their app. */
   private readonly counted = new Map<App, number>();
   /** Where the walk through all of them in parts is. */
-  private walk: Iterator<Socket> = this.byFirstHalf.values();
+  private walk = this.byFirstHalf.values();
+  /** Parts of this walk that are still to come, and how many connections they have together. */
+  private partsLeft = 0;
+  private toVisit = 0;
   /** Where the search for one that must yield is. */
   private search: Iterator<Socket> = this.byFirstHalf.values();
 
@@ -121,21 +124,20 @@ export class Connections {
 
   /**
    * The next of so many parts of them, and after the last the first again, so that looking at all of them does not
-   * hold up the loop. Those that come meanwhile are in a part too.
+   * hold up the loop. A round has all that were there when it began, once each: the others' coming and going does not
+   * make them wait, nor come more often. Those that come meanwhile are in the next round.
    */
   nextPart(parts: number): readonly Socket[] {
-    const count = Math.ceil(this.size / parts);
-    const part: Socket[] = [];
-    for (let rounds = 0; part.length < count && rounds < 2; ) {
-      const { done, value } = this.walk.next();
-      if (done !== true) {
-        part.push(value);
-      } else {
-        this.walk = this.byFirstHalf.values();
-        rounds++;
-      }
+    if (this.partsLeft === 0) {
+      this.walk = this.byFirstHalf.values();
+      this.partsLeft = parts;
+      this.toVisit = this.size;
     }
-    return part;
+    const count = Math.ceil(this.toVisit / this.partsLeft);
+    this.toVisit -= count;
+    this.partsLeft--;
+    // Fewer where some have gone.
+    return [...this.walk.take(count)];
   }
 
   private sortByAddress(): Map<App, ConnectionsByAddress> {
