@@ -124,6 +124,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     userNews: new UserNews(timers, audience),
     usage,
     endConnectionOf: (appId) => transport.endConnectionOf(appId),
+    hastenDepartures: () => transport.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };

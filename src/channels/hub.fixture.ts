@@ -280,6 +280,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     userNews: new UserNews(clock, audience),
     usage,
     endConnectionOf: () => undefined,
+    hastenDepartures: () => false,
     subscriptionErrors: true,
     sessions: new UserSessions(),
     told,

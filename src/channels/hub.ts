@@ -25,6 +25,8 @@ export interface Hub {
   readonly usage: Usage;
   /** Ends a connection of an app, by its id, that has many subscriptions: another app needs room. */
   readonly endConnectionOf: (appId: string) => void;
+  /** Takes ended connections out of some more of their channels; `false` where there are none that have not left. */
+  readonly hastenDepartures: () => boolean;
   /** Whether refused subscriptions are also told to the channel's own handlers. */
   readonly subscriptionErrors: boolean;
   /** Who is signed in on this node, and who watches whom. */

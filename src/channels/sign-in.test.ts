@@ -6,7 +6,7 @@ import type { Hub } from './hub.ts';
 import type { UserRoster } from './ports.ts';
 import { signIn } from './sign-in.ts';
 import { sign } from './signature.ts';
-import { leaveAll } from './subscribe.ts';
+import { disconnect } from './subscribe.ts';
 
 /** Sign-ins where the user roster takes its time, as one in a cluster does. Source: §8. */
 
@@ -79,7 +79,7 @@ function stage() {
         const auth = `${VECTOR.key}:${sign(VECTOR.secret, text)}`;
         signIn(hub, session, { type: 'signin', auth, userData });
       },
-      disconnects: () => leaveAll(hub, session),
+      disconnects: () => disconnect(hub, session),
     };
   };
   return {

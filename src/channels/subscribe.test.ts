@@ -11,7 +11,7 @@ import {
   VECTOR,
 } from './hub.fixture.ts';
 import { sign } from './signature.ts';
-import { leaveAll, subscribe, unsubscribe } from './subscribe.ts';
+import { disconnect, leaveSome, subscribe, unsubscribe } from './subscribe.ts';
 
 /** Subscriptions on an engine that takes its time, as one in a cluster does. */
 
@@ -35,7 +35,10 @@ function stage(app: App = appWith()) {
       subscribe(hub, session, { type: 'subscribe', channel, auth, channelData });
     },
     unsubscribes: (channel: string) => unsubscribe(hub, session, channel),
-    disconnects: () => leaveAll(hub, session),
+    disconnects: () => {
+      disconnect(hub, session);
+      leaveSome(hub, session, Number.POSITIVE_INFINITY);
+    },
     /** Fails unless nothing is left of the connection, and nothing is waited for. */
     async isGone() {
       await settled();

@@ -1,3 +1,4 @@
+import type { App } from './app.ts';
 import { refuseSubscription } from './authorise.ts';
 import {
   type ChannelName,
@@ -123,12 +124,10 @@ function enter(
   channel: ChannelName,
   member: Member | undefined,
 ): MaybePromise<void> {
-  const largest = hub.channels.whoYields(session.app);
-  if (largest === session.app.id) {
+  if (!makeRoom(hub, session.app)) {
     const why = 'The server has as many subscriptions as it may have, and this app most of them';
     return refuse(hub, session, channel.text, limitReached(why));
   }
-  if (largest !== undefined) hub.endConnectionOf(largest);
   const shared = hub.channels.enter(session.app, channel);
   const joining: Subscription = { ...shared, member, state: 'joining' };
   session.add(joining);
@@ -152,6 +151,16 @@ function enter(
     if (needsAuthorisation(channel)) session.authorised = true;
     return confirm(hub, session, subscription, transition);
   });
+}
+
+/** Makes room for one more subscription; `false` where the app itself would have to yield. */
+function makeRoom(hub: Hub, app: App): boolean {
+  let largest = hub.channels.whoYields(app);
+  // What ended connections have not left yet still counts. Without this, more connections would end than are needed.
+  while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.whoYields(app);
+  if (largest === app.id) return false;
+  if (largest !== undefined) hub.endConnectionOf(largest);
+  return true;
 }
 
 function confirm(
@@ -215,25 +224,19 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
   return depart(hub, session, subscription);
 }
 
-/** Takes a connection that is gone out of all its channels. */
-export function leaveAll(hub: Hub, session: Session): void {
-  session.closed = true;
-  leaveSome(hub, session, Number.POSITIVE_INFINITY);
-  signOut(hub, session);
-}
-
 /** Makes a connection that is gone nobody's. It must be taken out of its channels next. */
 export function disconnect(hub: Hub, session: Session): void {
   session.closed = true;
   signOut(hub, session);
 }
 
-/** Takes a connection that is gone out of some of its channels; `false` where none was left. */
-export function leaveSome(hub: Hub, session: Session, channelsMax: number): boolean {
+/** Takes a connection that is gone out of some of its channels: of how many. Less than asked for: it is in no more. */
+export function leaveSome(hub: Hub, session: Session, channelsMax: number): number {
   // One that is still joining leaves when the roster has answered.
   const joined = session.subscriptions().filter(({ state }) => state === 'joined');
-  for (const subscription of joined.slice(0, channelsMax)) depart(hub, session, subscription);
-  return joined.length > 0;
+  const some = joined.slice(0, channelsMax);
+  for (const subscription of some) depart(hub, session, subscription);
+  return some.length;
 }
 
 function depart(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {

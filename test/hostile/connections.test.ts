@@ -181,4 +181,24 @@ describe('a server that may have ten connections', () => {
     expect(JSON.parse(line)).toMatchObject({ address: '192.0.2.1' });
     for (const client of loud) await client[Symbol.asyncDispose]();
   });
+
+  it('ends none of an app whose clients share an address for an app that has as many, each of its own address', async () => {
+    await using server = await startFanfare({
+      channels: { maxConnections: 10 },
+      config: { trustedProxies: ['127.0.0.0/8'] },
+      moreApps: [LOUD],
+    });
+    const from = (address: string, path?: string) =>
+      RawClient.open(server, { ...(path && { path }), headers: { 'X-Forwarded-For': address } });
+    const school: RawClient[] = [];
+    for (let n = 0; n < 5; n++) school.push(await from('192.0.2.1'));
+    const loud: RawClient[] = [];
+    for (let n = 0; n < 20; n++) loud.push(await from(`2001:db8:0:${n}::1`, LOUD_PATH));
+    for (const client of school) {
+      expect(await client.hears()).toMatchObject({ event: 'pusher:connection_established' });
+      await client.hearsNothing();
+    }
+    expect(await loud[19]?.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4100 } });
+    for (const client of [...school, ...loud]) await client[Symbol.asyncDispose]();
+  });
 });

@@ -199,6 +199,29 @@ describe('subscriptions', () => {
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });
     expect(await honest.hears()).toMatchObject({ event: 'e' });
   });
+
+  it('of one app end no more connections of another than they need', async () => {
+    await using server = await startFanfare({
+      channels: { maxSubscriptions: 1000 },
+      moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
+    });
+    const honest: RawClient[] = [];
+    for (let n = 0; n < 10; n++) {
+      const client = await RawClient.connect(server);
+      for (let channel = 0; channel < 100; channel++) await client.subscribes(`c-${n}-${channel}`);
+      honest.push(client);
+    }
+    let ended = 0;
+    for (const client of honest) client.closed.then(() => ended++);
+    await using loud = await RawClient.connect(server, { path: LOUD_PATH });
+    for (let n = 0; n < 150; n++) {
+      loud.says({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
+    }
+    for (let n = 0; n < 150; n++) await loud.hears();
+    await Bun.sleep(100);
+    expect(ended).toBe(2);
+    for (const client of honest) await client[Symbol.asyncDispose]();
+  });
 });
 
 describe('the log', () => {

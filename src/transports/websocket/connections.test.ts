@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
 import { Connections } from './connections.ts';
-import type { PackedAddress } from './packed-address.ts';
+import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 import { fakeSocket } from './socket.fixture.ts';
 
 describe('the connections of a node', () => {
@@ -51,33 +51,55 @@ describe('the connections of a node', () => {
     expect(connections.size).toBe(0);
   });
 
-  it('are all in one of so many parts, those that come and stay meanwhile too, and then again', () => {
+  /** Connections that are looked at in parts. */
+  function walked() {
     const connections = new Connections();
     const app = appWith();
-    const add = (id: string) => {
-      const { socket } = fakeSocket(0, id);
-      connections.add(socket.data.firstHalf, app, socket, true);
-      return id;
+    return {
+      add: (half: number) => connections.add(half, app, fakeSocket(0, `${half}.1`).socket, true),
+      remove: (half: number) => connections.remove(half, app, true),
+      next: (parts: number) => connections.nextPart(parts).map(({ data }) => data.firstHalf),
     };
-    const next = (parts: number) =>
-      connections.nextPart(parts).map(({ data }) => String(data.socketId));
-    expect(next(3)).toEqual([]);
+  }
 
-    const ids = Array.from({ length: 10 }, (_, at) => add(`${at + 1}.1`));
-    const first = [next(3), next(3), next(3)];
-    expect(first.map((part) => part.length)).toEqual([4, 4, 4]);
-    expect(first.flat().slice(0, 10)).toEqual(ids);
-    // It goes on where it stopped.
-    expect(next(3)).toEqual(['3.1', '4.1', '5.1', '6.1']);
-
-    connections.remove(7, app, true);
-    add('11.1');
-    expect([next(5), next(5), next(5)]).toEqual([
-      ['8.1', '9.1'],
-      ['10.1', '11.1'],
-      ['1.1', '2.1'],
+  it('are all in one of so many parts, those that come meanwhile in one of the next round', () => {
+    const { add, remove, next } = walked();
+    expect([next(2), next(2)]).toEqual([[], []]);
+    for (let half = 1; half <= 10; half++) add(half);
+    expect([next(3), next(3), next(3)]).toEqual([
+      [1, 2, 3, 4],
+      [5, 6, 7],
+      [8, 9, 10],
     ]);
+
+    expect(next(2)).toEqual([1, 2, 3, 4, 5]);
+    remove(7);
+    add(11);
+    expect(next(2)).toEqual([6, 8, 9, 10, 11]);
     expect(next(1)).toHaveLength(10);
+  });
+
+  it('are in one part of a round, also where there are fewer than parts', () => {
+    const { add, next } = walked();
+    add(1);
+    add(2);
+    const parts = Array.from({ length: 100 }, () => next(10)).flat();
+    expect(parts.toSorted()).toEqual([...Array(10).fill(1), ...Array(10).fill(2)]);
+  });
+
+  it('are in one part of each round, however many others come and go', () => {
+    const { add, remove, next } = walked();
+    for (let half = 1; half <= 10; half++) add(half);
+    const seen: number[] = [];
+    for (let turn = 0; turn < 100; turn++) {
+      for (let n = 0; n < 20; n++) {
+        add(100 + 20 * turn + n);
+        remove(80 + 20 * turn + n);
+      }
+      seen.push(...next(10).filter((half) => half <= 10));
+    }
+    const counts = Array.from({ length: 10 }, (_, at) => seen.filter((half) => half === at + 1));
+    expect(counts.map(({ length }) => length)).toEqual(Array(10).fill(10));
   });
 });
 
@@ -96,7 +118,9 @@ describe('connections of a full server', () => {
       added++;
       const { socket } = fakeSocket(0, `${added}.1`, address, app);
       connections.add(socket.data.firstHalf, app, socket, true);
-      return room === 'room' ? 'room' : `${room.data.app.id} ${room.data.address}`;
+      if (room === 'room') return 'room';
+      const { app: yielding, address: of } = room.data;
+      return `${yielding.id} ${typeof of === 'number' ? of : addressOf(of)}`;
     };
     const fill = (app: App | undefined, address: PackedAddress, count: number) =>
       Array.from({ length: count }, () => add(app, address));
@@ -134,9 +158,47 @@ describe('connections of a full server', () => {
 
   it('count IPv6 addresses by their /64', () => {
     const { fill } = stage();
-    fill(apps[0], '2001:db8::1', 5);
-    fill(apps[0], '2001:db8::2', 5);
-    expect(fill(apps[0], '2001:db8::3', 1)).toEqual(['full']);
-    expect(fill(apps[0], '2001:db8:0:1::1', 1)).toEqual(['a 2001:db8::1']);
+    const address = packAddress;
+    fill(apps[0], address('2001:db8::1'), 5);
+    fill(apps[0], address('2001:db8::2'), 5);
+    expect(fill(apps[0], address('2001:db8::3'), 1)).toEqual(['full']);
+    expect(fill(apps[0], address('2001:db8:0:1::1'), 1)).toEqual(['a 2001:db8::1']);
+  });
+
+  it('are those of the app that yields, however many another app has of one address', () => {
+    const { add, fill } = stage();
+    fill(apps[0], 1, 5);
+    for (let address = 11; address <= 15; address++) add(apps[1], address);
+    expect([add(apps[1], 16), add(apps[1], 17), add(apps[1], 1)]).toEqual(['full', 'full', 'full']);
+  });
+
+  it('of one address in two apps count for each app apart', () => {
+    const { add, fill } = stage();
+    fill(apps[0], 1, 4);
+    fill(apps[1], 1, 2);
+    fill(apps[1], 2, 4);
+    expect(add(apps[2], 3)).toBe('b 2');
+  });
+
+  it('are chosen without a walk through all of them', () => {
+    const connections = new Connections(2000);
+    let read = 0;
+    for (let n = 1; n <= 2000; n++) {
+      const { data, socket } = fakeSocket(0, `${n}.1`, n, apps[0]);
+      Object.defineProperty(data, 'address', { get: () => read++ && n });
+      connections.add(n, data.app, socket, true);
+    }
+    for (let n = 1; n <= 100; n++) {
+      const app = apps[n % 2] ?? appWith();
+      const room = connections.roomFor(app, 3000 + n);
+      // One walk when the server is first full.
+      if (n === 1) read = 0;
+      if (room === 'full') continue;
+      if (room === 'room') throw new Error('The server is not full');
+      connections.remove(room.data.firstHalf, room.data.app, true);
+      const id = 3000 + n;
+      connections.add(id, app, fakeSocket(0, `${id}.1`, id, app).socket, true);
+    }
+    expect(read).toBeLessThan(200);
   });
 });

@@ -2,10 +2,14 @@ import type { App } from '../../channels/app.ts';
 import { firstHalfOf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Socket } from './connection.ts';
+import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
 /** Connections that are compared when one must be chosen. */
 const LOOKED_MAX = 100;
+
+/** Below this part of the limit, a server that was full counts as one that has room again. */
+const HAS_ROOM = 3 / 4;
 
 /** The accepted connections of this node. */
 export class Connections {
@@ -13,18 +17,24 @@ export class Connections {
   private readonly byFirstHalf = new Map<number, Socket>();
   /** All open ones. */
   private readonly byApp: FairBudget<App>;
-  private readonly byAddress: FairBudget<PackedAddress>;
+  /**
+   * Of each app by address. Only from when the server is full until it has room again: at other times nobody asks, and
+   * each connection would take memory for it.
+   */
+  private byAddress: Map<App, ConnectionsByAddress> | undefined;
   /** Of those that count for `limits.connections` of their app. */
   private readonly counted = new Map<App, number>();
   /** Where the walk through all of them in parts is. */
-  private walk: Iterator<Socket> = this.byFirstHalf.values();
+  private walk = this.byFirstHalf.values();
+  /** Parts of this walk that are still to come, and how many connections they have together. */
+  private partsLeft = 0;
+  private toVisit = 0;
   /** Where the search for one that must yield is. */
   private search: Iterator<Socket> = this.byFirstHalf.values();
 
   /** `limit`: connections in all. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.byApp = new FairBudget(limit);
-    this.byAddress = new FairBudget(limit);
   }
 
   get size(): number {
@@ -58,16 +68,10 @@ export class Connections {
   roomFor(app: App, address: PackedAddress): 'room' | 'full' | Socket {
     const largestApp = this.byApp.whoYields(app);
     if (largestApp === undefined) return 'room';
-    const key = keyOf(address);
-    const largestAddress = this.byAddress.whoYields(key);
-    if (largestApp === app) {
-      if (largestAddress === key) return 'full';
-      return this.find((socket) => keyOf(socket.data.address) === largestAddress) ?? 'full';
-    }
-    const ofApp = (socket: Socket) => socket.data.app === largestApp;
-    const ofBoth = (socket: Socket) =>
-      ofApp(socket) && keyOf(socket.data.address) === largestAddress;
-    return this.find(ofBoth) ?? this.find(ofApp) ?? 'full';
+    this.byAddress ??= this.sortByAddress();
+    const ofApp = this.byAddress.get(largestApp);
+    const yielding = largestApp === app ? ofApp?.yieldsTo(keyOf(address)) : ofApp?.largest();
+    return yielding ?? 'full';
   }
 
   /** One of an app with subscriptions, and none of few if there are some of many. */
@@ -89,7 +93,7 @@ export class Connections {
   add(firstHalf: number, app: App, socket: Socket, counts: boolean): void {
     this.byFirstHalf.set(firstHalf, socket);
     this.byApp.add(app);
-    this.byAddress.add(keyOf(socket.data.address));
+    if (this.byAddress !== undefined) addTo(this.byAddress, socket);
     if (counts) this.count(app);
   }
 
@@ -103,7 +107,10 @@ export class Connections {
     if (socket === undefined) return;
     this.byFirstHalf.delete(firstHalf);
     this.byApp.release(app);
-    this.byAddress.release(keyOf(socket.data.address));
+    const ofApp = this.byAddress?.get(app);
+    ofApp?.remove(socket);
+    if (ofApp?.isEmpty) this.byAddress?.delete(app);
+    if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
     if (!counted) return;
     const left = this.countOf(app) - 1;
     if (left === 0) this.counted.delete(app);
@@ -117,21 +124,26 @@ export class Connections {
 
   /**
    * The next of so many parts of them, and after the last the first again, so that looking at all of them does not
-   * hold up the loop. Those that come meanwhile are in a part too.
+   * hold up the loop. A round has all that were there when it began, once each: the others' coming and going does not
+   * make them wait, nor come more often. Those that come meanwhile are in the next round.
    */
   nextPart(parts: number): readonly Socket[] {
-    const count = Math.ceil(this.size / parts);
-    const part: Socket[] = [];
-    for (let rounds = 0; part.length < count && rounds < 2; ) {
-      const { done, value } = this.walk.next();
-      if (done !== true) {
-        part.push(value);
-      } else {
-        this.walk = this.byFirstHalf.values();
-        rounds++;
-      }
+    if (this.partsLeft === 0) {
+      this.walk = this.byFirstHalf.values();
+      this.partsLeft = parts;
+      this.toVisit = this.size;
     }
-    return part;
+    const count = Math.ceil(this.toVisit / this.partsLeft);
+    this.toVisit -= count;
+    this.partsLeft--;
+    // Fewer where some have gone.
+    return [...this.walk.take(count)];
+  }
+
+  private sortByAddress(): Map<App, ConnectionsByAddress> {
+    const byAddress = new Map<App, ConnectionsByAddress>();
+    for (const socket of this.all()) addTo(byAddress, socket);
+    return byAddress;
   }
 
   /** The next that fits after the one found last: those that must yield mostly came one after the other. */
@@ -147,4 +159,14 @@ export class Connections {
     }
     return undefined;
   }
+}
+
+function addTo(byAddress: Map<App, ConnectionsByAddress>, socket: Socket): void {
+  const { app } = socket.data;
+  let ofApp = byAddress.get(app);
+  if (ofApp === undefined) {
+    ofApp = new ConnectionsByAddress();
+    byAddress.set(app, ofApp);
+  }
+  ofApp.add(socket);
 }

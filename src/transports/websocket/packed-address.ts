@@ -1,13 +1,24 @@
-import { addressKey } from '../../runtime/ip-address.ts';
+import {
+  type AddressBytes,
+  addressText,
+  parseAddress,
+  unmapped,
+} from '../../runtime/ip-address.ts';
 
-/** The address of a client in as little memory as possible, because each connection keeps one: IPv4 as one number. */
+/**
+ * The address of a client in as little memory as possible, because each connection keeps one: IPv4 as one number, IPv6
+ * as its 16 bytes in a string, and anything else as ''.
+ */
 export type PackedAddress = number | string;
+
+/** What limits by address count under: an IPv4 address, or the /64 of an IPv6 address. */
+export type AddressKey = number | string;
 
 const DOT = 0x2e;
 const ZERO = 0x30;
 
 export function packAddress(address: string): PackedAddress {
-  return packIpv4(address) ?? address;
+  return packIpv4(address) ?? packBytes(parseAddress(address) ?? []);
 }
 
 /** `undefined` where it is no IPv4 address. Digit by digit, without garbage: this runs for each connection. */
@@ -32,15 +43,23 @@ function packIpv4(address: string): number | undefined {
   return dots === 3 && part >= 0 ? packed * 256 + part : undefined;
 }
 
-export function addressOf(packed: PackedAddress): string {
-  if (typeof packed === 'string') return packed;
-  return [24, 16, 8, 0].map((bits) => (packed >>> bits) & 255).join('.');
+function packBytes(bytes: AddressBytes): PackedAddress {
+  // An IPv4 address that arrived over IPv6 is that IPv4 address.
+  const plain = unmapped(bytes);
+  if (plain.length === 4) return plain.reduce((packed, byte) => packed * 256 + byte, 0);
+  return String.fromCharCode(...plain);
 }
 
-/** What limits by address count under: see `addressKey`. */
-export function keyOf(packed: PackedAddress): PackedAddress {
-  if (typeof packed === 'number') return packed;
-  const key = addressKey(packed);
-  // An IPv4 address that arrived over IPv6 is that IPv4 address.
-  return packIpv4(key) ?? key;
+export function addressOf(packed: PackedAddress): string {
+  if (packed === '') return '';
+  return addressText(
+    typeof packed === 'number'
+      ? [24, 16, 8, 0].map((bits) => (packed >>> bits) & 255)
+      : Array.from(packed, (byte) => byte.charCodeAt(0)),
+  );
+}
+
+/** Costs little, so that it can be asked for all connections of a server at once. */
+export function keyOf(packed: PackedAddress): AddressKey {
+  return typeof packed === 'number' ? packed : packed.slice(0, 8);
 }

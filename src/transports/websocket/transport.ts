@@ -83,7 +83,7 @@ export class WebSocketTransport {
   private readonly frames: FrameLimit;
   private readonly turns: FrameTurns;
   private readonly addressRates: AddressRates;
-  private readonly departures: Departures;
+  readonly departures: Departures;
   /** Those that must still be authorised, and by when. Monotonic milliseconds. */
   private readonly authoriseByMs = new Map<Socket, number>();
   private checkedAtMs: number;
