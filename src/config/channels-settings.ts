@@ -65,7 +65,7 @@ const limits = z.strictObject({
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests per second that the HTTP API takes for this app, a listing counted once more for each 10 channels; more are refused with 429',
+    'GET requests per second that the HTTP API takes for this app, a listing counted once more for 10 channels that it lists, and for 50 that it looks through; more are refused with 429',
   ),
 });
 

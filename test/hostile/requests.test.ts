@@ -132,21 +132,27 @@ describe('questions of another tenant', () => {
         query,
       });
     const compared = await compare(honest, async () => {
-      const { status, text } = await list().then(async (answer) => ({
-        status: answer.status,
-        text: await answer.text(),
-      }));
-      expect(status).toBe(200);
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, async () => {
+          const answer = await list();
+          return { status: answer.status, text: await answer.text() };
+        }),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
       // What is searched counts as well, so nobody may do this all the time.
       const statuses = new Set<number>();
       const endMs = Date.now() + 500;
       while (Date.now() < endMs) statuses.add((await list({ filter_by_prefix: 'none' })).status);
       expect(statuses).toContain(429);
-      return Object.keys(JSON.parse(text).channels).length;
+      return answers.filter(({ status }) => status === 200).map(({ text }) => text);
     });
     expectCalm(compared);
-    expect(compared.attacked.longest).toBeLessThan(compared.quiet.longest + 150);
-    expect(compared.result).toBe(100_000);
+    // The honest client shares a process with the one that reads megabytes.
+    expect(compared.attacked.longest).toBeLessThan(compared.quiet.longest + 400);
+    expect(compared.result.length).toBeLessThanOrEqual(8);
+    for (const text of compared.result) {
+      expect(Object.keys(JSON.parse(text).channels)).toHaveLength(100_000);
+    }
     // All of them go at once.
     const left = await compare(honest, async () => {
       for (const client of clients) await client[Symbol.asyncDispose]();

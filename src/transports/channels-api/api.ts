@@ -6,6 +6,7 @@ import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-t
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import { announcedLength, type BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
+import { Listings } from './listings.ts';
 import { Refusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
@@ -50,6 +51,7 @@ export class ChannelsApi {
   private readonly bodies: BodyIntake;
   private readonly meter: ApiMeter;
   private readonly terminate: Terminate;
+  private readonly listings: Listings;
 
   constructor({ hub, apps, pathPrefix, bodies, meter, terminate }: ApiOptions) {
     this.hub = hub;
@@ -58,6 +60,7 @@ export class ChannelsApi {
     this.bodies = bodies;
     this.meter = meter;
     this.terminate = terminate;
+    this.listings = new Listings(hub);
   }
 
   /** Answers one request; waits for nothing but its body. Nothing of a body is read before its sender is known. */
@@ -114,6 +117,7 @@ export class ChannelsApi {
     if (!app.enabled) return new Refusal('app-disabled', 'The app is disabled');
     return endpoint({
       hub: this.hub,
+      listings: this.listings,
       app,
       parameters,
       body,
