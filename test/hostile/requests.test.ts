@@ -9,13 +9,15 @@ import { residentBytes } from './resident-bytes.ts';
 /** Requests of strangers, and of another tenant's backend, beside the client and the backend of an honest one. */
 
 const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
+const SLOW_KEY = { key: 'slow-key', secret: 'slow-secret' };
+const SLOW = { id: 'slow', keys: [SLOW_KEY], limits: { triggersPerSecond: 10 } };
 const NOW = () => Math.floor(Date.now() / 1000);
 
 let server: Fanfare;
 let honest: RawClient;
 beforeAll(async () => {
   server = await startFanfare({
-    moreApps: [LOUD],
+    moreApps: [LOUD, SLOW],
     channels: { unfinishedBytes: 8_000_000, bodyBytesPerSecond: 100_000 },
   });
   honest = await RawClient.connect(server);
@@ -111,6 +113,23 @@ describe('bodies', () => {
     socket?.once('data', (bytes) => answer.resolve(bytes.toString()));
     expect(await answer.promise).toStartWith('HTTP/1.1 408 ');
     socket?.destroy();
+  }, 20_000);
+});
+
+describe('triggers of another tenant', () => {
+  it('cost what its rate allows, also where they are refused and hold a megabyte that is no event', async () => {
+    const keys = Array.from({ length: 70_000 }, (_, n) => `,"k${n}":1`).join('');
+    const body = `{"name":"x","channel":"c","data":"d"${keys}}`;
+    const compared = await compare(honest, async () => {
+      const statuses: number[] = [];
+      for (let n = 0; n < 100; n++) {
+        const { status } = await api(server, 'POST', '/apps/slow/events', { ...SLOW_KEY, body });
+        statuses.push(status);
+      }
+      return statuses;
+    });
+    expectCalm(compared);
+    expect(compared.result.filter((status) => status !== 429).length).toBeLessThanOrEqual(2);
   }, 20_000);
 });
 

@@ -10,6 +10,7 @@ import { Listings } from './listings.ts';
 import { Refusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
+import { refuseTrigger } from './trigger-rate.ts';
 
 export interface ApiOptions {
   readonly hub: Hub;
@@ -90,6 +91,8 @@ export class ChannelsApi {
     if (known instanceof Refusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
+    const over = this.refuseOverRate(route, app);
+    if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
       if (body instanceof Refusal) return this.refuse(exchange, body, { app, closes: true });
       const refused = refuseBody(parameters, body);
@@ -106,6 +109,13 @@ export class ChannelsApi {
       // What a disabled app asks does not count.
       (app.enabled ? refuseQuery(this.hub.usage, app) : undefined);
     return refused ?? this.run(endpoint, route, known, NOTHING);
+  }
+
+  /** Before anything of the body is read: what is done with a body costs more than to know whose it is. */
+  private refuseOverRate({ userId }: Route, app: App): Refusal | undefined {
+    const { usage } = this.hub;
+    if (!app.enabled) return undefined;
+    return userId === undefined ? refuseTrigger(usage, app) : refuseQuery(usage, app);
   }
 
   private run(
