@@ -206,11 +206,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const liveChannels = ({
     appId,
+    limit,
     ...query
   }: Questions['live-channels']['ask']): Questions['live-channels']['answer'] => {
     const app = apps.byId(appId);
     if (app === undefined) return { channels: [], next: undefined };
-    const page = roster.channels(app, query);
+    const page = roster.channels(app, query).page(limit);
     const channels = page.channels.map(([name, { subscriptions, users }]) => ({
       name,
       subscriptions,

@@ -169,6 +169,10 @@ export class LateEngine implements Roster, EventCache {
     throw new Error('Nobody here counts');
   }
 
+  channelCountOf(): never {
+    throw new Error('Nobody here counts');
+  }
+
   channels(): never {
     throw new Error('Nobody here lists');
   }

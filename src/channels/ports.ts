@@ -77,24 +77,31 @@ export interface Roster {
   /** In the order in which they joined. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
-  /** A page of the app's occupied channels. */
-  channels(app: App, query: ChannelQuery): MaybePromise<ChannelPage>;
+  /** How many channels of the app are occupied. */
+  channelCountOf(app: App): MaybePromise<number>;
+  /** A walk through the app's occupied channels. */
+  channels(app: App, query: ChannelQuery): ChannelWalk;
 }
 
 /** Which channels to list. */
 export interface ChannelQuery {
   /** What their names start with. */
   readonly prefix: string;
-  /** `next` of the page before; `undefined` for the first page. */
+  /** `next` of a page, to go on in another walk: what was before it is gone through once more, and not listed. */
   readonly after: string | undefined;
-  /** How many to give. */
-  readonly limit: number;
 }
 
 /**
- * Some occupied channels: no more than asked for, and fewer where much had to be searched for them. A channel that
- * is occupied all the time is on exactly one page; one that comes or goes meanwhile may be on none or on two.
+ * A walk through occupied channels, page by page; each page begins where the one before it ended, and costs no more than
+ * the first. A channel that is occupied all the time is on exactly one page; one that comes or goes meanwhile may be on none
+ * or on two.
  */
+export interface ChannelWalk {
+  /** The next page. Not to be asked for while the one before it is awaited. */
+  page(limit: number): MaybePromise<ChannelPage>;
+}
+
+/** Some occupied channels: no more than asked for, and fewer where much had to be searched for them. */
 export interface ChannelPage {
   readonly channels: readonly (readonly [name: ChannelText, counts: ChannelCounts])[];
   /** Where the next page begins; `undefined`: this is the last one. */

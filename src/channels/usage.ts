@@ -91,16 +91,17 @@ export class Usage {
     return true;
   }
 
-  /** Whether the app may trigger so many events now, by its rate. */
-  takeTriggers(app: App, events: number): boolean {
+  /** Whether the app may trigger so many events now, by its rate; some of them may have been taken already. */
+  takeTriggers(app: App, events: number, taken = 0): boolean {
     const { triggersPerSecond } = app.limits;
     // More than one second's worth could never be had.
-    return this.takeFrom(
-      this.triggers,
-      app,
-      triggersPerSecond,
-      Math.min(events, triggersPerSecond),
-    );
+    const wanted = Math.min(events, triggersPerSecond) - taken;
+    return wanted <= 0 || this.takeFrom(this.triggers, app, triggersPerSecond, wanted);
+  }
+
+  /** Counts what a trigger cost beyond its events. */
+  chargeTriggers(app: App, events: number): void {
+    if (events > 0) this.triggers.get(app.id)?.charge(events);
   }
 
   /** Whether the app may ask one more question now, by its rate. */

@@ -61,11 +61,11 @@ const limits = z.strictObject({
   ),
   triggersPerSecond: limit(
     0,
-    'Triggers per second that the HTTP API takes for this app; more are refused',
+    'Triggers per second that the HTTP API takes for this app, counted once more for 10 KiB of a body that are neither data nor names of channels; more are refused with 429',
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests per second that the HTTP API takes for this app, a listing counted once more for each 10 channels; more are refused with 429',
+    'GET requests and calls of `terminate_connections` per second that the HTTP API takes for this app, a listing counted once more for 10 channels that it lists, and for 50 that it looks through; more are refused with 429',
   ),
 });
 

@@ -57,7 +57,60 @@ describe('a path prefix', () => {
   });
 });
 
+/** What decoding means, in as few words as possible; too slow for texts of strangers. */
+function decodePlainly(text: string): string {
+  return text.replace(/(%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      // Bytes that are not UTF-8 stay as they were written.
+      return run;
+    }
+  });
+}
+
+/** Bytes at all edges of UTF-8, whole characters, and what is no byte at all. */
+const PIECES = [
+  ...['%00', '%41', '%7f', '%7F', '%80', '%8f', '%90', '%9f', '%a0', '%A9', '%bf', '%BF'],
+  ...['%c0', '%c1', '%c2', '%C3', '%df', '%e0', '%e2', '%ed', '%EF', '%f0', '%f1', '%f4', '%f5'],
+  ...['%c3%a9', '%e2%82%ac', '%F0%9F%98%80', '%f4%8f%bf%bf', '%EF%BB%BF', '%ff', '%fe'],
+  ...['a', '%', '%4', '%g1', '%1g', '+', 'é', '€', '😀', '\ud800', '\udc00'],
+];
+
 describe('decoding', () => {
+  it('decodes each run of percent sequences that is UTF-8 as a whole, and leaves all others', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }), (pieces) => {
+        const text = pieces.join('');
+        expect(decodeLeniently(text)).toBe(decodePlainly(text));
+      }),
+      { numRuns: 5_000 },
+    );
+    for (let code = 0; code < 0x10000; code++) {
+      const text = `%${(code >> 8).toString(16)}%${(code & 0xff).toString(16).padStart(2, '0')}`;
+      expect(decodeLeniently(text)).toBe(decodePlainly(text));
+    }
+  });
+
+  it.each([
+    ['bytes that are not UTF-8, one by one', '%ffa'],
+    ['the same after characters that are', '%41a%ffa'],
+    ['characters that are cut off', '%e2%82'],
+    ['lone percent signs', '%'],
+  ])('costs about as much as reading the text: %s', (_, piece) => {
+    const text = piece.repeat(Math.ceil(15_000 / piece.length));
+    const quickestMs = (decode: (text: string) => string) =>
+      Math.min(
+        ...Array.from({ length: 50 }, () => {
+          const startedMs = performance.now();
+          decode(text);
+          return performance.now() - startedMs;
+        }),
+      );
+    // A millisecond or more where each piece throws.
+    expect(quickestMs(decodeLeniently)).toBeLessThan(0.5);
+  });
+
   it('undoes what encoding did', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {

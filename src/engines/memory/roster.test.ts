@@ -71,7 +71,7 @@ describe('the roster in memory', () => {
 
         for (const one of apps) {
           const occupied = channels.filter(({ text }) => model.get(`${one.id} ${text}`)?.length);
-          const page = roster.channels(one, { prefix: '', after: undefined, limit: 100 });
+          const page = roster.channels(one, { prefix: '', after: undefined }).page(100);
           expect(page.channels.map(([name]) => name).toSorted()).toEqual(
             occupied.map(({ text }) => text).toSorted(),
           );

@@ -4,6 +4,7 @@ import type {
   ChannelCounts,
   ChannelPage,
   ChannelQuery,
+  ChannelWalk,
   Member,
   Roster,
   Transition,
@@ -25,33 +26,47 @@ interface Occupancy {
 /** Channels that are looked at for one page, so that no page holds up the loop. */
 const EXAMINED_MAX = 5_000;
 
-/** Pages of channels of which it is remembered where they ended. */
-const WALKS_MAX = 32;
-
 const NOBODY: ChannelCounts = { subscriptions: 0, users: 0 };
 
-/** A walk through the channels of an app that may pause; they may come and go meanwhile. */
-class Walk {
-  private readonly entries: Iterator<[ChannelText, Occupancy]>;
-  private first: [ChannelText, Occupancy] | undefined;
+type Entry = readonly [name: ChannelText, occupancy: Occupancy];
 
-  constructor(channels: ReadonlyMap<ChannelText, Occupancy>) {
+/** In the order of their numbers: a map keeps the order in which its keys came. They may come and go between two pages. */
+class MemoryWalk implements ChannelWalk {
+  private readonly entries: Iterator<Entry>;
+  private readonly prefix: string;
+  /** The number of the last channel that was looked at. */
+  private last: number;
+  /** Looked at, but on no page yet. */
+  private ahead: Entry | undefined;
+
+  constructor(channels: ReadonlyMap<ChannelText, Occupancy>, { prefix, after }: ChannelQuery) {
     this.entries = channels.entries();
+    this.prefix = prefix;
+    this.last = after === undefined ? 0 : Number(after);
+    // Whoever goes on in a new walk pays for the way there: a moment for each 100,000 channels.
+    do this.ahead = this.take();
+    while (this.ahead !== undefined && this.ahead[1].number <= this.last);
   }
 
-  next(): [ChannelText, Occupancy] | undefined {
-    const { first } = this;
-    if (first === undefined) {
-      const { done, value } = this.entries.next();
-      return done === true ? undefined : value;
+  page(limit: number): ChannelPage {
+    const channels: (readonly [ChannelText, ChannelCounts])[] = [];
+    for (let examined = 0; this.ahead !== undefined; examined++) {
+      const [name, occupancy] = this.ahead;
+      const fits = name.startsWith(this.prefix);
+      if (examined === EXAMINED_MAX || (fits && channels.length === limit)) {
+        return { channels, next: String(this.last) };
+      }
+      // It may have been vacated since it was looked at.
+      if (fits && occupancy.subscriptions > 0) channels.push([name, countsOf(occupancy)]);
+      this.last = occupancy.number;
+      this.ahead = this.take();
     }
-    this.first = undefined;
-    // It may have been vacated meanwhile.
-    return first[1].subscriptions > 0 ? first : this.next();
+    return { channels, next: undefined };
   }
 
-  putBack(entry: [ChannelText, Occupancy]): void {
-    this.first = entry;
+  private take(): Entry | undefined {
+    const { done, value } = this.entries.next();
+    return done === true ? undefined : value;
   }
 }
 
@@ -59,8 +74,6 @@ class Walk {
 export class MemoryRoster implements Roster {
   private readonly apps = new Map<string, Map<ChannelText, Occupancy>>();
   private numbered = 0;
-  /** Where recent pages of channels ended, by app and `next`: the page after each begins without searching for it. */
-  private readonly walks = new Map<string, Walk>();
 
   join(app: App, channel: ChannelName, member: Member | undefined): Transition | 'full' {
     let channels = this.apps.get(app.id);
@@ -128,43 +141,10 @@ export class MemoryRoster implements Roster {
     return occupancy === undefined ? NOBODY : countsOf(occupancy);
   }
 
-  channels(app: App, { prefix, after, limit }: ChannelQuery): ChannelPage {
-    const found: (readonly [ChannelText, ChannelCounts])[] = [];
-    const walk = this.takeWalk(app, after);
-    const afterNumber = after === undefined ? 0 : Number(after);
-    let examined = 0;
-    let last = afterNumber;
-    // In the order of their numbers: a map keeps the order in which its keys came.
-    for (let entry = walk.next(); entry !== undefined; entry = walk.next()) {
-      const [name, occupancy] = entry;
-      if (occupancy.number <= afterNumber) continue;
-      const fits = name.startsWith(prefix);
-      if (examined === EXAMINED_MAX || (fits && found.length === limit)) {
-        walk.putBack(entry);
-        const next = String(last);
-        this.keepWalk(app, next, walk);
-        return { channels: found, next };
-      }
-      examined++;
-      last = occupancy.number;
-      if (fits) found.push([name, countsOf(occupancy)]);
-    }
-    return { channels: found, next: undefined };
+  channels(app: App, query: ChannelQuery): MemoryWalk {
+    return new MemoryWalk(this.apps.get(app.id) ?? new Map(), query);
   }
 
-  private takeWalk(app: App, after: string | undefined): Walk {
-    const key = `${app.id}/${after}`;
-    const walk = this.walks.get(key);
-    this.walks.delete(key);
-    return walk ?? new Walk(this.apps.get(app.id) ?? new Map());
-  }
-
-  private keepWalk(app: App, next: string, walk: Walk): void {
-    if (this.walks.size === WALKS_MAX) this.walks.clear();
-    this.walks.set(`${app.id}/${next}`, walk);
-  }
-
-  /** How many occupied channels an app has. */
   channelCountOf(app: App): number {
     return this.apps.get(app.id)?.size ?? 0;
   }

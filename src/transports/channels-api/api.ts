@@ -6,9 +6,11 @@ import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-t
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import { announcedLength, type BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
+import { Listings } from './listings.ts';
 import { Refusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
+import { refuseTrigger } from './trigger-rate.ts';
 
 export interface ApiOptions {
   readonly hub: Hub;
@@ -50,6 +52,7 @@ export class ChannelsApi {
   private readonly bodies: BodyIntake;
   private readonly meter: ApiMeter;
   private readonly terminate: Terminate;
+  private readonly listings: Listings;
 
   constructor({ hub, apps, pathPrefix, bodies, meter, terminate }: ApiOptions) {
     this.hub = hub;
@@ -58,6 +61,7 @@ export class ChannelsApi {
     this.bodies = bodies;
     this.meter = meter;
     this.terminate = terminate;
+    this.listings = new Listings(hub);
   }
 
   /** Answers one request; waits for nothing but its body. Nothing of a body is read before its sender is known. */
@@ -87,6 +91,8 @@ export class ChannelsApi {
     if (known instanceof Refusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
+    const over = this.refuseOverRate(route, app);
+    if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
       if (body instanceof Refusal) return this.refuse(exchange, body, { app, closes: true });
       const refused = refuseBody(parameters, body);
@@ -105,6 +111,13 @@ export class ChannelsApi {
     return refused ?? this.run(endpoint, route, known, NOTHING);
   }
 
+  /** Before anything of the body is read: what is done with a body costs more than to know whose it is. */
+  private refuseOverRate({ userId }: Route, app: App): Refusal | undefined {
+    const { usage } = this.hub;
+    if (!app.enabled) return undefined;
+    return userId === undefined ? refuseTrigger(usage, app) : refuseQuery(usage, app);
+  }
+
   private run(
     endpoint: Endpoint,
     route: Route,
@@ -114,6 +127,7 @@ export class ChannelsApi {
     if (!app.enabled) return new Refusal('app-disabled', 'The app is disabled');
     return endpoint({
       hub: this.hub,
+      listings: this.listings,
       app,
       parameters,
       body,

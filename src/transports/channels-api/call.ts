@@ -1,12 +1,14 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Listings } from './listings.ts';
 import type { Refusal } from './problems.ts';
 import type { Parameter } from './query.ts';
 
 /** One authenticated request, as the endpoints see it. */
 export interface Call {
   readonly hub: Hub;
+  readonly listings: Listings;
   readonly app: App;
   readonly parameters: readonly Parameter[];
   readonly body: Uint8Array;

@@ -52,7 +52,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   'rate-limited': {
     status: 429,
-    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows, or asks more often than `limits.queriesPerSecond`. Nothing was sent. Or clients of one address connect more often than `channels.addressLimits` allow.',
+    when: 'The app triggers more events per second than `limits.triggersPerSecond` allows, asks more often than `limits.queriesPerSecond`, or asks for too many long listings at the same time; or clients of one address connect more often than `channels.addressLimits` allow. Nothing was sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'not-found': {

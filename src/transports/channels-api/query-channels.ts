@@ -1,12 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { App } from '../../channels/app.ts';
 import {
   type ChannelName,
   describeBadChannelName,
   parseChannelName,
 } from '../../channels/channel-name.ts';
 import { topicOf } from '../../channels/event.ts';
-import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { CachedEvent, ChannelCounts } from '../../channels/ports.ts';
 import {
@@ -21,7 +18,7 @@ import { invalid, Refusal } from './problems.ts';
 import { parameterOf } from './query.ts';
 
 /** `GET /channels`: the occupied channels. */
-export function listChannels({ hub, app, parameters }: Call): MaybePromise<Answer> {
+export function listChannels({ app, listings, parameters }: Call): MaybePromise<Answer> {
   const prefix = parameterOf(parameters, 'filter_by_prefix') ?? '';
   const attributes = readAttributes(parameterOf(parameters, 'info'), ['user_count']);
   if (attributes instanceof Refusal) return attributes;
@@ -32,62 +29,7 @@ export function listChannels({ hub, app, parameters }: Call): MaybePromise<Answe
   }
   const textOf = ({ users }: ChannelCounts) =>
     attributes.length > 0 ? `{"user_count":${users}}` : '{}';
-  return new Listing(hub, app, prefix, textOf).answer();
-}
-
-/** Channels of one page of a listing: what takes a millisecond or so. */
-const PAGE_CHANNELS = 1_000;
-
-/** So many channels of a listing cost as much as one question about one of them. */
-const CHANNELS_PER_QUERY = 10;
-
-/** Lists the occupied channels of an app, page by page, with turns of the loop for others in between. */
-class Listing {
-  private readonly hub: Hub;
-  private readonly app: App;
-  private readonly prefix: string;
-  private readonly textOf: (counts: ChannelCounts) => string;
-  private readonly pieces: string[] = [];
-
-  constructor(hub: Hub, app: App, prefix: string, textOf: (counts: ChannelCounts) => string) {
-    this.hub = hub;
-    this.app = app;
-    this.prefix = prefix;
-    this.textOf = textOf;
-  }
-
-  answer(): MaybePromise<Answer> {
-    return after(this.page(undefined), (next) =>
-      next === undefined ? this.end() : this.goOn(next),
-    );
-  }
-
-  private async goOn(first: string): Promise<Answer> {
-    for (let next: string | undefined = first; next !== undefined; ) {
-      await nextTurn();
-      next = await this.page(next);
-    }
-    return this.end();
-  }
-
-  /** Adds a page; gives where the next one begins. */
-  private page(from: string | undefined): MaybePromise<string | undefined> {
-    const { hub, app, prefix, pieces } = this;
-    const query = { prefix, after: from, limit: PAGE_CHANNELS };
-    return after(hub.roster.channels(app, query), ({ channels, next }) => {
-      for (const [name, counts] of channels) {
-        // A user's own channel is not one that an app asks after. No other name needs escaping in JSON.
-        if (!name.startsWith('#')) pieces.push(`"${name}":${this.textOf(counts)}`);
-      }
-      // What was searched without being found costs as well.
-      if (next !== undefined) hub.usage.chargeQueries(app, PAGE_CHANNELS / CHANNELS_PER_QUERY);
-      return next;
-    });
-  }
-
-  private end(): Answer {
-    return { json: `{"channels":{${this.pieces.join(',')}}}` };
-  }
+  return listings.answer(app, { prefix, textOf });
 }
 
 /** `GET /channels/NAME`: whether a channel is occupied, and what else was asked. */

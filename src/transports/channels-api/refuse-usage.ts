@@ -18,7 +18,7 @@ export function rateLimited(text: string): Refusal {
   return new Refusal('rate-limited', text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
 }
 
-/** Counts a GET request, unless that is more than the app may have now. Source: §14.4. */
+/** Counts a GET request, or one that ends a user's connections, unless that is more than the app may have now. Source: §14.4. */
 export function refuseQuery(usage: Usage, app: App): Refusal | undefined {
   if (!usage.takeQuery(app)) {
     return rateLimited(`Too many requests: at most ${app.limits.queriesPerSecond} per second`);

@@ -2,13 +2,11 @@ import { textOf } from './body-text.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { refuseExtraneous } from './extraneous.ts';
 import { invalid } from './problems.ts';
-import { overQuota } from './refuse-usage.ts';
 
 /** `POST /users/UID/terminate_connections`: ends every connection that is signed in as the user. */
 export function terminateConnections(call: Call): Answer {
   const refused = refuseExtraneous(call.parameters) ?? refuseBody(call.body);
   if (refused !== undefined) return refused;
-  if (!call.hub.usage.take(call.app, 1)) return overQuota(call.app);
   call.terminate(call.userId);
   return EMPTY;
 }

@@ -7,13 +7,23 @@ import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { Refusal } from './problems.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
-import { overQuota, rateLimited } from './refuse-usage.ts';
+import { overQuota } from './refuse-usage.ts';
+import {
+  chargeRefused,
+  type EventTexts,
+  refuseEvents,
+  refuseWeight,
+  textOfOne,
+  textsOfBatch,
+} from './trigger-rate.ts';
 
 /** `POST /events`: one event to one or more channels. */
 export function triggerEvent(call: Call): MaybePromise<Answer> {
+  const tooMuch = refuseWeight(call);
+  if (tooMuch !== undefined) return tooMuch;
   const trigger = readTrigger(call.app, call.body, call.parameters);
-  if (trigger instanceof Refusal) return trigger;
-  const refused = refuseOverLimits(call, [trigger]);
+  if (trigger instanceof Refusal) return inVain(call, trigger);
+  const refused = refuseOverLimits(call, [trigger], textOfOne);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
     if (!trigger.asked) return EMPTY;
@@ -27,9 +37,11 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
 
 /** `POST /batch_events`: several events, each to one channel; all or none of them. */
 export function triggerBatch(call: Call): MaybePromise<Answer> {
+  const tooMuch = refuseWeight(call);
+  if (tooMuch !== undefined) return tooMuch;
   const batch = readBatch(call.app, call.body);
-  if (batch instanceof Refusal) return batch;
-  const refused = refuseOverLimits(call, batch);
+  if (batch instanceof Refusal) return inVain(call, batch);
+  const refused = refuseOverLimits(call, batch, textsOfBatch);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, batch), () => {
     if (!batch.some(({ asked }) => asked)) return EMPTY;
@@ -44,17 +56,29 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
 /** `POST /channels/NAME/events`, deprecated: name in the query, data in the body. */
 export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   const trigger = readRawEvent(call.app, call.channelText, call.body, call.parameters);
-  if (trigger instanceof Refusal) return trigger;
-  const refused = refuseOverLimits(call, [trigger]);
+  if (trigger instanceof Refusal) return inVain(call, trigger);
+  // All of its body is data.
+  const refused = refuseQuota(call, [trigger]);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
 }
 
+/** The answer to a body that had to be read to be refused. */
+function inVain(call: Call, refusal: Refusal): Refusal {
+  chargeRefused(call);
+  return refusal;
+}
+
 /** Counts the events, unless that is more than the app may send now. Source: §14.4. */
-function refuseOverLimits({ hub, app }: Call, triggers: readonly Trigger[]): Refusal | undefined {
-  if (!hub.usage.takeTriggers(app, triggers.length)) {
-    return rateLimited(`Too many events: at most ${app.limits.triggersPerSecond} per second`);
-  }
+function refuseOverLimits(
+  call: Call,
+  triggers: readonly Trigger[],
+  eventTexts: EventTexts,
+): Refusal | undefined {
+  return refuseEvents(call, triggers, eventTexts) ?? refuseQuota(call, triggers);
+}
+
+function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): Refusal | undefined {
   const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
   return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }

@@ -111,4 +111,24 @@ describe('the rate of triggers', () => {
     // Reading is not triggering.
     expect((await api(server, 'GET', CHANNELS)).status).toBe(200);
   });
+
+  it('is taken by what is refused as well', async () => {
+    await using server = await startFanfare({ app: { limits: { triggersPerSecond: 2 } } });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push(await send(server, EVENTS, { ...event, name: '' }));
+    expect(statuses).toEqual([400, 400, 429]);
+  });
+});
+
+describe('the rate of questions', () => {
+  it('is taken by ending the connections of users as well', async () => {
+    await using server = await startFanfare({ app: { limits: { queriesPerSecond: 2 } } });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) {
+      statuses.push(await send(server, `/apps/${APP.id}/users/u/terminate_connections`, {}));
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+    // Triggers have a rate of their own.
+    expect(await send(server, EVENTS, event)).toBe(200);
+  });
 });
