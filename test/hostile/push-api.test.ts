@@ -68,10 +68,9 @@ describe('a backend publishes as if nothing was, and so does a device of the ins
       await using server = await startPush();
       await publishFor(server, NEIGHBOUR, 300);
       const quiet = await publishFor(server, NEIGHBOUR, QUIET_MS);
-      const from = ATTACKER;
       await using hostile = attack(server, {
         instance: INSTANCE.id,
-        from,
+        from: [ATTACKER],
         attack: kind,
         connections,
       });
@@ -97,7 +96,7 @@ describe('one address', () => {
       {
         await using hostile = attack(server, {
           instance: INSTANCE.id,
-          from: ATTACKER,
+          from: [ATTACKER],
           attack: 'write',
           connections: 20,
         });
@@ -131,4 +130,40 @@ describe('one address', () => {
     // Who is there stays, also when its app is installed anew.
     expect((await ask(server, 'POST', device('fcm'), { body: kept })).status).toBe(200);
   });
+});
+
+describe('what an instance allows its devices', () => {
+  const ATTACKERS = 20;
+
+  it(
+    'is there for new phones while 20 addresses take all that they can',
+    async () => {
+      const limits = { deviceRowsPerSecond: 100 };
+      await using server = await startPush({ instance: { limits } });
+      await using hostile = attack(server, {
+        instance: INSTANCE.id,
+        from: Array.from({ length: ATTACKERS }, (_, n) => `127.0.5.${n + 1}`),
+        attack: 'rows',
+        connections: ATTACKERS,
+      });
+      await hostile.until(({ status }) => (status['429'] ?? 0) > 200);
+      const statuses: number[] = [];
+      for (let n = 1; n <= 30; n++) {
+        const from = `127.0.6.${n}`;
+        const registered = await ask(server, 'POST', device('fcm'), {
+          body: registration('fcm'),
+          from,
+        });
+        statuses.push(registered.status);
+        const id = (registered.json as { id?: string } | undefined)?.id;
+        const body = { interests: ['news', 'sport'] };
+        statuses.push(
+          (await ask(server, 'PUT', device(`fcm/${id}/interests`), { body, from })).status,
+        );
+        await Bun.sleep(100);
+      }
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    },
+    LONG_MS,
+  );
 });

@@ -8,8 +8,8 @@ import { constants, setPriority } from 'node:os';
 export interface AttackOptions {
   readonly port: number;
   readonly instance: string;
-  /** The address of this machine that it comes from. */
-  readonly from: string;
+  /** The addresses of this machine that it comes from, one connection after the other. */
+  readonly from: readonly string[];
   readonly attack: keyof typeof attacks;
   readonly connections: number;
 }
@@ -37,12 +37,14 @@ function request(method: string, target: string, body = ''): string {
 /** Bytes of bodies that are held: where there is no room for one, the next is tried. */
 const HELD_SIZES = [1_040_000, 90_000, 9_000, 900, 90];
 
+let connections = 0;
+
 /** Opens a connection, and another one when it is closed. */
 function open(opened: (socket: Socket) => void, answered: (socket: Socket, text: string) => void) {
   const socket = connect({
     port: options.port,
     host: '127.0.0.1',
-    localAddress: options.from,
+    localAddress: options.from[connections++ % options.from.length] ?? '',
   });
   socket.on('connect', () => opened(socket));
   socket.on('data', (bytes) => {
@@ -90,6 +92,21 @@ const attacks = {
         turn++;
         if (id !== undefined) send(socket, request('PUT', `${DEVICES}/${id}/interests`, NAMES));
         else if (/HTTP\/1\.1 \d+/.test(text)) send(socket, turn % 2 === 0 ? register() : report());
+      },
+    );
+  },
+
+  /** Uses up the rows that devices may change: many at first, and then each that comes back. */
+  rows() {
+    let device: string | undefined;
+    const change = () => request('PUT', `${DEVICES}/${device}/metadata`, '{}');
+    open(
+      (socket) => send(socket, device === undefined ? register() : change()),
+      (socket, text) => {
+        const id = /"id":"([^"]+)"/.exec(text)?.[1];
+        device ??= id;
+        if (id !== undefined) send(socket, request('PUT', `${DEVICES}/${id}/interests`, NAMES));
+        else if (/HTTP\/1\.1 \d+/.test(text)) send(socket, change());
       },
     );
   },
