@@ -2,7 +2,7 @@ import { addressKey } from './ip-address.ts';
 import { LogThrottle } from './log-throttle.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** Of one kind of line about one app, or one client address. */
+/** Of one kind of line about one app, one instance, or one client address. */
 const RATE: Rate = { perSecond: 1, burst: 50 };
 
 /** Of one kind of line about all addresses together: a stranger may have many. */
@@ -16,15 +16,20 @@ interface Lines {
   error(message: string, fields?: Fields): void;
 }
 
-/** Whose line it is: the app's whose clients cause it, or, where no app is known, the address's. */
+/**
+ * Whose line it is: the app's whose clients cause it, the instance's whose backend or devices do, or, where neither is
+ * known, the address's.
+ */
 export interface Whose {
   readonly app?: string | undefined;
+  readonly instance?: string | undefined;
   readonly address?: string | undefined;
 }
 
 /**
- * The log of what strangers can cause as often as they like. Each app and each address has a rate for each kind of
- * line, and a line says how many like it were left out. So nobody fills the disk, nor hides the lines about others.
+ * The log of what strangers and tenants can cause as often as they like. Each app, each instance and each address has a
+ * rate for each kind of line, and a line says how many like it were left out. So nobody fills the disk, nor hides the
+ * lines about others.
  */
 export class StrangerLog {
   private readonly lines: Lines;
@@ -50,10 +55,11 @@ export class StrangerLog {
   }
 
   private write(level: keyof Lines, message: string, whose: Whose, fields: Fields): void {
-    const { app, address } = whose;
-    const line = { app, address, ...fields };
-    if (app !== undefined) {
-      this.byOwner.run(`${message} of app ${app}`, (throttled) =>
+    const { app, instance, address } = whose;
+    const line = { app, instance, address, ...fields };
+    if (app !== undefined || instance !== undefined) {
+      const tenant = app === undefined ? `instance ${instance}` : `app ${app}`;
+      this.byOwner.run(`${message} of ${tenant}`, (throttled) =>
         this.lines[level](message, { ...line, ...throttled }),
       );
       return;

@@ -24,7 +24,7 @@ export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, refusals, rates: deviceRates, settings } = options;
+  const { now, log, strangerLog, refusals, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -39,6 +39,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,
+    strangerLog,
     settings,
   };
   // Publishes to interests and to users count together.
