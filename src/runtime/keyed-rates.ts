@@ -25,6 +25,15 @@ export class KeyedRates<Key> {
 
   /** Takes `tokens` from the bucket of the key, if they are there. */
   take(key: Key, rate: Rate, nowMs: number, tokens = 1): boolean {
+    return this.use(key, rate, nowMs).take(rate, nowMs, tokens);
+  }
+
+  /** Counts what the key has had whether the tokens were there or not: its bucket may owe some then. */
+  charge(key: Key, rate: Rate, nowMs: number, tokens: number): void {
+    this.use(key, rate, nowMs).charge(tokens);
+  }
+
+  private use(key: Key, rate: Rate, nowMs: number): TokenBucket {
     let entry = this.entries.get(key);
     if (entry === undefined) {
       this.makeRoom(nowMs);
@@ -34,7 +43,7 @@ export class KeyedRates<Key> {
     }
     this.entries.set(key, entry);
     entry.fullAtMs = nowMs + (rate.burst * 1000) / rate.perSecond;
-    return entry.bucket.take(rate, nowMs, tokens);
+    return entry.bucket;
   }
 
   /** Whether `tokens` are there to be taken. */

@@ -6,6 +6,7 @@ import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { StrangerLog } from '../../../runtime/stranger-log.ts';
+import type { BackendRates } from './backend-rates.ts';
 import type { AddressLimits, DeviceRates } from './device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
@@ -45,5 +46,6 @@ export interface EndpointContext {
   /** Keeps what strangers cause from filling the log. */
   readonly refusals: LogThrottle;
   readonly rates: DeviceRates;
+  readonly backendRates: BackendRates;
   readonly settings: PushEndpointSettings;
 }
