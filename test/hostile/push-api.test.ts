@@ -86,6 +86,33 @@ describe('a backend publishes as if nothing was, and so does a device of the ins
   );
 });
 
+it(
+  'a backend publishes as if nothing was, and the log says it once, while another one cancels its publishes without end',
+  async () => {
+    const limits = { backendRequestsPerSecond: 200 };
+    await using server = await startPush({ instance: { limits } });
+    await publishFor(server, NEIGHBOUR, 300);
+    const quiet = await publishFor(server, NEIGHBOUR, QUIET_MS);
+    await using hostile = attack(server, {
+      instance: INSTANCE.id,
+      secretKey: INSTANCE.secretKey,
+      from: [ATTACKER],
+      attack: 'cancel',
+      connections: 4,
+    });
+    await hostile.until(({ status }) => (status['429'] ?? 0) > 50);
+    const before = hostile.counts().status['200'] ?? 0;
+    const during = await publishFor(server, NEIGHBOUR, ATTACK_MS);
+    const answered = (hostile.counts().status['200'] ?? 0) - before;
+    expectUnharmed(during, quiet);
+    // What was under way when it began comes on top, and the time that the last publish took.
+    expect(answered).toBeLessThan(2 * 200 * (ATTACK_MS / 1_000));
+    // One for each connection of the attack, which has a publish of its own.
+    expect(server.output.stderr.match(/Publish cancelled/g) ?? []).toHaveLength(4);
+  },
+  LONG_MS,
+);
+
 describe('one address', () => {
   it(
     'changes no more rows than the limits allow, however fast it asks',

