@@ -5,6 +5,7 @@ import type { Resolver } from './outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from './push/delivering/pipeline.ts';
 import type { Pause, PublishEvents } from './push/delivering/ports.ts';
 import type { DeliveryStore } from './push/delivery-store.ts';
+import type { StrangerLog } from './runtime/stranger-log.ts';
 import type { ServedInstance } from './served-instances.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Database } from './stores/database.ts';
@@ -25,6 +26,8 @@ export interface PushDeliveryOptions {
     instanceId: (instance: number) => string | undefined,
   ) => PublishEvents & AsyncDisposable;
   readonly log: Log;
+  /** For what the devices and the publishes of an instance can cause as often as they like. */
+  readonly strangerLog: StrangerLog;
 }
 
 /** What delivers publishes, as it runs. */
@@ -41,7 +44,8 @@ const WAKE_MS = 5;
 
 /** Starts to deliver. Throws `StartFailed` where a configured gateway cannot be made. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const { database, store, served, configured, health, resolver, events, log } = options;
+  const { database, store, served, configured, health, resolver, events, log, strangerLog } =
+    options;
   const gateways = new InstanceGateways(log, resolver);
   const faults = gateways.replace(served);
   const [fatal] = faults.filter(({ instance }) => configured.has(instance));
@@ -55,7 +59,11 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   tellFaults(faults, log);
 
   const told = health.toldBy('push');
-  const news = events((instance) => gateways.byNumber(instance)?.id);
+  const idOf = (instance: number) => gateways.byNumber(instance)?.id;
+  const whose = ({ instance }: { readonly instance: number }) => ({
+    instance: idOf(instance) ?? `number ${instance}`,
+  });
+  const news = events(idOf);
   const pipeline = createPipeline({
     store,
     audience: new StoredAudience(database),
@@ -70,15 +78,15 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
       },
       // The store's health is looked at each second: what can be read while nothing can be written says nothing of it.
       storeWorked: () => undefined,
-      paused: (pause) => log.warn(titleOf(pause), { ...fieldsOf(pause), words: pause.words }),
-      resumed: (pause) => log.info('Devices are reached again', fieldsOf(pause)),
+      paused(pause) {
+        const fields = { ...fieldsOf(pause), words: pause.words };
+        strangerLog.warn(titleOf(pause), whose(pause), fields);
+      },
+      resumed: (pause) =>
+        strangerLog.info('Devices are reached again', whose(pause), fieldsOf(pause)),
       refused(publish, platform, reason, words) {
-        log.warn('A publish is refused for every device', {
-          publish: publish.id,
-          platform,
-          reason,
-          words,
-        });
+        const fields = { publish: publish.id, platform, reason, words };
+        strangerLog.warn('A publish is refused for every device', whose(publish), fields);
       },
       fault(error) {
         const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -123,6 +131,6 @@ function titleOf({ why, isUnproven }: Pause): string {
     : 'A gateway does not accept the credential: devices wait until it does';
 }
 
-function fieldsOf({ instance, platform, origin, reason }: Pause) {
-  return { instance, platform, origin, reason };
+function fieldsOf({ platform, origin, reason }: Pause) {
+  return { platform, origin, reason };
 }

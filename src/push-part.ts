@@ -13,6 +13,7 @@ import { StoreBusy } from './push/ports.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import { PushWebhooks } from './push-webhooks.ts';
 import { LogThrottle } from './runtime/log-throttle.ts';
+import { StrangerLog } from './runtime/stranger-log.ts';
 import { TrustedProxies } from './runtime/trusted-proxies.ts';
 import { type ServedInstance, ServedInstances } from './served-instances.ts';
 import type { StoreHealth } from './store-health.ts';
@@ -25,7 +26,7 @@ import { StoredPublishes } from './stores/push/publish-store.ts';
 import { Removals } from './stores/push/removals.ts';
 import { StoredUntoldEnds } from './stores/push/untold-ends.ts';
 import { Sweeper } from './sweeper.ts';
-import { systemTimers } from './system-timers.ts';
+import { monotonicClock, systemTimers } from './system-timers.ts';
 import { pushBounds } from './transports/push-api/bounds.ts';
 import { UNSEEN_FACTOR } from './transports/push-api/door.ts';
 import { DeviceRates } from './transports/push-api/endpoints/device-rates.ts';
@@ -103,6 +104,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { store, served, begun, createdInstance } = instances;
 
   await using parts = new AsyncDisposableStack();
+  const strangerLog = new StrangerLog(log, monotonicClock);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
@@ -127,6 +129,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
           log,
         }),
       log,
+      strangerLog,
     }),
   );
   served.follow((changed) => delivery.replace(changed));
@@ -165,6 +168,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
+      strangerLog,
       refusals,
       rates,
       settings,

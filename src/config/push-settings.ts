@@ -166,6 +166,10 @@ export const instanceSettings = z
           'Interests of all devices of this instance, each counted for each device; more are refused with 429',
         ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
+        backendRequestsPerSecond: limit(
+          2_000,
+          'Requests per second of the backend of this instance that are no publish, and as many publishes that break a rule, each 4 KiB of these counted as one more; more are refused with 429',
+        ),
         pendingPublishBytes: limit(
           268_435_456,
           'Bytes in the bodies of publishes of this instance that are not finished, each counted as 512 at least; more are refused with 429',

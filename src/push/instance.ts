@@ -44,6 +44,8 @@ export interface PushInstance {
     readonly interests: number;
     /** 0: no limit. */
     readonly publishesPerSecond: number;
+    /** Requests of its backend that are no publish, and as many publishes that break a rule. 0: no limit. */
+    readonly backendRequestsPerSecond: number;
     /** Bytes in the bodies of publishes that are not finished. 0: no limit. */
     readonly pendingPublishBytes: number;
     /** Of all devices together, from all addresses. 0: no limit, also in the two that follow. */

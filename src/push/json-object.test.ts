@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { isGiven, readJsonObject, readJsonObjectText, withoutNulls } from './json-object.ts';
+import {
+  hasMoreValues,
+  isGiven,
+  readJsonObject,
+  readJsonObjectText,
+  withoutNulls,
+} from './json-object.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -79,4 +85,45 @@ it('takes null for absent, and nothing else', () => {
   expect(withoutNulls({ a: null, b: false, c: undefined })).toEqual({ b: false, c: undefined });
   const whole = { a: 1 };
   expect(withoutNulls(whole)).toBe(whole);
+});
+
+describe('the number of values in JSON', () => {
+  /** Values and names; empty arrays and objects twice. */
+  function count(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return 1;
+    const inside = Array.isArray(value) ? value : Object.entries(value).flat();
+    return inside.length === 0 ? 2 : inside.reduce<number>((sum, one) => sum + count(one), 1);
+  }
+
+  it('is found without parsing it, whatever its texts have', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\\"', ',', ':', '[', '{"a":1}'));
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom(null, true, 0, -1.5e3),
+        text,
+        fc.array(tie('value')),
+        fc.dictionary(text, tie('value')),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 2), (given, indent) => {
+        const body = Buffer.from(JSON.stringify(given, null, indent));
+        const values = count(given);
+        expect([hasMoreValues(body, values), hasMoreValues(body, values - 1)]).toEqual([
+          false,
+          values > 1,
+        ]);
+      }),
+    );
+  });
+
+  it('is asked without an error, whatever the bytes are', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 100 }),
+        (bytes) => typeof hasMoreValues(bytes, 5) === 'boolean',
+      ),
+    );
+  });
 });

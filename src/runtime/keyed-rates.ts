@@ -41,8 +41,12 @@ export class KeyedRates<Key> {
 
   /** Whether `tokens` are there to be taken. */
   has(key: Key, rate: Rate, nowMs: number, tokens = 1): boolean {
-    const entry = this.entries.get(key);
-    return entry === undefined ? tokens <= rate.burst : entry.bucket.has(rate, nowMs, tokens);
+    return tokens <= this.left(key, rate, nowMs);
+  }
+
+  /** How many tokens are there. */
+  left(key: Key, rate: Rate, nowMs: number): number {
+    return this.entries.get(key)?.bucket.left(rate, nowMs) ?? rate.burst;
   }
 
   /** How many keys are remembered: those whose buckets may not be full, and not many more. */

@@ -33,6 +33,15 @@ describe('lines that strangers cause', () => {
     });
   });
 
+  it('are throttled for each instance, which is not the app of the same name', () => {
+    const { lines, log } = stage();
+    for (let count = 0; count < 1000; count++) log.info('Changed', { instance: 'a' });
+    log.info('Changed', { instance: 'b' });
+    log.info('Changed', { app: 'a' });
+    expect(lines).toHaveLength(52);
+    expect(lines[0]).toEqual({ level: 'info', message: 'Changed', instance: 'a' });
+  });
+
   it('are throttled for each kind', () => {
     const { lines, log } = stage();
     for (let count = 0; count < 100; count++) log.warn('One kind', { app: 'a' });

@@ -2,17 +2,17 @@ import { addressKey } from './ip-address.ts';
 import { LogThrottle } from './log-throttle.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** Of one kind of line about one app, or one client address. */
+/** Of one kind of line about one app, one instance, or one client address. */
 const RATE: Rate = { perSecond: 1, burst: 50 };
 
 /** Of one kind of line about all addresses together: a stranger may have many. */
 const RATE_OF_ADDRESSES: Rate = { perSecond: 10, burst: 200 };
 
-/** Of one kind of line about all apps together: strangers know the keys of many, and an operator reads about each. */
-const RATE_OF_APPS: Rate = { perSecond: 100, burst: 2_000 };
+/** Of one kind of line about all apps or instances together: strangers know the keys of many, and an operator reads about each. */
+const RATE_OF_TENANTS: Rate = { perSecond: 100, burst: 2_000 };
 
-/** Apps, times kinds of lines, that have a rate of their own. */
-const APP_LINES_MAX = 10_000;
+/** Apps and instances, times kinds of lines, that have a rate of their own. */
+const TENANT_LINES_MAX = 10_000;
 
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -22,9 +22,13 @@ interface Lines {
   error(message: string, fields?: Fields): void;
 }
 
-/** Whose line it is: the app's whose clients cause it, or, where no app is known, the address's. */
+/**
+ * Whose line it is: the app's whose clients cause it, the instance's whose backend or devices do, or, where neither is
+ * known, the address's.
+ */
 export interface Whose {
   readonly app?: string | undefined;
+  readonly instance?: string | undefined;
   readonly address?: string | undefined;
 }
 
@@ -35,20 +39,20 @@ interface Throttles {
 }
 
 /**
- * The log of what strangers can cause as often as they like. Each app and each address has a rate for each kind of
- * line, and a line says how many like it were left out. So nobody fills the disk, nor hides the lines about others.
- * Apps and addresses are remembered apart: a stranger may have any number of addresses.
+ * The log of what strangers and tenants can cause as often as they like. Each app, each instance and each address has a
+ * rate for each kind of line, and a line says how many like it were left out. So nobody fills the disk, nor hides the
+ * lines about others. Tenants and addresses are remembered apart: a stranger may have any number of addresses.
  */
 export class StrangerLog {
   private readonly lines: Lines;
-  private readonly ofApps: Throttles;
+  private readonly ofTenants: Throttles;
   private readonly ofAddresses: Throttles;
 
   constructor(lines: Lines, clock: { now(): number }) {
     this.lines = lines;
-    this.ofApps = {
-      byOwner: new LogThrottle(clock, RATE, APP_LINES_MAX),
-      byKind: new LogThrottle(clock, RATE_OF_APPS),
+    this.ofTenants = {
+      byOwner: new LogThrottle(clock, RATE, TENANT_LINES_MAX),
+      byKind: new LogThrottle(clock, RATE_OF_TENANTS),
     };
     this.ofAddresses = {
       byOwner: new LogThrottle(clock, RATE),
@@ -69,13 +73,15 @@ export class StrangerLog {
   }
 
   private write(level: keyof Lines, message: string, whose: Whose, fields: Fields): void {
-    const { app, address } = whose;
-    const [throttles, owner] =
-      app === undefined ? [this.ofAddresses, addressKey(address ?? '')] : [this.ofApps, app];
+    const { app, instance, address } = whose;
+    const isOfTenant = app !== undefined || instance !== undefined;
+    const throttles = isOfTenant ? this.ofTenants : this.ofAddresses;
+    const owner = isOfTenant ? `${app} ${instance}` : addressKey(address ?? '');
+    const line = { app, instance, address, ...fields };
     throttles.byOwner.run(`${message} of ${owner}`, ({ notLogged = 0 }) =>
       throttles.byKind.run(
         message,
-        (throttled) => this.lines[level](message, { app, address, ...fields, ...throttled }),
+        (throttled) => this.lines[level](message, { ...line, ...throttled }),
         1 + notLogged,
       ),
     );

@@ -33,12 +33,17 @@ export class TokenBucket {
   }
 
   /** Whether `tokens` are there to be taken. */
-  has({ perSecond, burst }: Rate, nowMs: number, tokens = 1): boolean {
+  has(rate: Rate, nowMs: number, tokens = 1): boolean {
+    return this.left(rate, nowMs) >= tokens;
+  }
+
+  /** How many tokens are there; negative where the bucket owes some. */
+  left({ perSecond, burst }: Rate, nowMs: number): number {
     // A clock that was set back adds nothing and takes nothing away.
     const elapsedMs = Math.max(0, nowMs - this.refilledAtMs);
     this.tokens = Math.min(burst, this.tokens + (elapsedMs * perSecond) / 1000);
     this.refilledAtMs = nowMs;
-    return this.tokens >= tokens;
+    return this.tokens;
   }
 
   /** When it is full again if nothing is taken until then. Milliseconds. */

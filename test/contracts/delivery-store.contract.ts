@@ -690,6 +690,14 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect(await scene.counts(id)).toEqual({});
       });
 
+      it('says which call has cancelled it, whether they come at once or later', async () => {
+        const { id } = await scene.accept();
+        const answers = await Promise.all([cancel(id), cancel(id), cancel(id)]);
+        expect(answers.map((status) => status?.state)).toEqual(Array(3).fill('cancelled'));
+        expect(answers.filter((status) => status?.isCancelledNow)).toHaveLength(1);
+        expect(await cancel(id)).toEqual(await scene.status(id));
+      });
+
       it('never plans what was cancelled before it was due', async () => {
         const { id } = await scene.accept({ sendAtMs: NOW_MS + 1000 });
         await cancel(id);

@@ -131,7 +131,10 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
       const cancelled = { ...fresh(later), state: 'cancelled' as const };
-      expect(await given.store.cancel(given.instance, later.id, NOW_MS)).toEqual(cancelled);
+      expect(await given.store.cancel(given.instance, later.id, NOW_MS)).toEqual({
+        ...cancelled,
+        isCancelledNow: true,
+      });
       expect(await given.other.cancel(given.instance, later.id, NOW_MS)).toEqual(cancelled);
       expect(await given.store.status(given.instance, later.id, NOW_MS + DAY_MS)).toEqual(
         cancelled,

@@ -68,10 +68,9 @@ describe('a backend publishes as if nothing was, and so does a device of the ins
       await using server = await startPush();
       await publishFor(server, NEIGHBOUR, 300);
       const quiet = await publishFor(server, NEIGHBOUR, QUIET_MS);
-      const from = ATTACKER;
       await using hostile = attack(server, {
         instance: INSTANCE.id,
-        from,
+        from: [ATTACKER],
         attack: kind,
         connections,
       });
@@ -87,6 +86,33 @@ describe('a backend publishes as if nothing was, and so does a device of the ins
   );
 });
 
+it(
+  'a backend publishes as if nothing was, and the log says it once, while another one cancels its publishes without end',
+  async () => {
+    const limits = { backendRequestsPerSecond: 200 };
+    await using server = await startPush({ instance: { limits } });
+    await publishFor(server, NEIGHBOUR, 300);
+    const quiet = await publishFor(server, NEIGHBOUR, QUIET_MS);
+    await using hostile = attack(server, {
+      instance: INSTANCE.id,
+      secretKey: INSTANCE.secretKey,
+      from: [ATTACKER],
+      attack: 'cancel',
+      connections: 4,
+    });
+    await hostile.until(({ status }) => (status['429'] ?? 0) > 50);
+    const before = hostile.counts().status['200'] ?? 0;
+    const during = await publishFor(server, NEIGHBOUR, ATTACK_MS);
+    const answered = (hostile.counts().status['200'] ?? 0) - before;
+    expectUnharmed(during, quiet);
+    // What was under way when it began comes on top, and the time that the last publish took.
+    expect(answered).toBeLessThan(2 * 200 * (ATTACK_MS / 1_000));
+    // One for each connection of the attack, which has a publish of its own.
+    expect(server.output.stderr.match(/Publish cancelled/g) ?? []).toHaveLength(4);
+  },
+  LONG_MS,
+);
+
 describe('one address', () => {
   it(
     'changes no more rows than the limits allow, however fast it asks',
@@ -97,7 +123,7 @@ describe('one address', () => {
       {
         await using hostile = attack(server, {
           instance: INSTANCE.id,
-          from: ATTACKER,
+          from: [ATTACKER],
           attack: 'write',
           connections: 20,
         });
@@ -131,4 +157,40 @@ describe('one address', () => {
     // Who is there stays, also when its app is installed anew.
     expect((await ask(server, 'POST', device('fcm'), { body: kept })).status).toBe(200);
   });
+});
+
+describe('what an instance allows its devices', () => {
+  const ATTACKERS = 20;
+
+  it(
+    'is there for new phones while 20 addresses take all that they can',
+    async () => {
+      const limits = { deviceRowsPerSecond: 100 };
+      await using server = await startPush({ instance: { limits } });
+      await using hostile = attack(server, {
+        instance: INSTANCE.id,
+        from: Array.from({ length: ATTACKERS }, (_, n) => `127.0.5.${n + 1}`),
+        attack: 'rows',
+        connections: ATTACKERS,
+      });
+      await hostile.until(({ status }) => (status['429'] ?? 0) > 200);
+      const statuses: number[] = [];
+      for (let n = 1; n <= 30; n++) {
+        const from = `127.0.6.${n}`;
+        const registered = await ask(server, 'POST', device('fcm'), {
+          body: registration('fcm'),
+          from,
+        });
+        statuses.push(registered.status);
+        const id = (registered.json as { id?: string } | undefined)?.id;
+        const body = { interests: ['news', 'sport'] };
+        statuses.push(
+          (await ask(server, 'PUT', device(`fcm/${id}/interests`), { body, from })).status,
+        );
+        await Bun.sleep(100);
+      }
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    },
+    LONG_MS,
+  );
 });

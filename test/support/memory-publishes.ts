@@ -1,6 +1,6 @@
 import type { Platform } from '../../src/push/device.ts';
 import { platforms } from '../../src/push/device.ts';
-import type { KeptReport, PublishStore } from '../../src/push/ports.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/ports.ts';
 import { StoreLost } from '../../src/push/ports.ts';
 import type {
   Acceptance,
@@ -131,9 +131,10 @@ export class MemoryPublishes implements PublishStore {
     };
   }
 
-  async cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
     const kept = this.find(instance, id);
-    if (kept !== undefined && kept.over === undefined) {
+    const isCancelledNow = kept !== undefined && kept.over === undefined;
+    if (isCancelledNow) {
       kept.over = { state: 'cancelled', atMs: nowMs };
       kept.plan.readyAtMs = undefined;
       for (const page of kept.pages) {
@@ -147,7 +148,8 @@ export class MemoryPublishes implements PublishStore {
         }
       }
     }
-    return await this.status(instance, id, nowMs);
+    const status = await this.status(instance, id, nowMs);
+    return status && isCancelledNow ? { ...status, isCancelledNow } : status;
   }
 
   async report(

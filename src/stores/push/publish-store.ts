@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
-import type { KeptReport, PublishStore } from '../../push/ports.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../push/ports.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -146,20 +146,29 @@ export class StoredPublishes implements PublishStore {
     };
   }
 
-  async cancel(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
-    const { dialect } = this.database;
-    await this.database.write(async (sql, later) => {
-      const [found]: { number: number | string }[] = await sql`
-        SELECT number FROM publishes
-        WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
-      if (found === undefined) return;
-      later(publishChanges, {
-        dialect,
-        publish: Number(found.number),
-        run: (of, held) => cancelPublish(dialect, of, held, nowMs),
-      });
-    }, instance);
-    return await this.status(instance, id, nowMs);
+  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
+    const { dialect, read } = this.database;
+    const [found]: { number: number | string }[] = await read`
+      SELECT number FROM publishes
+      WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
+    const isCancelledNow =
+      found !== undefined &&
+      (
+        await this.database.write((_, later) => {
+          const cancelling = { isDone: false };
+          later(publishChanges, {
+            dialect,
+            publish: Number(found.number),
+            run: async (of, held) => {
+              cancelling.isDone = !held.isOver;
+              await cancelPublish(dialect, of, held, nowMs);
+            },
+          });
+          return cancelling;
+        }, instance)
+      ).isDone;
+    const status = await this.status(instance, id, nowMs);
+    return status && isCancelledNow ? { ...status, isCancelledNow } : status;
   }
 
   async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {

@@ -110,7 +110,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'rate-limited': {
     status: 429,
     title: 'Rate Limited',
-    when: 'The instance publishes more often per second than `limits.publishesPerSecond` allows, or its unfinished publishes have as many bytes as `limits.pendingPublishBytes` allows, or requests without a secret key come more often than `push.addressLimits` allow from their address, or the limits of the instance allow devices. Nothing was done. The SDKs of iOS and Android try again by themselves.',
+    when: 'The instance publishes more often per second than `limits.publishesPerSecond` allows, or asks for other things, or publishes what breaks a rule, more often than `limits.backendRequestsPerSecond` allows, or its unfinished publishes have as many bytes as `limits.pendingPublishBytes` allows, or requests without a secret key come more often than `push.addressLimits` allow from their address, or the limits of the instance allow devices. Nothing was done. The SDKs of iOS and Android try again by themselves.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   timeout: {

@@ -12,7 +12,7 @@ const NO_AUTHORIZATION = new Refusal('incomplete', 'The Authorization header is 
 /** As recorded. Source: push protocol, §2.2. */
 const WRONG_SECRET = new Refusal('unauthorized', 'Incorrect Secret Key');
 
-/** What a backend may ask that has a secret key of the instance. `takes`: what its body is. */
+/** What a backend may ask that has a secret key of the instance. `takes`: what its body is; only publishes have one. */
 export function backendEndpoint(
   context: EndpointContext,
   takes: 'json' | 'nothing',
@@ -20,7 +20,8 @@ export function backendEndpoint(
 ): Endpoint {
   return {
     before: (head) =>
-      (takes === 'json' ? refuseContentType(head) : undefined) ?? admitBackend(context, head),
+      (takes === 'json' ? refuseContentType(head) : undefined) ??
+      admitBackend(context, head, takes),
     answer(call) {
       // Its key was right when its head came. The instance may be gone since.
       const instance = context.instances.byId(call.params.instance);
@@ -29,15 +30,20 @@ export function backendEndpoint(
   };
 }
 
-function admitBackend({ instances, guard }: EndpointContext, head: PushHead): Refusal | Trusted {
+function admitBackend(
+  { instances, guard, backendRates }: EndpointContext,
+  head: PushHead,
+  takes: 'json' | 'nothing',
+): Refusal | Trusted {
   const authorization = head.header('authorization');
   if (authorization === undefined || authorization === '') return NO_AUTHORIZATION;
   const instance = instances.byId(head.params.instance);
   if (instance === undefined) return guard.noInstance();
   const secret = bearerOf(authorization);
-  return secret !== undefined && isSecretOf(instance, secret)
-    ? { instance: instance.number }
-    : WRONG_SECRET;
+  if (secret === undefined || !isSecretOf(instance, secret)) return WRONG_SECRET;
+  const refused =
+    takes === 'nothing' ? backendRates.refuse(instance) : backendRates.refusePublish(instance);
+  return refused ?? { instance: instance.number };
 }
 
 /** By the list that they were made of: it is another one when a key changes. */

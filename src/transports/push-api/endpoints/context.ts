@@ -5,6 +5,8 @@ import type { InstanceDirectory } from '../../../push/instance.ts';
 import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { StrangerLog } from '../../../runtime/stranger-log.ts';
+import type { BackendRates } from './backend-rates.ts';
 import type { AddressLimits, DeviceRates } from './device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
@@ -38,9 +40,12 @@ export interface EndpointContext {
   /** A publish was accepted: there is something to deliver. */
   readonly accepted?: () => void;
   readonly now: () => number;
-  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** For what backends can cause as often as they like. */
+  readonly strangerLog: StrangerLog;
   /** Keeps what strangers cause from filling the log. */
   readonly refusals: LogThrottle;
   readonly rates: DeviceRates;
+  readonly backendRates: BackendRates;
   readonly settings: PushEndpointSettings;
 }

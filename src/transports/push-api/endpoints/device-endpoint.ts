@@ -103,7 +103,7 @@ function found<Named extends { readonly instance: PushInstance }>(
       const named = find(head);
       if (named instanceof Refusal) return named;
       // The listener has counted it for the address.
-      return rates.refuseInstance('requests', named.instance);
+      return rates.refuseInstance('requests', head, named.instance);
     },
     answer(call) {
       const named = find(call);

@@ -56,6 +56,11 @@ async function taken(
   return answered;
 }
 
+function ask(api: PushApi, from: string) {
+  const body = { event: 'open', publishId: 'p', deviceId: 'd', timestampSecs: 1 };
+  return api.ask('POST', events(), { headers: JSON_HEADERS, body, from });
+}
+
 const tokens = (n: number) => ({ ...registrations.fcm, token: `token:${n}` });
 
 describe('requests of devices', () => {
@@ -176,18 +181,32 @@ describe('rows that devices change', () => {
     expect(large.kept()).toHaveLength(7);
   });
 
-  it('are those of metadata, tokens, users and removals', async () => {
+  it('are those of metadata, tokens and users', async () => {
     const asks: ((api: PushApi, id: string, n: number) => Promise<{ status: number }>)[] = [
       (api, id, n) =>
         api.ask('PUT', device(`fcm/${id}/metadata`), { body: { sdkVersion: `${n}` } }),
       (api, id, n) => api.ask('PUT', device(`fcm/${id}/token`), { body: { token: `t${n}` } }),
-      (api, id) => api.ask('DELETE', device(`fcm/${id}`)),
     ];
     for (const ask of asks) {
       const api = limited({ rowsPerSecond: 1 });
       const id = await api.register('fcm');
       expect(await taken(BURST + 5, (n) => ask(api, id, n))).toBe(BURST - 4);
     }
+  });
+
+  it('are those of removals, but none where there is no such device', async () => {
+    const api = limited({ rowsPerSecond: 1 });
+    const ids: string[] = [];
+    for (let n = 0; n < BURST + 5; n++) {
+      const from = `198.51.100.${n}`;
+      const { json } = await api.ask('POST', device('fcm'), { body: tokens(n), from });
+      ids.push((json as { id: string }).id);
+    }
+    const unknown = () => api.ask('DELETE', device(`fcm/fcm-${crypto.randomUUID()}`));
+    expect(await taken(200, unknown)).toBe(200);
+    expect(api.asked.filter(([method]) => method === 'delete')).toEqual([]);
+    expect(await taken(ids.length, (n) => api.ask('DELETE', device(`fcm/${ids[n]}`)))).toBe(BURST);
+    expect(await taken(200, unknown)).toBe(200);
   });
 
   it('of one instance are bounded from all addresses together', async () => {
@@ -208,12 +227,69 @@ describe('rows that devices change', () => {
   });
 });
 
-describe('reports', () => {
-  const ask = (api: PushApi, from: string) => {
-    const body = { event: 'open', publishId: 'p', deviceId: 'd', timestampSecs: 1 };
-    return api.ask('POST', events(), { headers: JSON_HEADERS, body, from });
-  };
+describe('what all devices of an instance may do', () => {
+  const [ATTACKERS, PHONES] = [20, 100];
+  const few = { deviceRequestsPerSecond: 100, deviceRowsPerSecond: 100, reportsPerSecond: 100 };
 
+  it.each([
+    [
+      'requests',
+      (api: PushApi, id: string, from: string) => api.ask('GET', device(`fcm/${id}`), { from }),
+    ],
+    [
+      'rows',
+      (api: PushApi, id: string, from: string) =>
+        api.ask('PUT', device(`fcm/${id}/metadata`), { body: {}, from }),
+    ],
+    ['reports', (api: PushApi, _: string, from: string) => ask(api, from)],
+  ])(
+    'is left to those that do little, by others that take all the %s they can',
+    async (_, attack) => {
+      const api = limited({}, few);
+      const id = await api.register('fcm');
+      for (let seconds = 0; seconds < 20; seconds++) {
+        for (let n = 0; n < ATTACKERS; n++) {
+          await untilRefused(() => attack(api, id, `198.51.100.${n}`));
+        }
+        api.nowMs += 1_000;
+      }
+      const statuses = new Set<number>();
+      for (let n = 0; n < PHONES; n++) {
+        const from = `203.0.113.${n}`;
+        const { json, status } = await api.ask('POST', device('fcm'), { body: tokens(n), from });
+        const path = device(`fcm/${(json as { id?: string } | undefined)?.id}/interests`);
+        const body = { interests: ['news', 'sport'] };
+        statuses.add(status);
+        statuses.add((await api.ask('PUT', path, { body, from })).status);
+        statuses.add((await ask(api, from)).status);
+        // Ten phones a second.
+        api.nowMs += 100;
+        for (let n = 0; n < ATTACKERS; n++) {
+          await untilRefused(() => attack(api, id, `198.51.100.${n}`));
+        }
+      }
+      expect(statuses).toEqual(new Set([200]));
+    },
+  );
+
+  it('is not less for a thousand phones that each have an address, and start in one second', async () => {
+    const api = limited(USUAL, DEFAULT_LIMITS);
+    for (let n = 0; n < 1_000; n++) {
+      const from = `2001:db8:${n}::/64`;
+      const { json } = await api.ask('POST', device('fcm'), { body: tokens(n), from });
+      const path = device(`fcm/${(json as { id?: string }).id}/interests`);
+      const body = { interests: ['news', 'sport'] };
+      expect((await api.ask('PUT', path, { body, from })).status).toBe(200);
+      expect((await ask(api, from)).status).toBe(200);
+    }
+  });
+});
+
+async function untilRefused(ask: () => Promise<{ readonly status: number }>): Promise<void> {
+  while ((await ask()).status !== 429);
+}
+
+describe('reports', () => {
   it('have a rate of their own by address, and by instance', async () => {
     const api = limited({ reportsPerSecond: 1 });
     expect(await taken(BURST + 5, () => ask(api, HERE))).toBe(BURST);

@@ -1,8 +1,10 @@
 import type { Log } from '../../../channels/ports.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
+import { FairRates } from '../../../runtime/fair-rates.ts';
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Rate } from '../../../runtime/token-bucket.ts';
 import type { PushHead } from '../call.ts';
 
 /** What strangers may do per second from one client address; 0: as often as they like. */
@@ -42,13 +44,13 @@ export interface DeviceRatesOptions {
 
 /**
  * Bounds how often devices, and whoever pretends to be one, do something: from one client address, and of one
- * instance from all addresses together. Refused requests get 429, at which the SDKs of iOS and Android try again
- * later and later. Source: push protocol, §3.7.
+ * instance from all addresses together, where those that did most lately are refused first. Refused requests get 429,
+ * at which the SDKs of iOS and Android try again later and later. Source: push protocol, §3.7.
  */
 export class DeviceRates {
   private readonly options: DeviceRatesOptions;
-  private readonly byAddress = ratesOf<string>();
-  private readonly byInstance = ratesOf<number>();
+  private readonly byAddress = forEachKind(() => new KeyedRates<string>());
+  private readonly byInstance = forEachKind(() => new FairRates<number>());
 
   constructor(options: DeviceRatesOptions) {
     this.options = options;
@@ -56,15 +58,19 @@ export class DeviceRates {
 
   /** Counts something that costs so much for the address and for the instance, or refuses it. */
   refuse(kind: RateKind, client: Client, instance: Limited, cost = 1): Refusal | undefined {
-    return this.refuseAddress(kind, client, cost) ?? this.refuseInstance(kind, instance, cost);
+    return (
+      this.refuseAddress(kind, client, cost) ?? this.refuseInstance(kind, client, instance, cost)
+    );
   }
 
   /** The same for the address alone. */
   refuseAddress(kind: RateKind, { address, addressKey }: Client, cost = 1): Refusal | undefined {
-    const { limits, log, refusals } = this.options;
+    const { limits, now, log, refusals } = this.options;
     const name = kinds[kind].address;
     const limit = limits()[name];
-    if (this.take(this.byAddress[kind], addressKey, limit, cost)) return undefined;
+    const rate = rateOf(limit);
+    const tokens = costIn(rate, cost);
+    if (limit === 0 || this.byAddress[kind].take(addressKey, rate, now(), tokens)) return undefined;
     refusals.run(`${kind} from ${addressKey}`, (throttled) =>
       log.warn('Devices at one address are slowed down', {
         address,
@@ -77,15 +83,25 @@ export class DeviceRates {
     return slowDown('from this address');
   }
 
-  /** The same for the instance alone. */
-  refuseInstance(kind: RateKind, { id, number, limits }: Limited, cost = 1): Refusal | undefined {
-    const { log, refusals } = this.options;
+  /** The same for the instance alone, where the addresses that took most lately are refused first. */
+  refuseInstance(
+    kind: RateKind,
+    { address, addressKey }: Client,
+    { id, number, limits }: Limited,
+    cost = 1,
+  ): Refusal | undefined {
+    const { now, log, refusals } = this.options;
     const name = kinds[kind].instance;
     const limit = limits[name];
-    if (this.take(this.byInstance[kind], number, limit, cost)) return undefined;
+    const rate = rateOf(limit);
+    const tokens = costIn(rate, cost);
+    if (limit === 0 || this.byInstance[kind].take(number, addressKey, rate, now(), tokens)) {
+      return undefined;
+    }
     refusals.run(`${kind} of ${id}`, (throttled) =>
       log.warn('Devices of an instance are slowed down', {
         instance: id,
+        address,
         setting: `limits.${name}`,
         limit,
         ...throttled,
@@ -93,17 +109,19 @@ export class DeviceRates {
     );
     return slowDown('for this instance');
   }
-
-  private take<Key>(rates: KeyedRates<Key>, key: Key, limit: number, cost: number): boolean {
-    if (limit === 0) return true;
-    const burst = limit * BURST_SECONDS;
-    // What costs more than all that may ever come at once must be possible now and then.
-    return rates.take(key, { perSecond: limit, burst }, this.options.now(), Math.min(cost, burst));
-  }
 }
 
-function ratesOf<Key>(): Readonly<Record<RateKind, KeyedRates<Key>>> {
-  return { requests: new KeyedRates(), rows: new KeyedRates(), reports: new KeyedRates() };
+function forEachKind<Rates>(make: () => Rates): Readonly<Record<RateKind, Rates>> {
+  return { requests: make(), rows: make(), reports: make() };
+}
+
+function rateOf(limit: number): Rate {
+  return { perSecond: limit, burst: limit * BURST_SECONDS };
+}
+
+/** What costs more than all that may ever come at once must be possible now and then. */
+function costIn({ burst }: Rate, cost: number): number {
+  return Math.min(cost, burst);
 }
 
 function slowDown(whose: string): Refusal {

@@ -81,17 +81,24 @@ export function readDevice(context: EndpointContext): Endpoint {
   );
 }
 
-/** `DELETE …/devices/PLATFORM/ID`. Succeeds whatever the id: Android would ask until it does. Source: §3.7. */
+/**
+ * `DELETE …/devices/PLATFORM/ID`. Succeeds whatever the id: Android would ask until it does. Source: §3.7. A device that
+ * is not there is only looked for, since anybody may name any number of these.
+ */
 export function deleteDevice(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const id = deviceIdOf(call);
     if (id === undefined) return DONE;
-    const refused = rates.refuse('rows', call, instance);
-    if (refused !== undefined) return refused;
+    const remove = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(
+        () => devices.delete(instance.number, id),
+        () => DONE,
+      );
     return guard.ask(
-      () => devices.delete(instance.number, id),
-      () => DONE,
+      () => devices.get(instance.number, id),
+      (device) => (device === undefined ? DONE : remove()),
     );
   });
 }

@@ -10,6 +10,7 @@ import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../..
 import { Refusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import { StrangerLog } from '../../../runtime/stranger-log.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
@@ -148,6 +149,7 @@ export class PushApi {
     const log = {
       info: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
       warn: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
+      error: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
     };
     const limits = () => this.settings.addressLimits;
     this.rates = new DeviceRates({ limits, now, log, refusals });
@@ -171,6 +173,7 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
+      strangerLog: new StrangerLog(log, { now }),
       refusals,
       rates: this.rates,
       settings: {
@@ -300,8 +303,10 @@ export class PushApi {
       },
       status: async (instance, id) => status(instance, id),
       cancel: async (instance, id) => {
+        const isCancelledNow = !this.cancelled.has(id);
         this.cancelled.add(id);
-        return status(instance, id);
+        const found = status(instance, id);
+        return found && isCancelledNow ? { ...found, isCancelledNow } : found;
       },
       report: async (_, report) => {
         this.reports.push(report);

@@ -1,5 +1,6 @@
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import type { Endpoints } from '../call.ts';
+import { BackendRates } from './backend-rates.ts';
 import type { EndpointContext } from './context.ts';
 import { deleteUser } from './delete-user.ts';
 import {
@@ -19,12 +20,12 @@ import { readServiceWorker } from './sdk.ts';
 import { setUser } from './set-user.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-export type PushEndpointOptions = Omit<EndpointContext, 'guard'> & StoreState;
+export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
 
 /** Everything that the push API does. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, refusals, rates: deviceRates, settings } = options;
+  const { now, log, strangerLog, refusals, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -36,9 +37,11 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     guard,
     refusals,
     rates: deviceRates,
+    backendRates: new BackendRates(now),
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,
+    strangerLog,
     settings,
   };
   // Publishes to interests and to users count together.

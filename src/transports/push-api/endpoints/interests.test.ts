@@ -87,6 +87,30 @@ describe('the interests of a device', () => {
     expect(kept()).toEqual([]);
   });
 
+  for (const [what, body] of [
+    ['arrays in arrays', '['.repeat(1_000_000)],
+    ['fields', JSON.stringify(Object.fromEntries(names(90_000).map((name) => [name, 1])))],
+    ['empty objects', JSON.stringify({ interests: [], a: Array(300_000).fill({}) })],
+    ['numbers', JSON.stringify({ interests: Array(400_000).fill(1) })],
+    ['names', JSON.stringify({ interests: names(100_000) })],
+  ] as const) {
+    it(`are refused without parsing them where the body has very many ${what}`, async () => {
+      const { set, kept } = await withInterests(['a']);
+      expect(await set(body)).toEqual({
+        status: 400,
+        error: 'Interest set too large',
+        description: 'A device can have 5000 interests at most',
+      });
+      expect(kept()).toEqual(['a']);
+    });
+  }
+
+  it('may be as many and as long as a device may have, with every mark that a name may have', async () => {
+    const full = names(5000).map((name) => `${name},;.@=_-`.padEnd(164, ','));
+    const { kept } = await withInterests(full);
+    expect(kept()).toEqual(full);
+  });
+
   it('are not written where nothing changes', async () => {
     const { api, path, set } = await withInterests(['a', 'b']);
     const asked = () => api.asked.splice(0).flatMap(([method]) => (method === 'get' ? [] : method));

@@ -1,6 +1,6 @@
 import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../push/instance.ts';
 import { INTEREST_LENGTH_MAX, isInterest } from '../../../push/interest.ts';
-import type { JsonObject } from '../../../push/json-object.ts';
+import { hasMoreValues, type JsonObject } from '../../../push/json-object.ts';
 import type { InterestRefusal } from '../../../push/ports.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import type { Endpoint } from '../call.ts';
@@ -20,6 +20,9 @@ const RULE = `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to
 
 /** Entries of a set that are looked at, doubles among them. */
 const ENTRIES_MAX = 2 * INTERESTS_PER_DEVICE;
+
+/** Values in the body of a set: its entries, and some in fields that nobody reads. */
+const VALUES_MAX = ENTRIES_MAX + 100;
 
 const BAD_NAME = new Refusal('bad-interest', `The name of an interest ${RULE}`);
 
@@ -52,6 +55,8 @@ export function readInterests(context: EndpointContext): Endpoint {
 export function setInterests(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
   const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
+    // The body may be large, and anybody may send it: what takes long to parse is not parsed.
+    if (hasMoreValues(call.body, VALUES_MAX)) return TOO_MANY;
     const body = readDeviceBody(call);
     if (body instanceof Refusal) return body;
     const interests = readInterestSet(body);

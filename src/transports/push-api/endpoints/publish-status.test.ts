@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'bun:test';
-import { BACKEND, BACKEND_JSON, NOW_MS, PushApi, publishes, UNKNOWN } from './endpoints.fixture.ts';
+import {
+  BACKEND,
+  BACKEND_JSON,
+  INSTANCE,
+  NOW_MS,
+  PushApi,
+  publishes,
+  UNKNOWN,
+} from './endpoints.fixture.ts';
 
 async function publish(api: PushApi): Promise<string> {
   const { json } = await api.ask('POST', publishes('/interests'), {
@@ -76,12 +84,28 @@ describe('the status of a publish', () => {
     });
   });
 
-  it('is cancelled after it was cancelled, which is logged', async () => {
+  it('is cancelled after it was cancelled, which is logged once', async () => {
     const api = new PushApi();
     const id = await publish(api);
-    const heard = await api.ask('DELETE', publishes(`/${id}`), { headers: BACKEND });
-    expect(heard).toMatchObject({ status: 200, json: { publishId: id, state: 'cancelled' } });
-    expect(api.logged).toMatchObject([{ message: 'Publish cancelled', publish: id }]);
+    for (let n = 0; n < 3; n++) {
+      const heard = await api.ask('DELETE', publishes(`/${id}`), { headers: BACKEND });
+      expect(heard).toMatchObject({ status: 200, json: { publishId: id, state: 'cancelled' } });
+    }
+    expect(api.logged).toEqual([
+      { message: 'Publish cancelled', instance: INSTANCE.id, publish: id },
+    ]);
+  });
+
+  it('is logged as cancelled no more often than a line a second, however many are', async () => {
+    const api = new PushApi();
+    for (let n = 0; n < 200; n++) {
+      const id = await publish(api);
+      await api.ask('DELETE', publishes(`/${id}`), { headers: BACKEND });
+    }
+    expect(api.logged).toHaveLength(50);
+    api.nowMs += 1_000;
+    await api.ask('DELETE', publishes(`/${await publish(api)}`), { headers: BACKEND });
+    expect(api.logged.at(-1)).toMatchObject({ message: 'Publish cancelled', notLogged: 150 });
   });
 
   for (const [method, path] of [

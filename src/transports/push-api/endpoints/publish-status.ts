@@ -47,15 +47,15 @@ function statusEndpoint(
 
 /** `DELETE …/publishes/ID`: cancels what has not gone out. */
 export function cancelPublish(context: EndpointContext): Endpoint {
-  const { publishes, guard, now, log } = context;
+  const { publishes, guard, now, strangerLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
     return guard.ask(
       () => publishes.cancel(instance.number, id, now()),
       (status) => {
-        if (status?.state === 'cancelled') {
-          log.info('Publish cancelled', { instance: instance.id, publish: id });
+        if (status?.isCancelledNow) {
+          strangerLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
         }
         return statusAnswer(status);
       },

@@ -14,20 +14,23 @@ const PENDING_RETRY_SECONDS = 30;
 
 /**
  * `POST …/publishes/interests` and `…/users`: accepts a publish, which is durable when it is answered. The order
- * of checks is that of push protocol, §2.2: only what breaks no rule counts for the rate.
+ * of checks is that of push protocol, §2.2: only what breaks no rule counts for the rate of publishes.
  */
 export function publish(
   context: EndpointContext,
   kind: PublishTarget['kind'],
   rates: InstanceRates,
 ): Endpoint {
-  const { publishes, guard, now } = context;
+  const { publishes, guard, now, backendRates } = context;
   return backendEndpoint(context, 'json', (instance, call) => {
     const key = readIdempotencyKey(call.header('idempotency-key') ?? null);
     if (key instanceof Refusal) return key;
     const nowMs = now();
     const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
-    if (request instanceof Refusal) return request;
+    if (request instanceof Refusal) {
+      backendRates.countBroken(instance, call.body.length);
+      return request;
+    }
     const { number, limits } = instance;
     const refused = refuseOverRate(rates, number, limits.publishesPerSecond, nowMs);
     if (refused !== undefined) return refused;

@@ -15,6 +15,11 @@ export function refuseOverRate(
   nowMs: number,
 ): Refusal | undefined {
   if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
+  return tooOften(limit);
+}
+
+/** `limit` is per second. */
+export function tooOften(limit: number): Refusal {
   return new Refusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,

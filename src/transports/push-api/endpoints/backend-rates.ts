@@ -1,0 +1,41 @@
+import type { PushInstance } from '../../../push/instance.ts';
+import type { Refusal } from '../../../push/refusal.ts';
+import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { perSecond } from '../../../runtime/token-bucket.ts';
+import { costOf } from '../call.ts';
+import { refuseOverRate, tooOften } from './request-rate.ts';
+
+type Limited = Pick<PushInstance, 'number' | 'limits'>;
+
+/**
+ * Bounds how often a backend asks for anything but to publish, and how often it publishes what breaks a rule. Publishes
+ * that break none have a rate of their own, so neither of the two stops them.
+ */
+export class BackendRates {
+  private readonly now: () => number;
+  private readonly requests = new KeyedRates<number>();
+  private readonly broken = new KeyedRates<number>();
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** Counts a request that is no publish, or refuses it. */
+  refuse({ number, limits }: Limited): Refusal | undefined {
+    return refuseOverRate(this.requests, number, limits.backendRequestsPerSecond, this.now());
+  }
+
+  /** Refuses a publish that nobody has read yet, where too many before it broke a rule. */
+  refusePublish({ number, limits }: Limited): Refusal | undefined {
+    const { backendRequestsPerSecond: limit } = limits;
+    if (limit === 0 || this.broken.has(number, perSecond(limit), this.now())) return undefined;
+    return tooOften(limit);
+  }
+
+  /** Counts a publish that broke a rule: to find that out costs the more the longer its body is. */
+  countBroken({ number, limits }: Limited, bodyBytes: number): void {
+    const { backendRequestsPerSecond: limit } = limits;
+    if (limit === 0) return;
+    this.broken.charge(number, perSecond(limit), this.now(), costOf(bodyBytes));
+  }
+}
