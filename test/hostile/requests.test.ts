@@ -98,7 +98,7 @@ describe('bodies', () => {
       const { status } = await api(server, 'POST', `/apps/${APP.id}/batch_events`, { body: large });
       expect(status).toBe(200);
     }
-    expect(server.output.stderr).toContain('Server is overloaded');
+    await server.logged(/Server is overloaded/);
     for (const socket of sockets) socket.destroy();
   });
 
