@@ -2,8 +2,8 @@ import type { Socket } from './connection.ts';
 import { type AddressKey, keyOf } from './packed-address.ts';
 
 /**
- * The connections of one app, by the address of their clients. Nothing here costs more the more there are: at the limit
- * of the server, every handshake asks for one of the address that has most.
+ * The connections of one app, by the address of their clients. Nothing here walks through all of them: at the
+ * limit of the server, every handshake asks for one of the address that has most.
  */
 export class ConnectionsByAddress {
   private readonly byAddress = new Map<AddressKey, Set<Socket>>();
