@@ -236,7 +236,8 @@ describe('a subscription count', () => {
     const large = told.filter(({ count }) => count > 100);
     expect(large.at(-1)?.count).toBe(120);
     for (const [index, { atMs }] of large.slice(1).entries()) {
-      expect(atMs - (large[index]?.atMs ?? 0)).toBeGreaterThanOrEqual(5000);
+      // A timer may be a millisecond early by another clock.
+      expect(atMs - (large[index]?.atMs ?? 0)).toBeGreaterThanOrEqual(4990);
     }
     expect(await heardByLast).toEqual({
       event: 'pusher_internal:subscription_count',
