@@ -20,6 +20,8 @@ export class Line<Item extends Waiting> {
   readonly turns = new Turns<Item>();
   /** Sends under way. */
   inFlight = 0;
+  /** Those of the waiting devices that have not had a turn yet. */
+  untried = 0;
   /** Outcomes since the last measurement. */
   outcomes = 0;
   private readonly random: () => number;
