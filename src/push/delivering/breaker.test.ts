@@ -426,6 +426,15 @@ describe('a witness that has turned', () => {
     expect(scene.doubted).toEqual([...tickets.keys()]);
   });
 
+  it('is not doubted for an acceptance of its own', () => {
+    const scene = new Scene();
+    const ticket = scene.breaker.begin(true, scene.nowMs);
+    scene.send(unauthorised, { device: 1 });
+    scene.send(accepted, { device: 1 });
+    scene.end(ticket, unauthorised, { device: 1 });
+    expect(scene.doubted).toEqual([]);
+  });
+
   it('leaves others well only if more were accepted than have failed since', () => {
     const scene = new Scene();
     scene.sendMany(accepted, 4);

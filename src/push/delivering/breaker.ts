@@ -104,8 +104,8 @@ export class Breaker {
   private probesLeft = 0;
   private untriedAtMs = 0;
   private ticket: Ticket = 0;
-  /** Sends with a smaller ticket began before the last acceptance. */
-  private acceptedTicket: Ticket = 0;
+  /** The last acceptance. Sends with a smaller ticket began before it. */
+  private accepted = { device: 0, ticket: 0 };
   private readonly recent = new RecentOutcomes();
   private readonly doubt: (device: number) => void;
 
@@ -195,7 +195,7 @@ export class Breaker {
     const isOfOld = ticket !== this.ticket;
     switch (outcome.result) {
       case 'accepted':
-        return this.accepted(ticket, sent, nowMs);
+        return this.wasAccepted(ticket, sent, nowMs);
       case 'refused':
         return isOfOld || !(sent.isWitness || this.isOfConnection) ? 'unchanged' : this.worked();
       case 'token-gone':
@@ -206,7 +206,7 @@ export class Breaker {
           this.recent.failed(sent.device, this.ticket, nowMs);
         }
         if (!isOfOld) return this.failed(sent, outcome, nowMs);
-        if (sent.isWitness && ticket < this.acceptedTicket) this.doubt(sent.device);
+        if (sent.isWitness && this.isContradicted(ticket, sent)) this.doubt(sent.device);
         return 'unchanged';
       default:
         return outcome satisfies never;
@@ -227,10 +227,15 @@ export class Breaker {
     this.evidence = undefined;
   }
 
-  private accepted(ticket: Ticket, { device }: Sent, nowMs: number): 'closed' | 'unchanged' {
+  /** Whether another device was accepted while this one was sent to. */
+  private isContradicted(ticket: Ticket, { device }: Sent): boolean {
+    return ticket < this.accepted.ticket && device !== this.accepted.device;
+  }
+
+  private wasAccepted(ticket: Ticket, { device }: Sent, nowMs: number): 'closed' | 'unchanged' {
     this.learnOfWitness();
     for (const one of this.recent.accepted(device, ticket, nowMs)) this.doubt(one);
-    this.acceptedTicket = ++this.ticket;
+    this.accepted = { device, ticket: ++this.ticket };
     return this.worked();
   }
 

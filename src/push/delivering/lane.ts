@@ -5,8 +5,8 @@ import { type After, afterOutcome, type OthersAccepted } from './after-outcome.t
 import type { Rate } from './bucket.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { returnLater } from './giving-back.ts';
+import { isWithin } from './is-within.ts';
 import { type DeliveryLimits, IDLE_MS } from './limits.ts';
-import { isWithin } from './line.ts';
 import type { Pause, PipelineNotices, PipelineTimers } from './ports.ts';
 import { type AnyGateway, Prepared } from './prepared.ts';
 import { resultOf } from './results.ts';

@@ -1,4 +1,5 @@
 import type { Breaker } from './breaker.ts';
+import { isWithin } from './is-within.ts';
 import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from './limits.ts';
 import { Turns, type Waiting } from './turns.ts';
 
@@ -89,10 +90,4 @@ export class Line<Item extends Waiting> {
     this.perSecond += (latelyPerSecond - this.perSecond) * NEWEST_SHARE;
     this.outcomes = 0;
   }
-}
-
-/** Whether `sinceMs` is less than `ms` ago. A time in the future is from before the clock was set back: no. */
-export function isWithin(ms: number, sinceMs: number, nowMs: number): boolean {
-  const passedMs = nowMs - sinceMs;
-  return passedMs >= 0 && passedMs < ms;
 }

@@ -1,4 +1,4 @@
-import { isWithin } from './line.ts';
+import { isWithin } from './is-within.ts';
 
 /** How long an outcome counts as recent. */
 const LATELY_MS = 60_000;
@@ -74,6 +74,7 @@ export class RecentOutcomes {
 function renew(map: Map<number, number>, device: number, value: number, max: number): void {
   map.delete(device);
   map.set(device, value);
+  if (map.size <= max) return;
   const [oldest] = map.keys();
-  if (oldest !== undefined && map.size > max) map.delete(oldest);
+  if (oldest !== undefined) map.delete(oldest);
 }

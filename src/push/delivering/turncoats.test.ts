@@ -108,6 +108,27 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
     },
   );
 
+  it.each(evils)(
+    'are reached soon beside 200 that turn back again and again and %s',
+    async (_, outcome) => {
+      await turncoats(platform, 200, outcome);
+      const answer = scene.answer;
+      let isTurned = false;
+      scene.answer = (send) => (isTurned ? answer(send) : accepted);
+      const ids = await honest(platform);
+      const pipeline = start();
+      for (let round = 0; round < 6; round++) {
+        const sinceMs = scene.passedMs;
+        await scene.publish(instance);
+        pipeline.wake();
+        await seconds(90);
+        expect(latestMs(ids, sinceMs)).toBeLessThan(500);
+        isTurned = !isTurned;
+      }
+      expect(scene.pauses).toEqual([]);
+    },
+  );
+
   it('keep their subscriptions when the credential is refused in the middle of a publish', async () => {
     const ids = await scene.registerMany(instance, platform, 10);
     const good = new Set<string>(ids.slice(0, 4));
