@@ -388,12 +388,18 @@ describe('a witness that has turned', () => {
     }
   });
 
-  it('brings the acceptance of others no pause, however many ask for one', () => {
-    const scene = new Scene();
-    scene.sendMany(accepted, 3);
-    scene.sendMany(trouble('gateway', 900_000), 10);
-    expect(scene.isOpen).toBe(true);
-    expect(scene.wait()).toBe(1_000);
+  it('asks for all only if more ask than others were accepted within the last minute', () => {
+    for (const [asking, expectedMs] of [
+      [10, 1_000],
+      [11, 900_000],
+    ] as const) {
+      const scene = new Scene();
+      scene.sendMany(accepted, 10);
+      scene.sendMany(trouble(), 7);
+      scene.sendMany(trouble('gateway', 900_000), asking);
+      expect(scene.isOpen).toBe(true);
+      expect(scene.wait()).toBe(expectedMs);
+    }
   });
 
   it('asks for nobody else if most that fail do not', () => {

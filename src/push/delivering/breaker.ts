@@ -51,7 +51,7 @@ const PROBES = 4;
 
 /** While open, one device that waits untried is sent to each time this has passed, beside the rounds. */
 const UNTRIED_MS = 100;
-/** The same while the gateway wants to be left alone: most of its devices may still be well. */
+/** The same while the gateway wants to be left alone and has accepted nothing for a minute. */
 const UNTRIED_MS_ASKED = 1_000;
 
 /** The longest pause that a gateway gets on request. */
@@ -83,9 +83,9 @@ interface Evidence {
  * - Open: four probes go to witnesses after a pause, which doubles from 1 s to 60 s. Beside that, ten devices a second
  *   are sent to that were not tried yet, witnesses first: honest devices among many that have turned are found soon.
  *   Any acceptance closes it, also of a send that began before it opened.
- * - A `Retry-After` counts for all if three witnesses and most of those that failed got one, and nobody was accepted
- *   within the last minute. The shortest of theirs counts, and one untried device a second is still sent to. Otherwise
- *   it is a matter of that device alone.
+ * - A `Retry-After` counts for all if three witnesses got one, and they are most of those that failed and more than
+ *   were accepted within the last minute. The shortest of theirs counts for the rounds. Untried devices are still sent
+ *   to, one a second once nobody was accepted for a minute. Otherwise it is a matter of that device alone.
  * - A failure before any device was named (no connection, no access token) cannot be the fault of a device: it counts
  *   for every device, and every device may be the probe.
  */
@@ -284,7 +284,7 @@ export class Breaker {
     if (this.opening === undefined && !isEnough) return 'unchanged';
     const opened: Opened = { why, reason, words, sinceMs: nowMs };
     return this.knowsWitness
-      ? this.open(opened, others === 0 ? askedOfAll(evidence) : 0)
+      ? this.open(opened, askedOfAll(evidence, Math.max(DEVICES_MIN, others + 1)))
       : this.open({ ...opened, isUnproven: true }, 0);
   }
 
@@ -344,7 +344,8 @@ export class Breaker {
   private untriedTurnMs(nowMs: number): number {
     // The clock was set back.
     if (nowMs < this.untriedAtMs) this.untriedAtMs = nowMs;
-    const everyMs = this.isAsked ? UNTRIED_MS_ASKED : UNTRIED_MS;
+    const isLeftAlone = this.isAsked && !this.recent.isAnyAccepted(nowMs);
+    const everyMs = isLeftAlone ? UNTRIED_MS_ASKED : UNTRIED_MS;
     return Math.max(0, this.untriedAtMs + everyMs - nowMs);
   }
 
@@ -369,8 +370,8 @@ function strainOfConnection(why: Opened['why'], askedMs: number): number {
   return why === 'credential' || askedMs > 0 ? STRAIN_MAX : strains.gateway;
 }
 
-/** The shortest pause that the gateway asked for, if it asked `DEVICES_MIN` devices and most of all; otherwise 0. */
-function askedOfAll({ askedMs }: Evidence): number {
+/** The shortest pause that the gateway asked for, if it asked `devicesMin` devices and most of all; otherwise 0. */
+function askedOfAll({ askedMs }: Evidence, devicesMin: number): number {
   const asked = [...askedMs.values()].filter((ms) => ms > 0);
-  return asked.length < DEVICES_MIN || asked.length * 2 <= askedMs.size ? 0 : Math.min(...asked);
+  return asked.length < devicesMin || asked.length * 2 <= askedMs.size ? 0 : Math.min(...asked);
 }

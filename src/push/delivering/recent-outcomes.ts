@@ -48,6 +48,13 @@ export class RecentOutcomes {
     return this.failedAt.has(device);
   }
 
+  /** Whether a device was accepted within the last minute. */
+  isAnyAccepted(nowMs: number): boolean {
+    for (const atMs of this.acceptedAtMs.values())
+      if (isWithin(LATELY_MS, atMs, nowMs)) return true;
+    return false;
+  }
+
   /** How many other devices were accepted within the last minute. */
   othersAccepted(device: number, nowMs: number): number {
     let others = 0;
