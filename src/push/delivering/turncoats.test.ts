@@ -146,6 +146,23 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
   });
 });
 
+describe('a device that has turned', () => {
+  it('gets only the share of newcomers of the connections from then on', async () => {
+    await turncoats('web', 20, tryAgain('device'));
+    await honest('web');
+    const pipeline = start();
+    await scene.publish(instance);
+    await seconds(60);
+    const sent = scene.sends.length;
+    await scene.publish(instance, undefined, TURNED);
+    pipeline.wake();
+    await seconds(1);
+    const later = scene.sends.slice(sent);
+    expect(later.length).toBeGreaterThanOrEqual(20);
+    expect(later.filter(({ acceptedBefore }) => acceptedBefore)).toEqual([]);
+  });
+});
+
 describe('a circuit that is closed within a second', () => {
   it('is not reported', async () => {
     await turncoats('web', 60, refused);
@@ -163,7 +180,9 @@ describe('a circuit that is closed within a second', () => {
     let isMended = false;
     scene.answer = () => (isMended ? accepted : refused);
     const pipeline = start();
+    await scene.time.advance(900);
     await scene.publish(instance);
+    pipeline.wake();
     await scene.time.advance(500);
     expect(pipeline.figures().pauses).toHaveLength(1);
     expect(scene.pauses).toEqual([]);
