@@ -57,6 +57,8 @@ export class BrowserSite implements AsyncDisposable {
   readonly arrivals: Arrival[] = [];
   /** What the push service answers for honest browsers now. */
   honest: { readonly status: number; readonly headers?: Record<string, string> } = { status: 201 };
+  /** Whether the push service accepts everything for fakes, as before an attack. */
+  areFakesGood = false;
   private readonly parts: AsyncDisposableStack;
   private readonly requests: readonly PushRequests[];
   private readonly names: readonly (readonly string[])[];
@@ -203,6 +205,7 @@ function rowOf(allowedHosts: readonly string[], endpoint: string, isHonest: bool
 async function answer(path: string, findSite: () => BrowserSite | undefined): Promise<Response> {
   const [, what = '', name = ''] = path.split('/');
   const wantsPeace = { 'retry-after': '900' };
+  if (what !== 'ok' && findSite()?.areFakesGood) return new Response(null, { status: 201 });
   switch (what as 'ok' | Evil) {
     case 'ok': {
       const site = findSite();

@@ -8,7 +8,7 @@ import { MemoryDeliveries } from '../support/memory-deliveries.ts';
 import { MemoryPublishes } from '../support/memory-publishes.ts';
 import { MemoryAudience, MemoryDevices } from '../support/memory-push-stores.ts';
 import { Random } from './random.ts';
-import { EVIL, evils, moods, SimulatedGateways } from './simulated-gateways.ts';
+import { EVIL, evils, moods, SimulatedGateways, TURNS } from './simulated-gateways.ts';
 import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
 
 /** So small that a few devices come to each of them. */
@@ -124,7 +124,7 @@ export class PushWorld {
     }
     for (let count = random.between(5, 30); count > 0; count--) await this.register();
     for (let count = this.hasFakes ? random.between(1, 20) : 0; count > 0; count--) {
-      await this.register(undefined, EVIL + random.pick(evils));
+      await this.register(undefined, EVIL + random.pick(evils) + random.pick(['', TURNS]));
     }
     const servers = random.between(1, 2);
     for (let place = 0; place < servers; place++) this.startServer(place);

@@ -25,6 +25,12 @@ export const evils = ['refused', 'trouble', 'asking', 'hanging', 'busy'] as cons
 /** Precedes it in the token. */
 export const EVIL = 'evil-';
 
+/** Stands in the token of a fake that is accepted from time to time, so that it is taken for an honest device. */
+export const TURNS = 'turns-';
+
+/** How often such a fake is accepted. */
+const TURNED_BACK = 0.3;
+
 /** One attempt to reach a device. */
 export interface Send {
   readonly publish: PublishId;
@@ -137,6 +143,9 @@ export class SimulatedGateways {
     const afterMs = this.random.between(1, 60);
     if (this.areFakesGone) {
       return { afterMs, outcome: { result: 'token-gone', reason: 'gone', sinceMs: undefined } };
+    }
+    if (token.includes(TURNS) && this.random.chance(TURNED_BACK)) {
+      return { afterMs, outcome: ACCEPTED };
     }
     switch (evil) {
       case 'refused':

@@ -13,15 +13,20 @@ const unauthorised: Outcome = { result: 'not-authorised', reason: 'BadKey', word
 
 /** A breaker with a clock and devices. Each send goes to a new device unless a test names one. */
 class Scene {
-  readonly breaker = new Breaker();
+  readonly doubted: number[] = [];
+  readonly breaker = new Breaker((device) => this.doubted.push(device));
   nowMs = 1_000_000;
   private devices = 100;
 
-  send(outcome: Outcome, { isWitness = true, device = 0, areOthersAccepted = false } = {}) {
+  send(outcome: Outcome, { isWitness = true, device = 0 } = {}) {
     this.devices += 1;
     const ticket = this.breaker.begin(isWitness, this.nowMs);
-    const sent = { device: device || this.devices, isWitness, areOthersAccepted };
-    return this.breaker.learn(ticket, sent, outcome, this.nowMs);
+    return this.end(ticket, outcome, { isWitness, device: device || this.devices });
+  }
+
+  /** The outcome of a send that began earlier. */
+  end(ticket: number, outcome: Outcome, { isWitness = true, device = 1 } = {}) {
+    return this.breaker.learn(ticket, { device, isWitness }, outcome, this.nowMs);
   }
 
   sendMany(outcome: Outcome, count: number, to: Parameters<Scene['send']>[1] = {}) {
@@ -33,6 +38,10 @@ class Scene {
     const ms = this.breaker.waitMs(this.nowMs);
     this.nowMs += ms;
     return ms;
+  }
+
+  get untriedWaitMs(): number {
+    return this.breaker.untriedWaitMs(this.nowMs);
   }
 
   get newcomerWaitMs(): number {
@@ -98,8 +107,9 @@ describe('a breaker', () => {
 
   it('opens for fewer than three devices only while no others are accepted', () => {
     const scene = new Scene();
-    scene.sendMany(unauthorised, 10, { device: 1, areOthersAccepted: true });
-    scene.sendMany(trouble(), 10, { device: 2, areOthersAccepted: true });
+    scene.send(accepted);
+    scene.sendMany(unauthorised, 10, { device: 1 });
+    scene.sendMany(trouble(), 10, { device: 2 });
     expect(scene.isOpen).toBe(false);
     const alone = new Scene();
     expect(alone.sendMany(unauthorised, 3, { device: 1 })).toContain('opened');
@@ -160,8 +170,8 @@ describe('newcomers', () => {
     const scene = new Scene();
     scene.sendMany(trouble('gateway', 900_000), 5, newcomer);
     expect(scene.isOpen).toBe(true);
-    scene.breaker.arrived(true);
-    expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
+    scene.breaker.arrived();
+    expect(scene.untriedWaitMs).toBeLessThanOrEqual(100);
     expect(scene.send(accepted)).toBe('closed');
   });
 
@@ -232,32 +242,35 @@ describe('an open breaker', () => {
     expect(scene.send(refused)).toBe('closed');
   });
 
-  it('ignores outcomes of sends from before it opened, except an accepted credential', () => {
-    const scene = new Scene();
-    const early = scene.breaker.begin(true, scene.nowMs);
-    const sent = { device: 1, isWitness: true, areOthersAccepted: false };
-    scene.sendMany(trouble(), 5);
-    expect(scene.breaker.learn(early, sent, accepted, scene.nowMs)).toBe('unchanged');
-    expect(scene.isOpen).toBe(true);
-
-    const other = new Scene();
-    const before = other.breaker.begin(true, other.nowMs);
-    other.sendMany(unauthorised, 3);
-    expect(other.breaker.learn(before, sent, unauthorised, other.nowMs)).toBe('unchanged');
-    expect(other.breaker.learn(before, sent, accepted, other.nowMs)).toBe('closed');
+  it('ignores outcomes of sends from before it opened, except an acceptance', () => {
+    for (const outcome of [trouble(), unauthorised]) {
+      const scene = new Scene();
+      const early = scene.breaker.begin(true, scene.nowMs);
+      while (scene.send(outcome) === 'unchanged');
+      for (const answer of [outcome, refused, gone]) {
+        expect(scene.end(early, answer)).toBe('unchanged');
+      }
+      expect(scene.end(early, accepted)).toBe('closed');
+    }
   });
 
-  it('makes devices that arrive probes at once while fewer than three devices have failed', () => {
+  it.each([
+    ['ten', undefined, 100],
+    ['one, while the gateway wants to be left alone,', 900_000, 10],
+  ])('lets %s untried devices a second through beside its rounds', (_, askedMs, expected) => {
     const scene = new Scene();
-    scene.sendMany(unauthorised, 3, { device: 1 });
-    expect(scene.isOpen).toBe(true);
-    expect(scene.breaker.waitMs(scene.nowMs)).toBe(1_000);
-    scene.breaker.arrived(true);
-    expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
-    scene.send(unauthorised);
-    scene.send(unauthorised);
-    scene.breaker.arrived(true);
-    expect(scene.breaker.waitMs(scene.nowMs)).toBeGreaterThan(0);
+    while (scene.send(trouble('gateway', askedMs)) === 'unchanged');
+    let sent = 0;
+    for (const endMs = scene.nowMs + 10_000; scene.nowMs < endMs; scene.nowMs += 10) {
+      if (scene.breaker.waitMs(scene.nowMs) === 0) scene.send(trouble('gateway', askedMs));
+      if (scene.untriedWaitMs > 0) continue;
+      expect(scene.newcomerWaitMs).toBe(0);
+      scene.send(trouble('gateway', askedMs));
+      sent += 1;
+    }
+    expect(sent).toBeGreaterThan(expected * 0.8);
+    expect(sent).toBeLessThanOrEqual(expected);
+    expect(scene.send(accepted)).toBe('closed');
   });
 
   it('remembers since when it is open', () => {
@@ -336,7 +349,6 @@ describe('a pause that a gateway asks for', () => {
     scene.send(trouble('gateway', 900_000));
     scene.send(trouble('gateway', 20_000));
     expect(scene.send(trouble('gateway', 300_000))).toBe('opened');
-    expect(scene.newcomerWaitMs).toBe(20_000);
     expect(scene.wait()).toBe(20_000);
     const patient = new Scene();
     patient.sendMany(trouble('gateway', 24 * 3_600_000), 3);
@@ -357,6 +369,85 @@ describe('a pause that a gateway asks for', () => {
     expect(scene.isOpen).toBe(true);
     expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
     expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('a witness that has turned', () => {
+  it('counts alone as long as more others were accepted within the last minute', () => {
+    for (const outcome of [unauthorised, trouble(), trouble('gateway', 900_000)]) {
+      const scene = new Scene();
+      scene.sendMany(accepted, 10);
+      scene.sendMany(outcome, 10);
+      expect(scene.isOpen).toBe(false);
+      // The eleventh makes a majority, and so would fewer after a minute.
+      expect(scene.send(outcome)).toBe('opened');
+      const later = new Scene();
+      later.sendMany(accepted, 10);
+      later.nowMs += 60_000;
+      expect(later.sendMany(outcome, 5)).toContain('opened');
+    }
+  });
+
+  it('asks for all only if more ask than others were accepted within the last minute', () => {
+    for (const [asking, expectedMs] of [
+      [10, 1_000],
+      [11, 900_000],
+    ] as const) {
+      const scene = new Scene();
+      scene.sendMany(accepted, 10);
+      scene.sendMany(trouble(), 7);
+      scene.sendMany(trouble('gateway', 900_000), asking);
+      expect(scene.isOpen).toBe(true);
+      expect(scene.wait()).toBe(expectedMs);
+    }
+  });
+
+  it('asks for nobody else if most that fail do not', () => {
+    const scene = new Scene();
+    scene.sendMany(trouble(), 4);
+    scene.sendMany(trouble('gateway', 900_000), 3);
+    expect(scene.isOpen).toBe(true);
+    expect(scene.wait()).toBe(1_000);
+  });
+
+  it('is doubted when another device is accepted after it has failed', () => {
+    const scene = new Scene();
+    scene.send(trouble(), { device: 1 });
+    scene.send(unauthorised, { device: 2 });
+    scene.send(accepted, { device: 2 });
+    expect(scene.doubted).toEqual([1]);
+    scene.send(trouble('device'), { device: 3 });
+    scene.nowMs += 60_000;
+    scene.send(accepted);
+    expect(scene.doubted).toEqual([1]);
+  });
+
+  it('is doubted and does not count when another is accepted while it is sent to', () => {
+    const scene = new Scene();
+    const tickets = Array.from({ length: 100 }, () => scene.breaker.begin(true, scene.nowMs));
+    scene.send(accepted, { device: 1_000 });
+    scene.nowMs += 60_000;
+    for (const [device, ticket] of tickets.entries()) scene.end(ticket, unauthorised, { device });
+    expect(scene.isOpen).toBe(false);
+    expect(scene.doubted).toEqual([...tickets.keys()]);
+  });
+
+  it('is not doubted for an acceptance of its own', () => {
+    const scene = new Scene();
+    const ticket = scene.breaker.begin(true, scene.nowMs);
+    scene.send(unauthorised, { device: 1 });
+    scene.send(accepted, { device: 1 });
+    scene.end(ticket, unauthorised, { device: 1 });
+    expect(scene.doubted).toEqual([]);
+  });
+
+  it('leaves others well only if more were accepted than have failed since', () => {
+    const scene = new Scene();
+    scene.sendMany(accepted, 4);
+    scene.sendMany(unauthorised, 4);
+    expect(scene.breaker.areOthersWell(1, scene.nowMs)).toBe(true);
+    scene.send(unauthorised);
+    expect(scene.breaker.areOthersWell(1, scene.nowMs)).toBe(false);
   });
 });
 

@@ -5,6 +5,7 @@ import { type After, afterOutcome, type OthersAccepted } from './after-outcome.t
 import type { Rate } from './bucket.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { returnLater } from './giving-back.ts';
+import { isWithin } from './is-within.ts';
 import { type DeliveryLimits, IDLE_MS } from './limits.ts';
 import type { Pause, PipelineNotices, PipelineTimers } from './ports.ts';
 import { type AnyGateway, Prepared } from './prepared.ts';
@@ -38,6 +39,9 @@ export interface LaneOptions {
  * On the others, one credential is for all, and that it is not accepted says nothing of any device.
  */
 const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
+
+/** A circuit that is open for less than this is not reported: an acceptance that was on its way has closed it. */
+const REPORT_MS = 1_000;
 
 /** The origin of push services that are not told from each other. */
 const OTHER_SERVICES = 'others';
@@ -153,8 +157,8 @@ export class Lane {
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
     for (const way of this.ways) {
       const pause = this.pauseOf(way);
-      way.forget();
-      if (pause !== undefined) this.tellResumed(pause);
+      way.breaker.reset();
+      if (pause !== undefined) this.tellResumed(way, pause);
     }
     this.start();
   }
@@ -166,6 +170,7 @@ export class Lane {
       known.measure(passedMs);
       newcomers.measure(passedMs);
     }
+    for (const way of this.ways) this.tellPaused(way, nowMs);
     this.unjam();
     for (const [origin, way] of this.wayByOrigin) {
       if (way.inFlight > 0 || !way.isEmpty || nowMs - way.usedAtMs <= IDLE_MS) continue;
@@ -203,12 +208,23 @@ export class Lane {
       const recipient = work.recipients[place];
       return recipient === undefined || !this.witnesses.has(recipient);
     });
-    for (const [areNewcomers, places] of byLine) {
+    for (const [areNewcomers, all] of byLine) {
       prepared.uses++;
       const { left } = this;
-      work.parts.push(new Part({ work, way, prepared, areNewcomers, places, nowMs, left }));
-      way.breaker.arrived(!areNewcomers);
+      const [places, tried] = this.splitTried(way, work, all);
+      work.parts.push(new Part({ work, way, prepared, areNewcomers, places, tried, nowMs, left }));
+      if (!areNewcomers) way.breaker.arrived();
     }
+  }
+
+  private splitTried(
+    { breaker }: Way,
+    { recipients }: Work,
+    places: readonly number[],
+  ): readonly [untried: readonly number[], tried: readonly number[]] {
+    if (breaker.opened === undefined) return [places, []];
+    const isTried = (place: number) => breaker.wasTried(recipients[place]?.number ?? 0);
+    return [places.filter((place) => !isTried(place)), places.filter(isTried)];
   }
 
   /**
@@ -250,6 +266,7 @@ export class Lane {
       rate,
       nowMs: timers.now(),
       random,
+      doubt: (device) => this.witnesses.doubt(device),
     });
     this.wayByOrigin.set(origin, way);
     this.ways.push(way);
@@ -297,8 +314,9 @@ export class Lane {
       const { way, work, prepared, areNewcomers } = part;
       const nowMs = this.options.timers.now();
       const isProbe = way.breaker.opened !== undefined;
-      // At random, so that nobody gets the first turns by registering many devices early.
-      const place = part.take(nowMs, areNewcomers || isProbe ? this.options.random() : 0);
+      // At random, so that nobody gets the first turns by registering many devices early: the first outcomes decide
+      // whether the circuit opens.
+      const place = part.take(nowMs, this.options.random());
       const recipient = work.recipients[place];
       if (recipient === undefined || this.isOver(part, recipient, nowMs)) continue;
 
@@ -309,10 +327,12 @@ export class Lane {
       work.movedAtMs = nowMs;
       let outcome: Outcome;
       try {
+        // The connections to a gateway are shared in the same way as the places here.
+        const acceptedBefore = !areNewcomers;
         outcome = await prepared.deliver(
-          areNewcomers || recipient.acceptedBefore
+          recipient.acceptedBefore === acceptedBefore
             ? recipient
-            : { ...recipient, acceptedBefore: true },
+            : { ...recipient, acceptedBefore },
         );
       } catch (error) {
         this.options.notices.fault(error);
@@ -353,11 +373,11 @@ export class Lane {
     const { way, work, prepared } = part;
     const nowMs = this.options.timers.now();
     work.movedAtMs = nowMs;
-    const isWitness = !part.areNewcomers || this.witnesses.has(recipient);
+    const isWitness = this.witnesses.has(recipient);
     const isBelieved = isWitness || way.breaker.believesNewcomers();
     const before = this.pauseOf(way);
     const change = way.learn(ticket, { device: recipient.number, isWitness }, outcome, nowMs);
-    if (change !== 'unchanged') this.tellChange(way, before);
+    if (change === 'closed' && before !== undefined) this.tellResumed(way, before);
     if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
@@ -386,7 +406,7 @@ export class Lane {
       nowMs,
       endsAtMs: part.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
-      isNewcomer: !isWitness,
+      isNewcomer: !this.witnesses.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
       others: this.othersAccepted(way, recipient.number, nowMs),
       random: this.options.random,
@@ -404,18 +424,20 @@ export class Lane {
 
   private othersAccepted(way: Way, device: number, nowMs: number): OthersAccepted {
     if (way.breaker.opened !== undefined) return 'none';
-    if (way.wereOthersAccepted(device, nowMs)) return 'here';
+    if (way.breaker.areOthersWell(device, nowMs)) return 'here';
     return this.hasAccepted ? 'somewhere' : 'none';
   }
 
-  private tellChange(way: Way, before: Pause | undefined): void {
+  private tellPaused(way: Way, nowMs: number): void {
     const pause = this.pauseOf(way);
-    if (pause !== undefined) this.options.notices.paused(pause);
-    else if (before !== undefined) this.tellResumed(before);
+    if (pause === undefined || way.isReported || isWithin(REPORT_MS, pause.sinceMs, nowMs)) return;
+    way.isReported = true;
+    this.options.notices.paused(pause);
   }
 
-  private tellResumed(pause: Pause): void {
-    this.options.notices.resumed(pause);
+  private tellResumed(way: Way, pause: Pause): void {
+    if (way.isReported) this.options.notices.resumed(pause);
+    way.isReported = false;
     this.options.resumed(pause);
   }
 

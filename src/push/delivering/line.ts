@@ -1,4 +1,5 @@
 import type { Breaker } from './breaker.ts';
+import { isWithin } from './is-within.ts';
 import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from './limits.ts';
 import { Turns, type Waiting } from './turns.ts';
 
@@ -20,6 +21,8 @@ export class Line<Item extends Waiting> {
   readonly turns = new Turns<Item>();
   /** Sends under way. */
   inFlight = 0;
+  /** Those of the waiting devices that have not had a turn yet. */
+  untried = 0;
   /** Outcomes since the last measurement. */
   outcomes = 0;
   private readonly random: () => number;
@@ -87,10 +90,4 @@ export class Line<Item extends Waiting> {
     this.perSecond += (latelyPerSecond - this.perSecond) * NEWEST_SHARE;
     this.outcomes = 0;
   }
-}
-
-/** Whether `sinceMs` is less than `ms` ago. A time in the future is from before the clock was set back: no. */
-export function isWithin(ms: number, sinceMs: number, nowMs: number): boolean {
-  const passedMs = nowMs - sinceMs;
-  return passedMs >= 0 && passedMs < ms;
 }

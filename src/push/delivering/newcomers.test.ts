@@ -430,7 +430,7 @@ describe('an instance whose devices were accepted', () => {
   });
 
   it('pauses for as long as the gateway asks three of them to', async () => {
-    await scene.registerMany(instance, 'fcm', 10);
+    const honest = new Set<string>(await scene.registerMany(instance, 'fcm', 10));
     await fakes('fcm', 10, tryAgain('gateway', 1_000));
     const before = scene.answer;
     scene.answer = (send) => {
@@ -442,7 +442,10 @@ describe('an instance whose devices were accepted', () => {
     await seconds(1);
     const sent = scene.sends.length;
     await seconds(118);
-    expect(scene.sends).toHaveLength(sent);
+    const after = scene.sends.slice(sent);
+    expect(after.filter(({ device }) => honest.has(device))).toEqual([]);
+    // Newcomers may still find out that the gateway is well, some at a time.
+    expect(after.length).toBeLessThanOrEqual(10);
     await seconds(60);
     expect(await scene.counts(id)).toMatchObject({ accepted: 10 });
   });

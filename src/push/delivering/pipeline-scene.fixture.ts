@@ -17,6 +17,8 @@ export interface SceneSend {
   readonly publish: PublishId;
   readonly device: string;
   readonly token: string;
+  /** As the gateway is told. */
+  readonly acceptedBefore: boolean;
 }
 
 /** What a gateway answers, and after how long. */
@@ -234,7 +236,7 @@ export class PipelineScene {
       platform,
       atOnce: this.atOnce,
       prepare: ({ publishId }) => {
-        return async ({ id, token }) => {
+        return async ({ id, token, acceptedBefore }) => {
           const send = {
             atMs: this.passedMs,
             platform,
@@ -242,6 +244,7 @@ export class PipelineScene {
             publish: publishId,
             device: id,
             token,
+            acceptedBefore,
           };
           const { deaths } = this;
           this.sends.push(send);

@@ -49,13 +49,18 @@ export class Turns<Item extends Waiting> {
     return this.lines.flatMap(({ items }) => items).reverse();
   }
 
-  /** Whose turn it is, among those that may have one. The next time it is another's. */
-  next(mayHaveOne: (item: Item) => boolean): Item | undefined {
+  /**
+   * Whose turn it is, among those that may have one. The next time it is another's. `random`, from 0 to 1 excluded,
+   * picks one of the owner's items; without it, that is the first or none.
+   */
+  next(mayHaveOne: (item: Item) => boolean, random?: number): Item | undefined {
     for (let tried = this.lines.length; tried > 0; tried--) {
       if (this.place >= this.lines.length) this.place = 0;
-      const item = this.lines[this.place]?.items[0];
+      const items = this.lines[this.place]?.items ?? [];
       this.place++;
-      if (item !== undefined && mayHaveOne(item)) return item;
+      const some = random === undefined ? items.slice(0, 1) : items;
+      const may = some.filter(mayHaveOne);
+      if (may.length > 0) return may[Math.floor((random ?? 0) * may.length)];
     }
     return undefined;
   }

@@ -17,6 +17,7 @@ function newWay(): Way {
     rate: { perSecond: 1_000 },
     nowMs: NOW_MS,
     random: () => 0,
+    doubt: () => undefined,
   });
 }
 
@@ -38,6 +39,7 @@ function newPart(way: Way): Part {
     prepared,
     areNewcomers: false,
     places: [0, 1],
+    tried: [],
     nowMs: NOW_MS,
     left: () => undefined,
   });
@@ -74,13 +76,13 @@ describe('what a way has accepted', () => {
         atMs,
       );
     accept(1, NOW_MS);
-    expect(way.wereOthersAccepted(1, NOW_MS)).toBe(false);
-    expect(way.wereOthersAccepted(2, NOW_MS)).toBe(true);
+    expect(way.breaker.areOthersWell(1, NOW_MS)).toBe(false);
+    expect(way.breaker.areOthersWell(2, NOW_MS)).toBe(true);
     accept(2, NOW_MS + 30_000);
     accept(2, NOW_MS + 40_000);
-    expect(way.wereOthersAccepted(2, NOW_MS + 59_999)).toBe(true);
-    expect(way.wereOthersAccepted(2, NOW_MS + 60_000)).toBe(false);
-    expect(way.wereOthersAccepted(1, NOW_MS + 60_000)).toBe(true);
+    expect(way.breaker.areOthersWell(2, NOW_MS + 59_999)).toBe(true);
+    expect(way.breaker.areOthersWell(2, NOW_MS + 60_000)).toBe(false);
+    expect(way.breaker.areOthersWell(1, NOW_MS + 60_000)).toBe(true);
   });
 });
 
@@ -111,7 +113,7 @@ describe('a way by a clock that was set back', () => {
     const way = newWay();
     const sent = { device: 1, isWitness: true };
     way.learn(way.breaker.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);
-    expect(way.wereOthersAccepted(2, NOW_MS)).toBe(true);
-    expect(way.wereOthersAccepted(2, backMs)).toBe(false);
+    expect(way.breaker.areOthersWell(2, NOW_MS)).toBe(true);
+    expect(way.breaker.areOthersWell(2, backMs)).toBe(false);
   });
 });

@@ -2,17 +2,9 @@ import type { Outcome } from '../gateway.ts';
 import { newcomersMax } from '../newcomer-share.ts';
 import { Breaker, type Sent, type Ticket } from './breaker.ts';
 import { Bucket, type Rate } from './bucket.ts';
-import { isWithin, Line } from './line.ts';
+import { Line } from './line.ts';
 import type { Prepared } from './prepared.ts';
 import type { PartOfWork, Work } from './work.ts';
-
-/** How long an acceptance counts as recent. */
-const LATELY_MS = 60_000;
-
-interface Acceptance {
-  readonly device: number;
-  readonly atMs: number;
-}
 
 export interface WayOptions {
   /** Of a push service, where it is one of several. */
@@ -23,6 +15,8 @@ export interface WayOptions {
   readonly nowMs: number;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
+  /** Hears of each witness whose failure an acceptance of another device contradicts. */
+  readonly doubt: (device: number) => void;
 }
 
 /** The limits that a lane sets when it asks for the next device. */
@@ -46,20 +40,22 @@ export interface MayBeSent {
  */
 export class Way {
   readonly origin: string | undefined;
-  readonly breaker = new Breaker();
+  readonly breaker: Breaker;
   readonly bucket: Bucket;
   readonly known: Line<Part>;
   readonly newcomers: Line<Part>;
   usedAtMs: number;
+  /** Whether it was reported that the circuit is open. */
+  isReported = false;
   private readonly isShared: boolean;
-  /** The device that was accepted last, and the last other device before it. */
-  private accepted: Acceptance | undefined;
-  private acceptedBefore: Acceptance | undefined;
+  private readonly random: () => number;
   private isNewcomersTurn = false;
 
-  constructor({ origin, isShared, rate, nowMs, random }: WayOptions) {
+  constructor({ origin, isShared, rate, nowMs, random, doubt }: WayOptions) {
     this.origin = origin;
     this.isShared = isShared;
+    this.random = random;
+    this.breaker = new Breaker(doubt);
     this.bucket = new Bucket(rate, nowMs);
     this.usedAtMs = nowMs;
     this.known = new Line(random);
@@ -86,7 +82,7 @@ export class Way {
   /** Time until a waiting device may be sent to; 0: only a place is missing. */
   waitMs(nowMs: number): number {
     const waits: number[] = [];
-    if (!this.known.isEmpty) waits.push(this.breaker.waitMs(nowMs));
+    if (!this.known.isEmpty) waits.push(this.knownWaitMs(nowMs));
     if (!this.newcomers.isEmpty) waits.push(this.newcomerWaitMs(nowMs));
     // The rate matters only to devices that the circuit lets pass.
     return Math.min(...waits) || this.bucket.waitMs(nowMs);
@@ -98,42 +94,33 @@ export class Way {
   }
 
   /** Takes note of an outcome, and gives what it changed about the circuit. */
-  learn(
-    ticket: Ticket,
-    { device, isWitness }: Pick<Sent, 'device' | 'isWitness'>,
-    outcome: Outcome,
-    nowMs: number,
-  ): ReturnType<Breaker['learn']> {
-    if (outcome.result === 'accepted') {
-      if (this.accepted?.device !== device) this.acceptedBefore = this.accepted;
-      this.accepted = { device, atMs: nowMs };
-    }
-    if (this.isShared) return 'unchanged';
-    const areOthersAccepted = this.wereOthersAccepted(device, nowMs);
-    return this.breaker.learn(ticket, { device, isWitness, areOthersAccepted }, outcome, nowMs);
+  learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): ReturnType<Breaker['learn']> {
+    return this.isShared ? 'unchanged' : this.breaker.learn(ticket, sent, outcome, nowMs);
   }
 
-  /** Whether another device was accepted lately at the same gateway with the same credential. */
-  wereOthersAccepted(device: number, nowMs: number): boolean {
-    const other = this.accepted?.device === device ? this.acceptedBefore : this.accepted;
-    return !this.isShared && other !== undefined && isWithin(LATELY_MS, other.atMs, nowMs);
-  }
-
-  /** Whether a device waits here whose outcome can close the circuit. */
+  /**
+   * Whether a device waits here whose outcome can close the circuit, and that was not tried in vain. Otherwise others
+   * must be let into memory: those that wait may all have turned.
+   */
   hasProbe(): boolean {
-    return !this.known.isEmpty || (!this.newcomers.isEmpty && this.breaker.believesNewcomers());
-  }
-
-  /** Forgets what it has learned, because the credential was replaced. */
-  forget(): void {
-    this.breaker.reset();
-    this.accepted = undefined;
-    this.acceptedBefore = undefined;
+    return this.known.untried > 0 || (!this.newcomers.isEmpty && this.breaker.believesNewcomers());
   }
 
   private nextKnown({ nowMs, isLeased }: MayBeSent): Part | undefined {
-    if (this.known.isEmpty || this.breaker.waitMs(nowMs) > 0) return undefined;
-    return this.known.turns.next(isLeased);
+    const { known, breaker } = this;
+    if (known.isEmpty) return undefined;
+    if (breaker.opened === undefined) return known.turns.next(isLeased);
+    if (known.untried > 0 && breaker.untriedWaitMs(nowMs) === 0) {
+      const mayBeProbe = (part: Part) => part.hasUntried && isLeased(part);
+      const untried = known.turns.next(mayBeProbe, this.random());
+      if (untried !== undefined) return untried;
+    }
+    return breaker.waitMs(nowMs) > 0 ? undefined : known.turns.next(isLeased, this.random());
+  }
+
+  private knownWaitMs(nowMs: number): number {
+    const { known, breaker } = this;
+    return known.untried > 0 ? breaker.untriedWaitMs(nowMs) : breaker.waitMs(nowMs);
   }
 
   private nextNewcomer({ nowMs, most, newcomers, isLeased }: MayBeSent): Part | undefined {
@@ -143,7 +130,7 @@ export class Way {
   }
 
   private newcomerWaitMs(nowMs: number): number {
-    return this.breaker.newcomerWaitMs(nowMs, !this.known.isEmpty);
+    return this.breaker.newcomerWaitMs(nowMs, this.known.untried > 0);
   }
 }
 
@@ -155,6 +142,8 @@ export interface PartOptions {
   readonly areNewcomers: boolean;
   /** Places among the recipients of the work. */
   readonly places: readonly number[];
+  /** Those of devices that were tried in vain since the circuit opened. */
+  readonly tried: readonly number[];
   readonly nowMs: number;
   /** Called when the part is no longer used. */
   readonly left: (part: Part) => void;
@@ -168,22 +157,25 @@ export class Part implements PartOfWork {
   readonly areNewcomers: boolean;
   /** Sends in flight. */
   inFlight = 0;
-  /** Those before `at` have had their turn. */
+  /** Those before `at` have had their turn. Those from `triedFrom` on had one before. */
   private readonly places: number[];
+  private readonly triedFrom: number;
   private at = 0;
   private waitingSinceMs: number;
   private isQueued = false;
   private readonly left: (part: Part) => void;
 
-  constructor({ work, way, prepared, areNewcomers, places, nowMs, left }: PartOptions) {
+  constructor({ work, way, prepared, areNewcomers, places, tried, nowMs, left }: PartOptions) {
     this.work = work;
     this.way = way;
     this.prepared = prepared;
     this.areNewcomers = areNewcomers;
-    this.places = [...places];
+    this.places = [...places, ...tried];
+    this.triedFrom = places.length;
     this.waitingSinceMs = nowMs;
     this.left = left;
-    this.line.add(places.length, nowMs);
+    this.line.add(this.places.length, nowMs);
+    this.line.untried += places.length;
     this.queue();
   }
 
@@ -203,6 +195,11 @@ export class Part implements PartOfWork {
     return this.at < this.places.length;
   }
 
+  /** Whether some of those that wait had no turn before. */
+  get hasUntried(): boolean {
+    return this.at < this.triedFrom;
+  }
+
   get endsAtMs(): number {
     return this.prepared.lifetime.endsAtMs;
   }
@@ -215,10 +212,15 @@ export class Part implements PartOfWork {
     return this.way.breaker.opened;
   }
 
-  /** Takes the place of the next device; there must be one. `random`, from 0 to 1 excluded, picks one of all that wait. */
+  /**
+   * Takes the place of the next device; there must be one. `random`, from 0 to 1 excluded, picks one of all that had no
+   * turn before, or else one of all that wait.
+   */
   take(nowMs: number, random = 0): number {
     const { places, at } = this;
-    const chosen = at + Math.floor(random * (places.length - at));
+    const end = this.hasUntried ? this.triedFrom : places.length;
+    if (this.hasUntried) this.line.untried--;
+    const chosen = at + Math.floor(random * (end - at));
     const place = places[chosen] ?? 0;
     places[chosen] = places[at] ?? 0;
     this.at++;
@@ -251,6 +253,7 @@ export class Part implements PartOfWork {
 
   takeAll(): readonly number[] {
     const waiting = this.places.slice(this.at);
+    this.line.untried -= Math.max(0, this.triedFrom - this.at);
     this.at = this.places.length;
     this.line.remove(waiting.length);
     this.unqueue();

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'bun:test';
+import { type Browser, BrowserSite, type Evil, HONEST } from './fake-browsers-site.ts';
+
+const LONG_MS = 60_000;
+
+/** Latency that a busy machine may add. */
+const SLACK_MS = 2_000;
+
+const HONEST_BROWSERS = 10;
+
+/** Each endpoint that hangs holds a connection for 15 s once, so many of them do delay others once. */
+const cases: readonly (readonly [number, Evil])[] = [
+  ...([3, 60, 600] as const).map((count) => [count, 'asking'] as const),
+  ...([3, 60, 600] as const).map((count) => [count, 'refused'] as const),
+  ...([3, 60] as const).map((count) => [count, 'hanging'] as const),
+];
+
+function some(count: number, what: Browser['what']): readonly Browser[] {
+  return Array.from({ length: count }, () => ({ instance: 0, what }));
+}
+
+const longest = (all: readonly number[]) => Math.max(...all);
+
+describe('honest browsers', () => {
+  it.each(cases)(
+    'are reached at once beside %i that were accepted and then turned: %s',
+    async (count, evil) => {
+      // Over HTTP/1.1, endpoints that hang hold all connections to their push service.
+      const http2 = evil === 'hanging';
+      const browsers = [...some(count, evil), ...some(HONEST_BROWSERS, 'ok')];
+      await using site = await BrowserSite.start({ http2, browsers });
+      site.areFakesGood = true;
+      const quiet = await site.reach(0);
+      // Until all have been accepted.
+      await Bun.sleep(300);
+
+      site.areFakesGood = false;
+      const turned: number[] = [];
+      for (let round = 0; round < 3; round++) {
+        turned.push(...(await site.reach(0)), ...(await site.reach(0, HONEST)));
+      }
+      expect(longest(turned)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
+      expect(site.gotMoreThan(1 + 6)).toEqual([]);
+      expect(site.server.output.stderr).not.toContain('A gateway ');
+    },
+    LONG_MS,
+  );
+});
