@@ -167,8 +167,8 @@ export const instanceSettings = z
         ),
         publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
         backendRequestsPerSecond: limit(
-          2_000,
-          'Requests per second of the backend of this instance that are no publish, and as many publishes that break a rule, each 4 KiB of these counted as one more; more are refused with 429',
+          10_000,
+          'Requests per second of the backend of this instance that are no publish, and as many publishes that break a rule, each KiB of these counted as one more; more are refused with 429',
         ),
         pendingPublishBytes: limit(
           268_435_456,

@@ -17,7 +17,7 @@ export const DEFAULT_LIMITS: PushInstance['limits'] = {
   devices: 0,
   interests: 50_000_000,
   publishesPerSecond: 100,
-  backendRequestsPerSecond: 2_000,
+  backendRequestsPerSecond: 10_000,
   pendingPublishBytes: 268_435_456,
   deviceRequestsPerSecond: 5_000,
   deviceRowsPerSecond: 5_000,

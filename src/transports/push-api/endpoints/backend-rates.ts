@@ -2,8 +2,10 @@ import type { PushInstance } from '../../../push/instance.ts';
 import type { Refusal } from '../../../push/refusal.ts';
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
-import { costOf } from '../call.ts';
 import { refuseOverRate, tooOften } from './request-rate.ts';
+
+/** Bytes of a body that broke a rule which cost as much as another request. */
+const BYTES_PER_REQUEST = 1024;
 
 type Limited = Pick<PushInstance, 'number' | 'limits'>;
 
@@ -36,6 +38,11 @@ export class BackendRates {
   countBroken({ number, limits }: Limited, bodyBytes: number): void {
     const { backendRequestsPerSecond: limit } = limits;
     if (limit === 0) return;
-    this.broken.charge(number, perSecond(limit), this.now(), costOf(bodyBytes));
+    this.broken.charge(
+      number,
+      perSecond(limit),
+      this.now(),
+      1 + Math.floor(bodyBytes / BYTES_PER_REQUEST),
+    );
   }
 }
