@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
-import type { UnknownWhy, UnprocessedWhy } from '../src/gateways/http2/request.ts';
+import type { UnknownWhy, UnprocessedWhy } from '../src/outgoing/http2/request.ts';
 import { type Platform, platforms } from '../src/push/device.ts';
 import { isKnownReason } from '../src/push/explain/advice.ts';
 import { timelineWhats } from '../src/push/explain/timeline.ts';

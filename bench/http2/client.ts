@@ -7,9 +7,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:http2';
 import { createApnsGateway } from '../../src/gateways/apns/apns-gateway.ts';
 import { ProviderToken } from '../../src/gateways/apns/provider-token.ts';
-import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
-import { keptField, plainField } from '../../src/gateways/http2/header-field.ts';
-import { Http2Origin } from '../../src/gateways/http2/origin.ts';
+import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
+import { Http2Origin } from '../../src/outgoing/http2/origin.ts';
 import type { DeviceId } from '../../src/push/device.ts';
 import { NIL_PUBLISH_ID } from '../../src/push/publish-id.ts';
 

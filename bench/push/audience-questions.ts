@@ -1,5 +1,5 @@
 import type { PublishTarget } from '../../src/push/publish.ts';
-import type { Dialect } from '../../src/stores/dialect.ts';
+import type { Dialect } from '../../src/stores/database/dialect.ts';
 import {
   type Crowd,
   crowdsOf,

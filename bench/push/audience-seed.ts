@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { SQL } from 'bun';
-import type { Dialect } from '../../src/stores/dialect.ts';
+import type { Dialect } from '../../src/stores/database/dialect.ts';
 import {
   type Crowd,
   type Crowds,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SQL } from 'bun';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import { openDatabase } from '../../src/stores/database.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
 import { openForSeeding } from './audience-seed.ts';
 import {
   BUNDLE_ID,

@@ -9,9 +9,9 @@ import {
   SETTING,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from '../../src/gateways/http2/frames.ts';
-import { plainField } from '../../src/gateways/http2/header-field.ts';
-import { OutBuffer } from '../../src/gateways/http2/out-buffer.ts';
+} from '../../src/outgoing/http2/frames.ts';
+import { plainField } from '../../src/outgoing/http2/header-field.ts';
+import { OutBuffer } from '../../src/outgoing/http2/out-buffer.ts';
 
 /** What each notification is answered with. */
 export interface SinkAnswer {

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../src/stores/dialect.ts';
+import type { Dialect } from '../../src/stores/database/dialect.ts';
 import { align, median, ratio, spread, whole } from '../report.ts';
 import type { AudienceQuestion } from './audience-questions.ts';
 import type { Reading } from './audience-reader.ts';

@@ -12,9 +12,9 @@ import {
   PREFACE,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from '../../src/gateways/http2/frames.ts';
-import { plainField } from '../../src/gateways/http2/header-field.ts';
-import { OutBuffer } from '../../src/gateways/http2/out-buffer.ts';
+} from '../../src/outgoing/http2/frames.ts';
+import { plainField } from '../../src/outgoing/http2/header-field.ts';
+import { OutBuffer } from '../../src/outgoing/http2/out-buffer.ts';
 
 export interface CeilingTask {
   readonly origin: string;

@@ -1,8 +1,8 @@
-import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DayUsage } from '../channels/usage.ts';
-import type { AppAdmin } from './app-admin.ts';
+import type { AppAdmin } from '../tenants/manage-apps.ts';
+import type { InstanceAdmin } from '../tenants/manage-instances.ts';
+import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
 import type { DeviceAdmin } from './device-admin.ts';
-import type { InstanceAdmin } from './instance-admin.ts';
 
 /** What one app does now. */
 interface LiveApp {

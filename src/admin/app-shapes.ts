@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { App } from '../channels/app.ts';
 import { appSettings } from '../config/channels-settings.ts';
 import { shownUrl } from '../runtime/shown-url.ts';
-import { partsOf } from './setting-parts.ts';
-import { shownWebhookUrl } from './webhook-url.ts';
+import type { KeptApp } from '../tenants/kept.ts';
+import { partsOf } from '../tenants/setting-parts.ts';
+import { shownWebhookUrl } from '../tenants/webhook-url.ts';
 
 const { id, keys, name, enabled, webhooks } = appSettings.shape;
 const named = { name: name.unwrap().optional(), enabled: enabled.unwrap().optional() };
@@ -40,12 +40,6 @@ export const shownApp = appSettings
   .describe('One app, with every setting that applies to it.');
 
 export const shownPair = z.strictObject({ key: z.string(), secret: z.string() });
-
-/** An app of this server, and where it is kept. */
-export interface KeptApp {
-  readonly app: App;
-  readonly source: z.output<typeof source>;
-}
 
 /** Shows an app, its secrets only where they were asked for. */
 export function showApp({ app, source: from }: KeptApp, withSecrets: boolean) {

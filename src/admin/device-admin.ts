@@ -1,6 +1,6 @@
-import type { Log } from '../channels/ports.ts';
+import type { Log } from '../runtime/ports.ts';
 import type { DeviceFilter, DeviceList } from '../stores/push/device-list.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../tenants/refusal.ts';
 
 export interface DeviceAdminOptions {
   readonly store: DeviceList;

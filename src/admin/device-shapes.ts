@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeviceFilter, ListedDevice } from '../stores/push/device-list.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../tenants/refusal.ts';
 
 export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
 

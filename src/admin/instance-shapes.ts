@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { instanceSettings } from '../config/push-settings.ts';
-import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
 import { shownUrl } from '../runtime/shown-url.ts';
-import { partsOf } from './setting-parts.ts';
-import { shownWebhookUrl } from './webhook-url.ts';
+import type { KeptInstance } from '../tenants/kept.ts';
+import { partsOf } from '../tenants/setting-parts.ts';
+import { shownWebhookUrl } from '../tenants/webhook-url.ts';
 
 const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
 const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
@@ -59,12 +59,6 @@ export const shownInstance = instanceSettings
     ),
   })
   .describe('One instance, with every setting that applies to it.');
-
-/** An instance of this server, and where it is kept. */
-export interface KeptInstance {
-  readonly instance: InstanceSettings;
-  readonly source: z.output<typeof source>;
-}
 
 /** Shows an instance, its secrets only where they were asked for. */
 export function showInstance({ instance, source: from }: KeptInstance, withSecrets: boolean) {

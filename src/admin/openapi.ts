@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type RefusalCode, statusOf } from '../tenants/refusal.ts';
 import { API_PATH, type Operation } from './operation.ts';
-import { type RefusalCode, statusOf } from './refusal.ts';
 
 /** What the listener of the admin API shows beside it, as plain text. */
 const textPages = [

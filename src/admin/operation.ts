@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
+import { checked } from '../tenants/checked.ts';
+import type { RefusalCode } from '../tenants/refusal.ts';
 import type { Admin } from './admin.ts';
-import { checked } from './checked.ts';
-import type { RefusalCode } from './refusal.ts';
 
 /** What stands before the path of every operation. */
 export const API_PATH = '/api/v1';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { Refusal } from '../tenants/refusal.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';
-import { Refusal } from './refusal.ts';
 import {
   ownedBy,
   shownWebhook,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../channels/outbox.ts';
 import type { DeepReadonly } from '../config/schema.ts';
 import { shownUrl } from '../runtime/shown-url.ts';
+import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
 
 const time = z.iso.datetime();
 

@@ -1,4 +1,4 @@
-import type { Timers } from './ports.ts';
+import type { Timers } from '../runtime/ports.ts';
 
 interface Entry {
   /** When the last changes were told, the oldest first. */

@@ -1,4 +1,4 @@
-import type { Branded } from './branded.ts';
+import type { Branded } from '../runtime/branded.ts';
 
 /** What a channel's name says of it. Encrypted channels are private ones whose payload nobody here can read. */
 export type ChannelKind = 'public' | 'private' | 'encrypted' | 'presence' | 'server-to-user';

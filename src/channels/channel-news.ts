@@ -1,8 +1,9 @@
+import type { Timers } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import type { ChannelName } from './channel-name.ts';
 import { Delayed } from './delayed.ts';
 import { type Topic, topicOf } from './event.ts';
-import type { Audience, Member, Timers, Transition, WebhookSink } from './ports.ts';
+import type { Audience, Member, Transition, WebhookSink } from './ports.ts';
 import { SubscriptionCounts } from './subscription-counts.ts';
 import type { Usage } from './usage.ts';
 import type { WebhookEvent } from './webhooks.ts';

@@ -1,3 +1,4 @@
+import type { LogFields, Timers } from '../runtime/ports.ts';
 import { StrangerLog } from '../runtime/stranger-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
@@ -10,11 +11,9 @@ import type {
   Audience,
   CachedEvent,
   EventCache,
-  LogFields,
   Member,
   Peer,
   Roster,
-  Timers,
   Transition,
 } from './ports.ts';
 import { Session, type Subscription } from './session.ts';

@@ -1,8 +1,9 @@
+import type { Clock, Log } from '../runtime/ports.ts';
 import type { StrangerLog } from '../runtime/stranger-log.ts';
 import type { ChannelNews } from './channel-news.ts';
 import type { LocalChannels } from './local-channels.ts';
 import type { MemberChanges } from './member-changes.ts';
-import type { Audience, Clock, EventCache, Log, Meter, Roster, UserRoster } from './ports.ts';
+import type { Audience, EventCache, Meter, Roster, UserRoster } from './ports.ts';
 import type { Usage } from './usage.ts';
 import type { UserNews } from './user-news.ts';
 import type { UserSessions } from './user-sessions.ts';

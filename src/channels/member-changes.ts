@@ -1,8 +1,9 @@
+import type { Timers } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import { ChangeLimiter } from './change-limiter.ts';
 import type { ChannelName } from './channel-name.ts';
 import { topicOf } from './event.ts';
-import type { Audience, Member, Peer, Timers } from './ports.ts';
+import type { Audience, Member, Peer } from './ports.ts';
 import type { Usage } from './usage.ts';
 import { memberAdded, memberRemoved } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import type { Branded } from './branded.ts';
+import type { Branded } from '../runtime/branded.ts';
 
 /** One open connection, for example `123.456`, as clients and server libraries know it. */
 export type SocketId = Branded<'SocketId'>;

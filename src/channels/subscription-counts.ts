@@ -1,8 +1,8 @@
+import type { Timers } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import { ChangeLimiter } from './change-limiter.ts';
 import type { ChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
-import type { Timers } from './ports.ts';
 
 /** Above so many subscriptions a channel's count is told less often. Source: Channels protocol, §9. */
 const LARGE_ABOVE = 100;

@@ -1,6 +1,7 @@
+import type { Clock, Log } from '../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import type { App } from './app.ts';
-import type { Clock, Log, Meter } from './ports.ts';
+import type { Meter } from './ports.ts';
 
 /** Milliseconds. */
 const DAY_MS = 86_400_000;

@@ -1,7 +1,8 @@
+import type { Timers } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import { Delayed } from './delayed.ts';
 import type { Topic } from './event.ts';
-import type { Audience, Timers } from './ports.ts';
+import type { Audience } from './ports.ts';
 import { watchlistEvents } from './wire.ts';
 
 /**

@@ -2,7 +2,7 @@ import {
   adminPasswordFile,
   readAdminPassword,
   replaceAdminPassword,
-} from '../admin-password-file.ts';
+} from '../admin/admin-password-file.ts';
 import type { Config } from '../config/schema.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';

@@ -1,4 +1,4 @@
-import { backUpStore } from '../store-backup.ts';
+import { backUpStore } from '../stores/database/backup.ts';
 import type { Arguments } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';

@@ -1,4 +1,18 @@
 import { adminPassword } from './admin-password.ts';
+import { backup } from './backup.ts';
+import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
+import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import type { ExitCode, Output } from './output.ts';
+import {
+  DEVICES_LIST_OPTIONS,
+  DEVICES_REMOVE_OPTIONS,
+  devicesCommand,
+  listDevices,
+  removeDevices,
+} from './push/devices.ts';
+import { explainDevice, PUSH_OPTIONS, showPublish } from './push/push.ts';
+import { serve } from './serve.ts';
 import {
   appsCommand,
   createApp,
@@ -8,17 +22,7 @@ import {
   listApps,
   rotateApp,
   showApp,
-} from './apps.ts';
-import { backup } from './backup.ts';
-import {
-  DEVICES_LIST_OPTIONS,
-  DEVICES_REMOVE_OPTIONS,
-  devicesCommand,
-  listDevices,
-  removeDevices,
-} from './devices.ts';
-import { DOCTOR_OPTIONS, doctor } from './doctor/command.ts';
-import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
+} from './tenants/apps.ts';
 import {
   changeInstance,
   createInstance,
@@ -29,11 +33,7 @@ import {
   rotateInstance,
   showInstance,
   VAPID_SUBJECT_OPTION,
-} from './instances.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
-import type { ExitCode, Output } from './output.ts';
-import { explainDevice, PUSH_OPTIONS, showPublish } from './push.ts';
-import { serve } from './serve.ts';
+} from './tenants/instances.ts';
 import {
   listWebhooks,
   replayWebhook,
@@ -41,7 +41,7 @@ import {
   WEBHOOKS_LIST_OPTIONS,
   WEBHOOKS_OPTIONS,
   webhooksCommand,
-} from './webhooks.ts';
+} from './webhooks/webhooks.ts';
 
 export interface Command {
   /** The words that call it. */

@@ -1,4 +1,4 @@
-import { type LocalGatewaysOptions, startLocalGateways } from '../local-gateways.ts';
+import { type LocalGatewaysOptions, startLocalGateways } from '../fake-gateways/start.ts';
 import { printable } from '../runtime/printable.ts';
 import { type Arguments, JSON_OPTION, type Option } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';

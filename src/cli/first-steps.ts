@@ -1,4 +1,4 @@
-import type { ListenerAddress } from '../messages.ts';
+import type { ListenerAddress } from '../node/link/messages.ts';
 
 /** What the first steps with an app need of it. */
 export interface NewApp {

@@ -1,5 +1,5 @@
-import { StartFailed } from '../messages.ts';
-import { type FanfareServer, startServer } from '../server.ts';
+import { type FanfareServer, startServer } from '../node/server.ts';
+import { StartFailed } from '../node/start-failed.ts';
 import type { Arguments } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
 import { readConfig } from './read-config.ts';

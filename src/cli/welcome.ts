@@ -1,4 +1,4 @@
-import type { AdminPasswordSource, ListenerAddress } from '../messages.ts';
+import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages.ts';
 import { printable } from '../runtime/printable.ts';
 import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
 

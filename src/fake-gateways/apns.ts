@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ERROR } from '../gateways/http2/frames.ts';
+import { ERROR } from '../outgoing/http2/frames.ts';
 import { readJsonObject } from '../push/json-object.ts';
 import { apnsFault, apnsStatuses } from './apns-check.ts';
 import { ApnsTokenCheck, type KnownKey } from './apns-token.ts';

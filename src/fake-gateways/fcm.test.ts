@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'bun:test';
 import { tokenRequestBody } from '../gateways/fcm/assertion.ts';
 import { readServiceAccount, type ServiceAccount } from '../gateways/fcm/service-account.ts';
-import { findLoopback } from '../gateways/http2/addresses.fixture.ts';
-import { keptField } from '../gateways/http2/header-field.ts';
-import { Http2Origin } from '../gateways/http2/origin.ts';
+import { findLoopback } from '../outgoing/http2/addresses.fixture.ts';
+import { keptField } from '../outgoing/http2/header-field.ts';
+import { Http2Origin } from '../outgoing/http2/origin.ts';
 import { type FakeFcm, startFakeFcm } from './fcm.ts';
 import { newFakeAccount } from './fcm-account.ts';
 import { fcmFault } from './fcm-check.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ERROR } from '../gateways/http2/frames.ts';
+import { ERROR } from '../outgoing/http2/frames.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../push/json-object.ts';
 import { AccessTokenDesk, accountFile, type FakeAccount, newFakeAccount } from './fcm-account.ts';
 import { type FcmMessageFault, fcmFault } from './fcm-check.ts';

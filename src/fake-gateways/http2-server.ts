@@ -9,10 +9,10 @@ import {
   PREFACE,
   SETTING,
   WINDOW_BYTES,
-} from '../gateways/http2/frames.ts';
-import { HeaderDecoder } from '../gateways/http2/header-decoder.ts';
-import { plainField } from '../gateways/http2/header-field.ts';
-import { OutBuffer } from '../gateways/http2/out-buffer.ts';
+} from '../outgoing/http2/frames.ts';
+import { HeaderDecoder } from '../outgoing/http2/header-decoder.ts';
+import { plainField } from '../outgoing/http2/header-field.ts';
+import { OutBuffer } from '../outgoing/http2/out-buffer.ts';
 import type { Certificate } from './self-signed.ts';
 
 /** A request that is complete. */

@@ -1,5 +1,5 @@
+import type { UnknownWhy, UnprocessedWhy } from '../outgoing/http2/request.ts';
 import type { TroubleScope } from '../push/gateway.ts';
-import type { UnknownWhy, UnprocessedWhy } from './http2/request.ts';
 
 /**
  * Which devices are concerned when there is no answer. Only a failure before the request named a device is certainly

@@ -1,4 +1,4 @@
-import type { Branded } from './branded.ts';
+import type { Branded } from '../runtime/branded.ts';
 
 /** How a device is reached. */
 export type Platform = 'apns' | 'fcm' | 'web';

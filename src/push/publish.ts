@@ -1,4 +1,4 @@
-import type { Branded } from './branded.ts';
+import type { Branded } from '../runtime/branded.ts';
 import type { Platform } from './device.ts';
 
 /** One accepted publish, for example `pubid-0b8e7c9c-…`. */

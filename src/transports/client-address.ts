@@ -1,4 +1,4 @@
-import type { Clock } from '../channels/ports.ts';
+import type { Clock } from '../runtime/ports.ts';
 import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 
 /** How often an operator is told of proxies that are not named. Milliseconds. */

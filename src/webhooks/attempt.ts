@@ -1,8 +1,8 @@
-import type { Attempt, AttemptOutcome, ClaimedRequest, Settlement } from '../channels/outbox.ts';
-import type { Timers } from '../channels/ports.ts';
 import type { OutgoingAnswer, SendRequest } from '../outgoing/request.ts';
+import type { Timers } from '../runtime/ports.ts';
 import { nextTryAt } from './back-off.ts';
 import { ANSWER_BYTES } from './limits.ts';
+import type { Attempt, AttemptOutcome, ClaimedRequest, Settlement } from './outbox.ts';
 import type { Signed } from './sign.ts';
 
 export interface AttemptContext {

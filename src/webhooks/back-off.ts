@@ -1,5 +1,5 @@
-import type { OutboxKind } from '../channels/outbox.ts';
 import { PUSH_RETRY_PAUSES_MS, RETRY_MS, RETRY_PAUSE_MAX_MS } from './limits.ts';
+import type { OutboxKind } from './outbox.ts';
 
 export interface FailedTries {
   /** How many there were, with the one that has just failed. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
-import type { OutboxLog } from '../channels/outbox.ts';
 import { cleanLog } from './cleaning.ts';
 import { FORGET_ROWS, LOG_BYTES_MAX, LOG_ROWS_MAX } from './limits.ts';
+import type { OutboxLog } from './outbox.ts';
 
 /** A log of finished requests of so many bytes each, all finished at 1000, that can only be forgotten. */
 function logOf(rowsOf: Readonly<Record<string, number>>, bytesEach: number) {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FinishedRequests, OutboxLog } from '../channels/outbox.ts';
 import { FORGET_ROWS, LOG_BYTES_MAX, LOG_ROWS_MAX } from './limits.ts';
+import type { FinishedRequests, OutboxLog } from './outbox.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,5 @@
 import { randomUUIDv7 } from 'bun';
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { NewOutboxRequest } from '../channels/outbox.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 import { endpointOf } from './endpoint.ts';
@@ -10,6 +9,7 @@ import {
   BATCH_CHARACTERS_MAX,
   BATCH_EVENTS_MAX,
 } from './limits.ts';
+import type { NewOutboxRequest } from './outbox.ts';
 
 /** One event, and the endpoints that want it. */
 interface Accepted {

@@ -1,5 +1,5 @@
 import { CryptoHasher } from 'bun';
-import type { OutboxKind } from '../channels/outbox.ts';
+import type { OutboxKind } from './outbox.ts';
 
 /**
  * One text for one kind, owner and address, short enough for any index: `KIND.OWNER.ADDRESS`, the last two hashed.

@@ -1,4 +1,4 @@
-import type { Timers } from '../channels/ports.ts';
+import type { Timers } from '../runtime/ports.ts';
 
 /** Time that passes when a test says so. */
 export class FakeTimers implements Timers {

@@ -1,7 +1,7 @@
-import type { NewOutboxRequest, Outbox, Settlement } from '../channels/outbox.ts';
-import type { Log, Timers } from '../channels/ports.ts';
 import type { LogThrottle } from '../runtime/log-throttle.ts';
+import type { Log, Timers } from '../runtime/ports.ts';
 import { FLUSH_ATTEMPTS, FLUSH_MS, STORE_PAUSE_MS } from './limits.ts';
+import type { NewOutboxRequest, Outbox, Settlement } from './outbox.ts';
 
 interface Entries {
   readonly requests: readonly NewOutboxRequest[];

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'bun:test';
-import type { OutboxKind, OutboxRequest } from '../channels/outbox.ts';
 import { endpointOf } from './endpoint.ts';
 import { Lanes } from './lanes.ts';
 import {
@@ -9,6 +8,7 @@ import {
   WAITING_BYTES_MAX,
   WAITING_ROWS_MAX,
 } from './limits.ts';
+import type { OutboxKind, OutboxRequest } from './outbox.ts';
 
 const request = (endpoint: string, bodyBytes = 1): OutboxRequest => ({
   id: 'id',

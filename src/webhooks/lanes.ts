@@ -1,11 +1,3 @@
-import type {
-  ClaimedRequest,
-  EndpointBacklog,
-  EndpointClaim,
-  OutboxKind,
-  OutboxRequest,
-  Settlement,
-} from '../channels/outbox.ts';
 import { kindOf, ownerOf, shareOf } from './endpoint.ts';
 import {
   CLAIM_ENDPOINTS,
@@ -16,6 +8,14 @@ import {
   WAITING_BYTES_MAX,
   WAITING_ROWS_MAX,
 } from './limits.ts';
+import type {
+  ClaimedRequest,
+  EndpointBacklog,
+  EndpointClaim,
+  OutboxKind,
+  OutboxRequest,
+  Settlement,
+} from './outbox.ts';
 
 /** The room that one endpoint has, or several that one owner may choose freely have together. */
 interface Share {

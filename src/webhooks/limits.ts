@@ -1,4 +1,4 @@
-import type { OutboxKind } from '../channels/outbox.ts';
+import type { OutboxKind } from './outbox.ts';
 
 /**
  * Every bound of what leaves the server, in one place. What happens at each of them is said here, and

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'bun';
-import type { NewOutboxRequest } from '../channels/outbox.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX } from './limits.ts';
+import type { NewOutboxRequest } from './outbox.ts';
 
 /** A request that only has to be kept and sent. */
 export type ReadyRequest = Pick<

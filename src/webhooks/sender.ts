@@ -1,17 +1,11 @@
-import type {
-  AttemptOutcome,
-  ClaimedRequest,
-  Outbox,
-  OutboxKind,
-  Settlement,
-} from '../channels/outbox.ts';
-import type { Log, Timers } from '../channels/ports.ts';
 import type { LogThrottle } from '../runtime/log-throttle.ts';
+import type { Log, Timers } from '../runtime/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { kindOf, shareOf } from './endpoint.ts';
 import type { Journal } from './journal.ts';
 import type { Lanes } from './lanes.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
+import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from './outbox.ts';
 
 export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutMs'> {
   /** How long an endpoint may take to answer. */

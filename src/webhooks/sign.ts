@@ -1,11 +1,11 @@
 import { CryptoHasher } from 'bun';
 import type { App } from '../channels/app.ts';
-import type { OutboxRequest } from '../channels/outbox.ts';
 import type { PushInstance } from '../push/instance.ts';
 import { beamsHeaders } from '../push/webhooks/beams-webhook.ts';
 import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
 import { publishWebhookHeaders } from '../push/webhooks/publish-webhook.ts';
 import { endpointOf } from './endpoint.ts';
+import type { OutboxRequest } from './outbox.ts';
 
 export type Signed =
   | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }

@@ -1,6 +1,6 @@
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { Log } from '../channels/ports.ts';
 import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { Log } from '../runtime/ports.ts';
 
 /** An app of which only the webhooks matter. */
 export function appOf(id: string, webhooks: readonly AppWebhook[]): App {

@@ -1,3 +1,12 @@
+import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { SendRequest } from '../outgoing/request.ts';
+import { LogThrottle } from '../runtime/log-throttle.ts';
+import type { Log, Timers } from '../runtime/ports.ts';
+import { cleanLog } from './cleaning.ts';
+import { Collector } from './collector.ts';
+import { Journal } from './journal.ts';
+import { Lanes } from './lanes.ts';
+import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
 import type {
   AttemptOutcome,
   NewOutboxRequest,
@@ -7,16 +16,7 @@ import type {
   OutboxFilter,
   OutboxLog,
   OutboxRequest,
-} from '../channels/outbox.ts';
-import type { Log, Timers } from '../channels/ports.ts';
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
-import type { SendRequest } from '../outgoing/request.ts';
-import { LogThrottle } from '../runtime/log-throttle.ts';
-import { cleanLog } from './cleaning.ts';
-import { Collector } from './collector.ts';
-import { Journal } from './journal.ts';
-import { Lanes } from './lanes.ts';
-import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
+} from './outbox.ts';
 import { type ReadyRequest, ReadyRequests } from './ready-requests.ts';
 import { Sender } from './sender.ts';
 import { sign, type WebhookOwners } from './sign.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Check, CheckName } from '../../src/cli/doctor/report.ts';
-import { parseTarget } from '../../src/cli/doctor/target.ts';
-import { clientFrame, opcodes, readFrame } from '../../src/cli/doctor/websocket-frames.ts';
 import { run } from '../../src/cli/run.ts';
+import { clientFrame, opcodes, readFrame } from '../../src/doctor/client/websocket-frames.ts';
+import type { Check, CheckName } from '../../src/doctor/report.ts';
+import { parseTarget } from '../../src/doctor/target.ts';
 import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
 import {
   closedPort,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceSettings } from '../../src/config/push-settings.ts';
-import { openDatabase } from '../../src/stores/database.ts';
-import { StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
+import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { type Fanfare, spawnFanfare } from '../support/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import { AppStore, type StoredApp } from '../../src/stores/app-store.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
+import { AppStore, type StoredApp } from '../../src/stores/tenants/app-store.ts';
 import { databases, type EmptyStore } from '../support/databases.ts';
 
 const app = (id: string, more: Partial<StoredApp> = {}): StoredApp => ({

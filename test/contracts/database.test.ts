@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import fc from 'fast-check';
-import { type Database, openDatabase, shownStore } from '../../src/stores/database.ts';
-import { StoreUnavailable } from '../../src/stores/faults.ts';
-import type { Batch } from '../../src/stores/write-queue.ts';
+import { type Database, openDatabase, shownStore } from '../../src/stores/database/database.ts';
+import { StoreUnavailable } from '../../src/stores/database/faults.ts';
+import type { Batch } from '../../src/stores/database/write-queue.ts';
 import { databases, type EmptyStore, sqliteFile } from '../support/databases.ts';
 import { throwAwayPostgres } from '../support/postgres.ts';
 

@@ -4,7 +4,7 @@ import type { DeviceResult } from '../../src/push/delivery.ts';
 import type { Recipient } from '../../src/push/device.ts';
 import type { NewPublish, PublishTarget } from '../../src/push/publish.ts';
 import { newPublishId } from '../../src/push/publish-id.ts';
-import { openDatabase } from '../../src/stores/database.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';

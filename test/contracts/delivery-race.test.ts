@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { AfterJob, Job } from '../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../src/push/delivery-store.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';

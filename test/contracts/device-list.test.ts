@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { DeviceId } from '../../src/push/device.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../src/stores/push/device-list.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';
 import { readCounts } from '../../src/stores/push/instance-counts.ts';

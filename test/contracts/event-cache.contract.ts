@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { topicOf } from '../../src/channels/event.ts';
-import type { Clock, EventCache } from '../../src/channels/ports.ts';
+import type { EventCache } from '../../src/channels/ports.ts';
+import type { Clock } from '../../src/runtime/ports.ts';
 import { appWith, channel } from './values.ts';
 
 /** What the core expects of any event cache. `open` gives an empty one that goes by the clock. */

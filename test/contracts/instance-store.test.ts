@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
-import { type StoredInstance, StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
+import { type StoredInstance, StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { throwAwayPostgres } from '../support/postgres.ts';
 
 /** A store that is empty, and where several processes could open it. */

@@ -6,7 +6,7 @@ import type {
   Outbox,
   OutboxLog,
   Settlement,
-} from '../../src/channels/outbox.ts';
+} from '../../src/webhooks/outbox.ts';
 
 export interface OutboxPorts {
   readonly outbox: Outbox;

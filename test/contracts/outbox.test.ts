@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
-import { StoredOutbox } from '../../src/stores/outbox.ts';
-import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
+import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
+import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
 import { databases } from '../support/databases.ts';
 import { outboxContract, outboxRequest } from './outbox.contract.ts';
 

@@ -1,6 +1,6 @@
 import type { DeviceStore } from '../../src/push/ports.ts';
 import type { PublishId } from '../../src/push/publish.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';
 import { writeDevices } from '../../src/stores/push/page-devices.ts';
 import { StoredPublishes } from '../../src/stores/push/publish-store.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { NewPublish, PublishTarget } from '../../src/push/publish.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';

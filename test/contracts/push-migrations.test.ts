@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeviceId } from '../../src/push/device.ts';
-import { openDatabase } from '../../src/stores/database.ts';
-import { inDialect } from '../../src/stores/dialect.ts';
-import { migrate, migrations } from '../../src/stores/migrations.ts';
-import { openPostgres } from '../../src/stores/postgres.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
+import { inDialect } from '../../src/stores/database/dialect.ts';
+import { migrate, migrations } from '../../src/stores/database/migrations.ts';
+import { openPostgres } from '../../src/stores/database/postgres.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';
 import { readCounts } from '../../src/stores/push/instance-counts.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { DeviceId } from '../../src/push/device.ts';
 import { newPublishId } from '../../src/push/publish-id.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';
 import { Removals } from '../../src/stores/push/removals.ts';
 import { databases } from '../support/databases.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { DeviceId } from '../../src/push/device.ts';
 import { type DeviceStore, StoreLost } from '../../src/push/ports.ts';
-import { type Database, openDatabase } from '../../src/stores/database.ts';
+import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';
 import { readCounts } from '../../src/stores/push/instance-counts.ts';

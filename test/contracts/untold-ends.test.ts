@@ -1,4 +1,4 @@
-import { openDatabase } from '../../src/stores/database.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/audience-source.ts';
 import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
 import { StoredDevices } from '../../src/stores/push/device-store.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
-import type { NewOutboxRequest } from '../../src/channels/outbox.ts';
-import { openStoredWebhooks } from '../../src/stored-webhooks.ts';
-import { openDatabase } from '../../src/stores/database.ts';
-import { StoredOutbox } from '../../src/stores/outbox.ts';
+import { openStoredWebhooks } from '../../src/admin/offline-webhooks.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
+import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
+import type { NewOutboxRequest } from '../../src/webhooks/outbox.ts';
 import { databases } from '../support/databases.ts';
 
 const request = (id: string, ownerId: string): NewOutboxRequest => ({

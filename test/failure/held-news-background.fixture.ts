@@ -1,5 +1,5 @@
-import { StoredOutbox } from '../../src/stores/outbox.ts';
 import { StoredUntoldEnds } from '../../src/stores/push/untold-ends.ts';
+import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 
 /** Runs in the background thread of `held-news-server.fixture.ts`, before the background loop itself. */
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { connect, createServer, type Socket } from 'node:net';
 import { SQL } from 'bun';
-import { Database } from '../../src/stores/database.ts';
-import { StoreSilent } from '../../src/stores/faults.ts';
-import { openPostgres } from '../../src/stores/postgres.ts';
+import { Database } from '../../src/stores/database/database.ts';
+import { StoreSilent } from '../../src/stores/database/faults.ts';
+import { openPostgres } from '../../src/stores/database/postgres.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
 import { FREE_PORTS, fanfare } from '../cli/run-fanfare.ts';
 import { APP, startFanfare } from '../support/fanfare.ts';

@@ -1,9 +1,9 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import type { Platform } from '../../src/push/device.ts';
-import { openDatabase, sqliteFileOf } from '../../src/stores/database.ts';
-import { StoredInstances } from '../../src/stores/push/instance-store.ts';
+import { openDatabase, sqliteFileOf } from '../../src/stores/database/database.ts';
 import { readDevices } from '../../src/stores/push/page-devices.ts';
 import { readPlaces } from '../../src/stores/push/page-places.ts';
+import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { openRows } from './push-rows.ts';
 
 /** A device as it stands in the store. */

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { openDatabase } from '../../src/stores/database.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
 import { type Ended, FREE_PORTS, fanfare, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
 import { configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
 import { restart } from '../support/restart.ts';

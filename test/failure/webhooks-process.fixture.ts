@@ -1,10 +1,10 @@
 import { writeSync } from 'node:fs';
 import { createOutgoing } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import { openDatabase } from '../../src/stores/database.ts';
-import { StoredOutbox } from '../../src/stores/outbox.ts';
-import { StoredOutboxLog } from '../../src/stores/outbox-log.ts';
-import { systemTimers } from '../../src/system-timers.ts';
+import { systemTimers } from '../../src/runtime/system-timers.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
+import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
+import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
 import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
 import { openWebhooks } from '../../src/webhooks/webhooks.ts';
 

@@ -8,8 +8,8 @@ import {
   type ApnsGatewayOptions,
   createApnsGateway,
 } from '../../src/gateways/apns/apns-gateway.ts';
-import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
-import type { OriginNews } from '../../src/gateways/http2/origin.ts';
+import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import type { OriginNews } from '../../src/outgoing/http2/origin.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';

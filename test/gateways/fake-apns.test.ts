@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
 import { signEs256 } from '../../src/gateways/es256.ts';
-import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
-import { plainField } from '../../src/gateways/http2/header-field.ts';
-import { Http2Origin } from '../../src/gateways/http2/origin.ts';
+import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { plainField } from '../../src/outgoing/http2/header-field.ts';
+import { Http2Origin } from '../../src/outgoing/http2/origin.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;

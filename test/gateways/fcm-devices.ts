@@ -2,8 +2,8 @@ import { type FakeFcm, type FakeFcmOptions, startFakeFcm } from '../../src/fake-
 import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
 import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
-import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
-import type { OriginNews } from '../../src/gateways/http2/origin.ts';
+import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import type { OriginNews } from '../../src/outgoing/http2/origin.ts';
 import { createOutgoing } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import type { DeviceId, Recipient } from '../../src/push/device.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
-import { findLoopback } from '../../src/gateways/http2/addresses.fixture.ts';
-import { keptField, plainField } from '../../src/gateways/http2/header-field.ts';
-import { ANSWER_BYTES_MAX, Http2Origin } from '../../src/gateways/http2/origin.ts';
-import { fieldOf, type Http2Result } from '../../src/gateways/http2/request.ts';
+import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
+import { ANSWER_BYTES_MAX, Http2Origin } from '../../src/outgoing/http2/origin.ts';
+import { fieldOf, type Http2Result } from '../../src/outgoing/http2/request.ts';
 import { JsonProcess } from '../compat/json-process.ts';
 
 const certificate = makeSelfSigned(['localhost', '127.0.0.1'], Date.now());

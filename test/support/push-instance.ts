@@ -1,4 +1,4 @@
-import type { Database } from '../../src/stores/database.ts';
+import type { Database } from '../../src/stores/database/database.ts';
 import { markAccepted } from '../../src/stores/push/acceptance.ts';
 
 /** Makes an instance that has nothing yet, and gives its number. */

@@ -1,6 +1,7 @@
 import type { Topic } from '../../channels/event.ts';
-import type { CachedEvent, Clock, EventCache } from '../../channels/ports.ts';
+import type { CachedEvent, EventCache } from '../../channels/ports.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { Clock } from '../../runtime/ports.ts';
 
 /** Events, and characters of their data, that are remembered of all apps. */
 const EVENTS_MAX = 100_000;

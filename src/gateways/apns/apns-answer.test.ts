@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import type { UnknownWhy, UnprocessedWhy } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import type { UnknownWhy, UnprocessedWhy } from '../http2/request.ts';
 import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;

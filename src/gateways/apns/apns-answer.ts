@@ -1,6 +1,6 @@
+import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { readJsonObject } from '../../push/json-object.ts';
-import type { Http2Result } from '../http2/request.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfSilence } from '../silence.ts';
 

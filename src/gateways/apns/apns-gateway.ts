@@ -1,13 +1,13 @@
+import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
+import type { Sender } from '../../outgoing/http2/fair-line.ts';
+import type { HeaderField } from '../../outgoing/http2/header-field.ts';
+import { Http2Origin, type OriginNews } from '../../outgoing/http2/origin.ts';
+import { fieldOf } from '../../outgoing/http2/request.ts';
 import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
-import type { Sender } from '../fair-line.ts';
-import type { FindAddresses } from '../http2/addresses.ts';
-import type { HeaderField } from '../http2/header-field.ts';
-import { Http2Origin, type OriginNews } from '../http2/origin.ts';
-import { fieldOf } from '../http2/request.ts';
-import type { Timers } from '../http2/timers.ts';
+import type { Timers } from '../../runtime/ports.ts';
 import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {

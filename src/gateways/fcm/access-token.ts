@@ -1,4 +1,4 @@
-import { type HeaderField, keptField } from '../http2/header-field.ts';
+import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
 import { tokenRequestBody } from './assertion.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { readTokenResult, type TokenFault, type TokenRequestResult } from './token-answer.ts';

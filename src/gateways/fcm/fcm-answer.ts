@@ -1,7 +1,7 @@
+import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
+import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
-import { gatewayWords } from '../gateway-words.ts';
-import type { Http2Result } from '../http2/request.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfSilence } from '../silence.ts';
 

@@ -1,12 +1,13 @@
+import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
+import type { Sender } from '../../outgoing/http2/fair-line.ts';
+import type { HeaderField } from '../../outgoing/http2/header-field.ts';
+import { Http2Origin, type OriginNews } from '../../outgoing/http2/origin.ts';
+import { fieldOf } from '../../outgoing/http2/request.ts';
 import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
-import type { Sender } from '../fair-line.ts';
-import type { FindAddresses } from '../http2/addresses.ts';
-import type { HeaderField } from '../http2/header-field.ts';
-import { Http2Origin, type OriginNews } from '../http2/origin.ts';
-import { fieldOf } from '../http2/request.ts';
-import { systemTimers, type Timers } from '../http2/timers.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { AccessTokens, type RequestToken } from './access-token.ts';
 import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
@@ -90,7 +91,7 @@ class FcmGateway implements Gateway<'fcm'> {
     this.nowMs = nowMs;
     this.path = fcmPath(account.projectId);
     this.tokens = new AccessTokens({ account, request: requestToken, nowMs });
-    const paces = options.paces ?? new Paces({ timers: timers ?? systemTimers });
+    const paces = options.paces ?? new Paces({ timers: timers ?? monotonicTimers });
     this.pace = paces.of(account.projectId);
     this.origin = new Http2Origin({
       origin: options.origin ?? ORIGIN,

@@ -1,3 +1,4 @@
+import { keptField } from '../../outgoing/http2/header-field.ts';
 import type { Notification } from '../../push/gateway.ts';
 import {
   FCM_MESSAGE_BYTES_MAX,
@@ -8,7 +9,6 @@ import {
 } from '../../push/messages/fcm-message.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
 import type { PublishId } from '../../push/publish.ts';
-import { keptField } from '../http2/header-field.ts';
 
 /** A Firebase installation id, which newer apps register in the place of a token. Source: push protocol, §8.2. */
 const INSTALLATION_ID = /^[\w-]{22}$/;

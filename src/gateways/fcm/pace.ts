@@ -1,5 +1,5 @@
-import { FairLine, type Sender } from '../fair-line.ts';
-import type { Timers } from '../http2/timers.ts';
+import { FairLine, type Sender } from '../../outgoing/http2/fair-line.ts';
+import type { Timers } from '../../runtime/ports.ts';
 
 export interface PaceOptions {
   readonly timers: Timers;

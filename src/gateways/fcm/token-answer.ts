@@ -1,7 +1,7 @@
+import { isFieldValue } from '../../outgoing/http2/header-field.ts';
+import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
-import { gatewayWords } from '../gateway-words.ts';
-import { isFieldValue } from '../http2/header-field.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** What became of a request for an access token. */

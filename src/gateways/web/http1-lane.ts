@@ -1,6 +1,6 @@
-import { newcomersMax } from '../../push/newcomer-share.ts';
-import { FairLine, type Sender } from '../fair-line.ts';
-import type { Timers } from '../http2/timers.ts';
+import { FairLine, type Sender } from '../../outgoing/http2/fair-line.ts';
+import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import type { Timers } from '../../runtime/ports.ts';
 import type { Http1Places, WaitsForPlaces } from './http1-places.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';

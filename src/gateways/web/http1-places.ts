@@ -1,4 +1,4 @@
-import { newcomersMax } from '../../push/newcomer-share.ts';
+import { newcomersMax } from '../../runtime/newcomer-share.ts';
 
 /**
  * Most HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process, webhooks

@@ -1,4 +1,4 @@
-import { FairLine, type Sender } from '../fair-line.ts';
+import { FairLine, type Sender } from '../../outgoing/http2/fair-line.ts';
 
 /** A message takes about 60 µs, so these take 2 ms. */
 const PER_TURN = 32;

@@ -1,9 +1,9 @@
+import type { Sender } from '../../outgoing/http2/fair-line.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import type { PushServiceRules } from '../../push/instance.ts';
 import { webMessage } from '../../push/messages/web-message.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/push-service.ts';
-import type { Sender } from '../fair-line.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { readSubscription, type Subscription } from './subscription.ts';
 import { Turns } from './turns.ts';

@@ -1,7 +1,8 @@
-import type { FindAddresses } from '../http2/addresses.ts';
-import { ANSWER_BYTES_MAX, Http2Origin, type OriginNews } from '../http2/origin.ts';
-import { fieldOf, type Http2Result } from '../http2/request.ts';
-import { systemTimers, type Timers } from '../http2/timers.ts';
+import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
+import { ANSWER_BYTES_MAX, Http2Origin, type OriginNews } from '../../outgoing/http2/origin.ts';
+import { fieldOf, type Http2Result } from '../../outgoing/http2/request.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { Http1Lane, type SendOverHttp1 } from './http1-lane.ts';
 import { Http1Places } from './http1-places.ts';
 import type { WebPushResult } from './web-push-answer.ts';
@@ -66,7 +67,7 @@ export class WebOrigins implements AsyncDisposable {
 
   constructor(options: WebOriginsOptions) {
     this.options = options;
-    this.timers = options.timers ?? systemTimers;
+    this.timers = options.timers ?? monotonicTimers;
     this.http1Places = options.http1Places ?? new Http1Places();
   }
 

@@ -1,6 +1,6 @@
+import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
-import { gatewayWords } from '../gateway-words.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfSilence } from '../silence.ts';
 

@@ -1,5 +1,5 @@
+import { newcomersMax } from '../../runtime/newcomer-share.ts';
 import type { Outcome } from '../gateway.ts';
-import { newcomersMax } from '../newcomer-share.ts';
 import { Breaker, type Sent, type Ticket } from './breaker.ts';
 import { Bucket, type Rate } from './bucket.ts';
 import { Line } from './line.ts';

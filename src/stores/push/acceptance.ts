@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceResult } from '../../push/delivery.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
 import { count } from './instance-counts.ts';
 import { isAmong } from './number-list.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { openDatabase } from '../database.ts';
+import { openDatabase } from '../database/database.ts';
 import { StoredAudience } from './audience-source.ts';
 
 /** How often the loop turns until something has settled. */

@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import type { DeviceId, Platform, Recipient } from '../../push/device.ts';
 import type { AudienceSource } from '../../push/ports.ts';
 import type { PublishTarget } from '../../push/publish.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import type { BigInteger } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
 

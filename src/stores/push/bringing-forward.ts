@@ -1,7 +1,7 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type { PlaceInLine, WaitingDevices } from '../../push/delivery.ts';
 import type { Platform } from '../../push/device.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import type { BigInteger } from './device-rows.ts';
 import { unlessHeld } from './waiting.ts';
 

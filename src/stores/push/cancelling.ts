@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import type { BigInteger } from './device-rows.ts';
 import type { HeldPublish } from './held-publish.ts';
 import { unlessHeld } from './waiting.ts';

@@ -1,9 +1,9 @@
 import type { TransactionSQL } from 'bun';
 import type { Job } from '../../push/delivery.ts';
 import { type Platform, platforms } from '../../push/device.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
 import type { HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';

@@ -14,7 +14,7 @@ import type {
 import type { DeliveryStore } from '../../push/delivery-store.ts';
 import type { DeviceId } from '../../push/device.ts';
 import type { PublishId } from '../../push/publish.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { bringBack, bringForward } from './bringing-forward.ts';
 import { JobClaims } from './claims.ts';
 import { endLateLeases, endLeases, extendLeases } from './leases.ts';

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../push/device.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { afterRemoval, type BigInteger, type DeletedRow } from './device-rows.ts';
 
 /** Which devices are meant. Each condition narrows it down. */

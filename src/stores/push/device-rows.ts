@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../push/device.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
 /** What a change of one device knows of it. */

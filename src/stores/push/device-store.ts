@@ -14,9 +14,10 @@ import {
   StoreLost,
   type UserOfDevice,
 } from '../../push/ports.ts';
-import type { Database } from '../database.ts';
-import { type Dialect, exclusively } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import { type Dialect, exclusively } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
+import { requireInstance } from '../tenants/instance-presence.ts';
 import {
   afterRemoval,
   type BigInteger,
@@ -27,7 +28,6 @@ import {
   heldDevice,
 } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
-import { requireInstance } from './instance-presence.ts';
 import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
 
 interface ToldRow {

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { AfterJob, PublishUnderWay } from '../../push/delivery.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../push/publish.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import type { BigInteger } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
 import { Tally } from './publish-counts.ts';

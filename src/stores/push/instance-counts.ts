@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { StoreLost } from '../../push/ports.ts';
-import type { Batch, Later } from '../write-queue.ts';
+import type { Batch, Later } from '../database/write-queue.ts';
 
 /** What an instance has. */
 export interface InstanceCounts {

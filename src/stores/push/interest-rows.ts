@@ -1,6 +1,6 @@
 import type { SQL, TransactionSQL } from 'bun';
-import { type Dialect, exclusively } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import { type Dialect, exclusively } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import { type BigInteger, inPieces } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 

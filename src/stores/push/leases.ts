@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { Job } from '../../push/delivery.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
 import { isAmong } from './number-list.ts';
 import { publishChanges } from './publish-changes.ts';
 import { unlessHeld, waitingTables } from './waiting.ts';

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 
 /** A condition with one parameter however many numbers there are: the text stays the same, and short. */
 export function isAmong(dialect: Dialect, sql: SQL, column: string, numbers: readonly number[]) {

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { NewPage } from '../../push/delivery.ts';
 import { platforms } from '../../push/device.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import { type BigInteger, inPieces } from './device-rows.ts';
 import type { HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../push/device.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import { countRemoved, keepResults, keepUsers, type Results } from './device-results.ts';
 import type { BigInteger } from './device-rows.ts';
 import type { Answer } from './held-publish.ts';

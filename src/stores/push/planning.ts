@@ -1,8 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { NewPage, PlanningClaim } from '../../push/delivery.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
 import type { Answer } from './held-publish.ts';
 import { addPages, type PageToAdd } from './page-adding.ts';

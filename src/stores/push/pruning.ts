@@ -1,8 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceResult } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Later } from '../write-queue.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Later } from '../database/write-queue.ts';
 import { afterRemoval, type BigInteger, type DeletedRow, inPieces } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
 

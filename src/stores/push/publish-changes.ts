@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { Dialect } from '../dialect.ts';
-import type { Batch } from '../write-queue.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Batch } from '../database/write-queue.ts';
 import { type HeldPublish, holdPublishes, readWhole } from './held-publish.ts';
 import { settlePublishes } from './publish-ends.ts';
 

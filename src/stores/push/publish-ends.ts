@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishTarget } from '../../push/publish.ts';
 import { hasEndToTell } from '../../push/untold-ends.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import type { BigInteger } from './device-rows.ts';
 import type { HeldPublish } from './held-publish.ts';
 import { isAmong } from './number-list.ts';

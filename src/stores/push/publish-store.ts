@@ -11,12 +11,12 @@ import type {
   Report,
 } from '../../push/publish.ts';
 import { writeOutline } from '../../push/publish-outline.ts';
-import type { Database } from '../database.ts';
-import type { Batch } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import type { Batch } from '../database/write-queue.ts';
+import { requireInstance, requireInstances } from '../tenants/instance-presence.ts';
 import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancelling.ts';
 import { readCounts } from './instance-counts.ts';
-import { requireInstance, requireInstances } from './instance-presence.ts';
 import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';

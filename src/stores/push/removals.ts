@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { Database } from '../database.ts';
-import type { Later } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import type { Later } from '../database/write-queue.ts';
 import type { BigInteger } from './device-rows.ts';
 import { count } from './instance-counts.ts';
 

@@ -1,8 +1,8 @@
 import type { TransactionSQL } from 'bun';
 import type { AfterJob, AfterProgress, DeviceResult, Job } from '../../push/delivery.ts';
 import type { Platform } from '../../push/device.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
 import { markAccepted } from './acceptance.ts';
 import { countRemoved, keepResults, keepUsers, type Results } from './device-results.ts';
 import type { BigInteger } from './device-rows.ts';

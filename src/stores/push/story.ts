@@ -3,9 +3,9 @@ import type { DeviceEvent, DeviceStory } from '../../push/delivery.ts';
 import type { DeviceId, Platform } from '../../push/device.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../push/publish.ts';
 import { outlineOfBody, type PublishOutline, readOutline } from '../../push/publish-outline.ts';
+import { requireInstance } from '../tenants/instance-presence.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 import type { BigInteger } from './device-rows.ts';
-import { requireInstance } from './instance-presence.ts';
 
 interface PublishRow {
   readonly number: BigInteger;

@@ -1,9 +1,9 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishId, PublishTarget } from '../../push/publish.ts';
 import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../push/untold-ends.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Batch } from '../write-queue.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
+import type { Batch } from '../database/write-queue.ts';
 import { type BigInteger, inPieces } from './device-rows.ts';
 import { isAmong } from './number-list.ts';
 import { unlessHeld } from './waiting.ts';

@@ -1,6 +1,6 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type { DeliveryBacklog } from '../../push/delivery.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect } from '../database/dialect.ts';
 import type { BigInteger } from './device-rows.ts';
 
 /** What waits until it may be claimed. */

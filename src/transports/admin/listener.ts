@@ -1,6 +1,6 @@
-import type { Log } from '../../channels/ports.ts';
 import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Log } from '../../runtime/ports.ts';
 import { printable } from '../../runtime/printable.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { Access, type Denial, type DenialReason, type Sender } from './access.ts';

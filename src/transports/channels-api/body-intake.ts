@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { Clock } from '../../channels/ports.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { Clock } from '../../runtime/ports.ts';
 import { Refusal } from './problems.ts';
 
 export interface BodySettings {

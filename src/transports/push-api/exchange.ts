@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
+import type { Log } from '../../runtime/ports.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, QUERY_PARAMETERS_MAX } from './bounds.ts';
 import {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
-import type { Log } from '../../channels/ports.ts';
 import { Refusal } from '../../push/refusal.ts';
 import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Log } from '../../runtime/ports.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../channels/ports.ts';
 import { KeyedRates } from '../../runtime/keyed-rates.ts';
+import type { Clock } from '../../runtime/ports.ts';
 import type { Rate } from '../../runtime/token-bucket.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 

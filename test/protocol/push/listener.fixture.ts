@@ -1,5 +1,5 @@
-import type { LogFields } from '../../../src/channels/ports.ts';
 import { Refusal } from '../../../src/push/refusal.ts';
+import type { LogFields } from '../../../src/runtime/ports.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
 import type {

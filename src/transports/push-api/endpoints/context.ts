@@ -1,10 +1,10 @@
-import type { Log } from '../../../channels/ports.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeliveryStore } from '../../../push/delivery-store.ts';
 import type { InstanceDirectory } from '../../../push/instance.ts';
 import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Log } from '../../../runtime/ports.ts';
 import type { StrangerLog } from '../../../runtime/stranger-log.ts';
 import type { BackendRates } from './backend-rates.ts';
 import type { AddressLimits, DeviceRates } from './device-rates.ts';

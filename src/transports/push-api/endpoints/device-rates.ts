@@ -1,9 +1,9 @@
-import type { Log } from '../../../channels/ports.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { FairRates } from '../../../runtime/fair-rates.ts';
 import { KeyedRates } from '../../../runtime/keyed-rates.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Log } from '../../../runtime/ports.ts';
 import type { Rate } from '../../../runtime/token-bucket.ts';
 import type { PushHead } from '../call.ts';
 

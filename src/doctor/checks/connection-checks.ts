@@ -1,0 +1,184 @@
+import {
+  errorOf,
+  isConfirmation,
+  isPong,
+  PING_EVENT,
+  ping,
+  subscribe,
+} from '../client/client-messages.ts';
+import type { ClientSession } from '../client/client-session.ts';
+import { awaitGreeting, shakeHands } from '../client/client-session.ts';
+import type { Conversation } from '../client/conversation.ts';
+import type { Destination } from '../client/link.ts';
+import { proxyAdvice } from '../explain/proxy-advice.ts';
+import { excerpt, type Finding, failed, ok, warning } from '../finding.ts';
+
+/** Milliseconds for a round trip from which on people notice. */
+const SLOW_MS = 1000;
+
+/** Judges what the server says about silence. Source: Channels protocol, §1.2. */
+export function judgeActivityTimeout(seconds: number | undefined): Finding {
+  if (seconds === undefined || seconds <= 0) {
+    return failed(
+      `the greeting has no usable activity_timeout (${seconds ?? 'none'})`,
+      'pusher-js stops with an error without one. This is a fault of the server.',
+    );
+  }
+  return ok(`clients ask after ${seconds} s of silence whether the server is there`);
+}
+
+export async function checkPusherPing(
+  conversation: Conversation,
+  timeoutMs: number,
+): Promise<Finding> {
+  const startMs = performance.now();
+  conversation.says(ping);
+  const heard = await conversation.hears(isPong, timeoutMs);
+  if (heard.kind === 'message') {
+    const tripMs = Math.round(heard.atMs - startMs);
+    return tripMs <= SLOW_MS
+      ? ok(`answered in ${tripMs} ms`)
+      : warning(
+          `answered in ${tripMs} ms, which is slow`,
+          'The server is far away or overloaded, or something on the way holds messages back.',
+        );
+  }
+  return heard.kind === 'ended'
+    ? lost(conversation)
+    : failed(
+        `${PING_EVENT} is not answered within ${timeoutMs / 1000} s`,
+        `Clients will reconnect again and again. Something holds messages back, or the server hangs.\n${proxyAdvice('buffering')}`,
+      );
+}
+
+export async function checkWebSocketPing(
+  conversation: Conversation,
+  timeoutMs: number,
+): Promise<Finding> {
+  if (await conversation.pings(timeoutMs)) return ok('answered');
+  return conversation.ending === undefined
+    ? warning(
+        'a ping of WebSocket itself is not answered',
+        'The Swift client, and some proxies, take that for a dead connection. A proxy in between may swallow pings.',
+      )
+    : lost(conversation);
+}
+
+/** Subscribes, and waits for the confirmation. */
+export async function checkSubscription(
+  conversation: Conversation,
+  channel: string,
+  timeoutMs: number,
+  auth?: string,
+): Promise<Finding> {
+  conversation.says(subscribe(channel, auth));
+  const heard = await conversation.hears(
+    (message) => isConfirmation(message, channel) || errorOf(message) !== undefined,
+    timeoutMs,
+  );
+  if (heard.kind === 'ended') return lost(conversation);
+  if (heard.kind === 'nothing') {
+    return failed(
+      `the subscription to ${channel} is not confirmed within ${timeoutMs / 1000} s`,
+      'What clients say does not reach the server, or its answer does not come back: check for a proxy that inspects or buffers WebSockets, and the log of the server.',
+    );
+  }
+  const error = errorOf(heard.message);
+  if (error === undefined) return ok('the subscription is confirmed');
+  const said = `"${excerpt(error.message, 80)}"${error.code === null ? '' : ` (${error.code})`}`;
+  return auth === undefined
+    ? failed(
+        `the subscription is refused: ${said}`,
+        'The text says why. A limit of the app on channels or on names may forbid it.',
+      )
+    : failed(
+        `the secret does not belong to the key: a private channel is refused with ${said}`,
+        'Compare --secret with the one on the server (Fanfare: fanfare apps show ID --secret); look for a space or a line break copied with it.',
+      );
+}
+
+/** Connects a second time. The caller disposes of the session. */
+export async function checkSecondConnection(
+  to: Destination,
+  key: string,
+  first: ClientSession,
+  timeoutMs: number,
+): Promise<{ readonly finding: Finding; readonly session?: ClientSession }> {
+  const { finding, conversation } = await shakeHands(to, key, timeoutMs);
+  if (conversation === undefined) return { finding };
+  const greeting = await awaitGreeting(conversation, to, timeoutMs);
+  const { established } = greeting;
+  if (established === undefined) {
+    conversation[Symbol.dispose]();
+    return { finding: greeting.finding };
+  }
+  return {
+    session: { conversation, established },
+    finding:
+      established.socketId === first.established.socketId
+        ? failed(
+            `two connections have the same socket id ${established.socketId}`,
+            'Nodes of the server must not give the same ids: restart them one after the other, or report it as a fault of the server.',
+          )
+        : ok(`gets another socket id, ${established.socketId}`),
+  };
+}
+
+/** Stays silent as a client does, asking only after `activityTimeoutSeconds`, and watches for a cut. */
+export async function checkIdle(
+  { conversation, established }: ClientSession,
+  idleMs: number,
+  timeoutMs: number,
+): Promise<Finding> {
+  const startMs = performance.now();
+  const silenceMs = (established.activityTimeoutSeconds ?? 120) * 1000;
+  for (;;) {
+    const leftMs = idleMs - (performance.now() - startMs);
+    if (leftMs <= 0 || conversation.ending !== undefined) break;
+    // Nothing matches: only the end of the connection ends this before its time.
+    await conversation.hears(() => false, Math.min(leftMs, silenceMs));
+    if (idleMs - (performance.now() - startMs) > 0 && conversation.ending === undefined) {
+      const pinged = await checkPusherPing(conversation, timeoutMs);
+      if (pinged.result === 'failed') return pinged;
+    }
+  }
+  const seconds = Math.round((performance.now() - startMs) / 100) / 10;
+  const { ending } = conversation;
+  if (ending === undefined) {
+    return ok(
+      idleMs < 61_000
+        ? `stays open for ${idleMs / 1000} s of silence; proxies often cut at 60: --idle 130 checks that`
+        : `stays open for ${idleMs / 1000} s of silence`,
+    );
+  }
+  const how =
+    ending.code === 1006 ? 'without a word' : `with ${ending.code} "${excerpt(ending.reason)}"`;
+  return failed(
+    `the idle connection is closed after ${seconds} s, ${how}`,
+    `A proxy cuts connections on which nothing is said for a while. Set its timeout well above ${silenceMs / 1000} s, after which clients ask by themselves.\n${proxyAdvice('idle')}`,
+  );
+}
+
+export async function checkClose(conversation: Conversation, timeoutMs: number): Promise<Finding> {
+  if (conversation.ending !== undefined) return lost(conversation);
+  const ending = await conversation.closes(timeoutMs);
+  if (ending !== undefined && ending.code !== 1006)
+    return ok(`the server answers with ${ending.code}`);
+  return warning(
+    ending === undefined
+      ? `closing is not answered within ${timeoutMs / 1000} s`
+      : 'the connection is cut instead of closed',
+    'Clients wait in vain for the answer before they let go. Usually a proxy does this; it does no other harm.',
+  );
+}
+
+function lost({ ending }: Conversation): Finding {
+  const how =
+    ending === undefined || ending.code === 1006
+      ? ''
+      : ` (${ending.code} "${excerpt(ending.reason)}")`;
+  return failed(
+    `the connection ends while it is in use${how}`,
+    `Look at the logs of the server and of the proxy for this moment. A proxy with a very short idle timeout does this too.\n${proxyAdvice('idle')}`,
+  );
+}

@@ -1,0 +1,148 @@
+import type { ApiClient } from '../client/api-client.ts';
+import type { ServerMessage } from '../client/client-messages.ts';
+import type { ClientSession } from '../client/client-session.ts';
+import { proxyAdvice } from '../explain/proxy-advice.ts';
+import { excerpt, type Finding, failed, notChecked, ok, warning } from '../finding.ts';
+import type { Report } from '../report.ts';
+import { judgeTrigger } from './call-checks.ts';
+import { checkSubscription } from './connection-checks.ts';
+
+const SLOW_MS = 1000;
+/** Bytes of the event that must arrive unchanged; every server takes 10,240. Source: §14.2. */
+const DATA_BYTES = 10_000;
+/** Letters that encodings, escapes and line readers stumble over. */
+const DIFFICULT = 'Grüße, 你好, 😀, \u2028, "quotes", \\, </script>, \t, %41, &amp;; ';
+
+/** The text of `DATA_BYTES` bytes that is sent. */
+function difficultData(): string {
+  const whole = DIFFICULT.repeat(Math.floor(DATA_BYTES / Buffer.byteLength(DIFFICULT)));
+  return whole.padEnd(whole.length + DATA_BYTES - Buffer.byteLength(whole), '.');
+}
+
+/** What is listened with: a session that is subscribed, and a second that is not yet. */
+export interface Listeners {
+  readonly channel: string;
+  readonly first: ClientSession | undefined;
+  readonly second: ClientSession | undefined;
+}
+
+/** Triggers events, and listens to what becomes of them. */
+export async function checkDelivery(
+  api: ApiClient,
+  { channel, first, second }: Listeners,
+  timeoutMs: number,
+  report: Report,
+): Promise<void> {
+  const triggered = await api.trigger({ name: 'doctor-hello', channel, data: '{"hello":"world"}' });
+  const accepted = report.add('trigger', judgeTrigger(triggered));
+  const listening = ['delivery', 'unchanged-data', 'excluded-connection'] as const;
+  if (!triggered.ok || accepted === 'failed') {
+    return report.skip(listening, 'because "trigger" failed');
+  }
+  if (first === undefined) return report.skip(listening, 'nobody could subscribe');
+
+  const heard = await first.conversation.hears(named('doctor-hello', channel), timeoutMs);
+  if (heard.kind !== 'message') {
+    report.add(
+      'delivery',
+      failed(
+        `an event is accepted, but not heard within ${timeoutMs / 1000} s`,
+        `Either the HTTP API and the WebSocket reach different servers or nodes that do not know of each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
+      ),
+    );
+    return report.skip(listening, 'because "delivery" failed');
+  }
+  report.add('delivery', judgeLatency(Math.round(heard.atMs - triggered.sentAtMs)));
+  report.add('unchanged-data', await checkData(api, channel, first, timeoutMs));
+  report.add(
+    'excluded-connection',
+    second === undefined
+      ? notChecked('there is no second connection to compare with')
+      : await checkExclusion(api, channel, first, second, timeoutMs),
+  );
+}
+
+function named(name: string, channel: string): (message: ServerMessage) => boolean {
+  return (message) => message.event === name && message.channel === channel;
+}
+
+function judgeLatency(latencyMs: number): Finding {
+  return latencyMs <= SLOW_MS
+    ? ok(`heard ${latencyMs} ms after it was sent`)
+    : warning(
+        `heard ${latencyMs} ms after it was sent, which is slow`,
+        'The server is far away or overloaded, or something on the way holds messages back.',
+      );
+}
+
+async function checkData(
+  api: ApiClient,
+  channel: string,
+  { conversation }: ClientSession,
+  timeoutMs: number,
+): Promise<Finding> {
+  const data = difficultData();
+  const triggered = await api.trigger({ name: 'doctor-data', channel, data });
+  if (!triggered.ok) return triggered.finding;
+  const heard = await conversation.hears(named('doctor-data', channel), timeoutMs);
+  return heard.kind === 'message'
+    ? judgeData(data, heard.message.data)
+    : failed(
+        `an event of ${DATA_BYTES} bytes is accepted, but not heard`,
+        'Small events arrive: something on the way limits the size of WebSocket messages. Raise that limit above 16 KB.',
+      );
+}
+
+/** Compares what arrived with what was sent. */
+function judgeData(sent: string, arrived: unknown): Finding {
+  if (arrived === sent)
+    return ok(`${Buffer.byteLength(sent)} bytes with letters of many kinds arrive as sent`);
+  if (typeof arrived !== 'string') {
+    return failed(
+      'the data of an event arrives as something else than the string that was sent',
+      'Client libraries expect a string. This is a fault of the server.',
+    );
+  }
+  let at = 0;
+  while (arrived[at] === sent[at]) at++;
+  const around = (text: string) =>
+    JSON.stringify(excerpt(text.slice(Math.max(0, at - 8), at + 12)));
+  return failed(
+    `the data of an event arrives changed: from letter ${at} on, ${around(sent)} became ${around(arrived)}`,
+    'Something on the way rewrites what passes (a firewall for web applications, a proxy that transcodes or filters text). Take it off /app/ and /apps/.',
+  );
+}
+
+/** The second must hear what the first is excluded from; a marker that both hear ends the waiting. */
+async function checkExclusion(
+  api: ApiClient,
+  channel: string,
+  first: ClientSession,
+  second: ClientSession,
+  timeoutMs: number,
+): Promise<Finding> {
+  const joined = await checkSubscription(second.conversation, channel, timeoutMs);
+  if (joined.result !== 'ok') return joined;
+  const { socketId } = first.established;
+  const excluded = await api.trigger({ name: 'doctor-excluded', channel, data: '{}', socketId });
+  if (!excluded.ok) return excluded.finding;
+  const there = await second.conversation.hears(named('doctor-excluded', channel), timeoutMs);
+  if (there.kind !== 'message') {
+    return failed(
+      'an event with a socket_id is not heard by the other connection',
+      'Either it reached a node that the second connection is not known to (check the engine of the cluster), or the server drops such events.',
+    );
+  }
+  const marker = await api.trigger({ name: 'doctor-marker', channel, data: '{}' });
+  if (!marker.ok) return marker.finding;
+  const here = await first.conversation.hears(named('doctor-marker', channel), timeoutMs);
+  if (here.kind !== 'message') {
+    return failed('an event is accepted, but not heard', 'See "delivery": this time it got lost.');
+  }
+  return first.conversation.hasHeard(named('doctor-excluded', channel))
+    ? failed(
+        'an event is heard by the connection that its socket_id excludes',
+        'People will see their own changes twice. Something drops socket_id from the body, or it is a fault of the server.',
+      )
+    : ok('an event with a socket_id is heard by the others only');
+}

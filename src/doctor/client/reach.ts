@@ -1,0 +1,175 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { judgeCertificate } from '../checks/certificate.ts';
+import { type Finding, failed, notChecked, ok, warning } from '../finding.ts';
+import type { CheckName, Report } from '../report.ts';
+import type { Endpoint } from '../target.ts';
+import { type Destination, Link } from './link.ts';
+
+/** How hard to try, and whom to trust. */
+export interface Manner {
+  readonly timeoutMs: number;
+  /** PEM text of a certificate authority to trust too. */
+  readonly ca: string | undefined;
+  /** Whether to go on although the certificate is not trusted. */
+  readonly insecure: boolean;
+}
+
+/** The checks of one endpoint, which are called otherwise for the second. */
+export interface ReachNames {
+  readonly dns: CheckName;
+  readonly tcp: CheckName;
+  readonly tls: CheckName;
+}
+
+/** Addresses of one name that are tried. */
+const ADDRESSES_MAX = 4;
+
+/** Finds a way to an endpoint: name, TCP, TLS. `undefined` where there is none that can be trusted. */
+export async function reach(
+  endpoint: Endpoint,
+  names: ReachNames,
+  manner: Manner,
+  report: Report,
+): Promise<Destination | undefined> {
+  const addresses = await resolve(endpoint, manner);
+  report.add(names.dns, addresses.finding);
+  if (addresses.found.length === 0) return undefined;
+
+  const to = (address: string): Destination => ({ endpoint, address, ca: manner.ca });
+  const codes: [address: string, code: string][] = [];
+  let working: string | undefined;
+  for (const address of addresses.found) {
+    const opened = await Link.open(to(address), 'tcp', manner.timeoutMs);
+    if (opened.ok) {
+      opened.link[Symbol.dispose]();
+      working ??= address;
+    } else codes.push([address, opened.code]);
+  }
+  report.add(names.tcp, describeTcp(endpoint, working, codes, manner.timeoutMs));
+  if (working === undefined) return undefined;
+
+  const destination = to(working);
+  if (!endpoint.tls) {
+    report.add(names.tls, notChecked('the URL begins with http://'));
+    return destination;
+  }
+  const result = report.add(names.tls, await checkTls(destination, manner));
+  // Handed on only when a handshake was made: without one there is nothing to be insecure about.
+  if (result !== 'failed') return destination;
+  return manner.insecure && (await handshakes(destination, manner)) ? destination : undefined;
+}
+
+async function resolve(
+  { hostname }: Endpoint,
+  { timeoutMs }: Manner,
+): Promise<{ readonly finding: Finding; readonly found: readonly string[] }> {
+  if (isIP(hostname) !== 0) return { finding: ok(`${hostname} is an address`), found: [hostname] };
+  const late = Promise.withResolvers<'TIMEOUT'>();
+  const timer = setTimeout(() => late.resolve('TIMEOUT'), timeoutMs);
+  const looked = lookup(hostname, { all: true }).catch(
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
+  const answer = await Promise.race([looked, late.promise]);
+  clearTimeout(timer);
+  if (typeof answer !== 'string' && answer.length > 0) {
+    const found = [...new Set(answer.map(({ address }) => address))];
+    return {
+      finding: ok(`${hostname} is ${found.join(', ')}`),
+      found: found.slice(0, ADDRESSES_MAX),
+    };
+  }
+  const code = typeof answer === 'string' ? answer : 'no address';
+  const unknown = /NOTFOUND|NODATA|no address/.test(code);
+  return {
+    finding: failed(
+      `the name ${hostname} ${unknown ? 'does not exist in the DNS' : 'could not be looked up'} (${code})`,
+      unknown
+        ? 'Check the spelling of the host; otherwise make an A or AAAA record for it. Inside Docker or Kubernetes, names of services exist only in the same network.'
+        : 'The name server of this machine does not answer: check /etc/resolv.conf and the network.',
+    ),
+    found: [],
+  };
+}
+
+function describeTcp(
+  { hostname, port }: Endpoint,
+  working: string | undefined,
+  codes: readonly (readonly [address: string, code: string])[],
+  timeoutMs: number,
+): Finding {
+  const [first] = codes;
+  if (first === undefined) return ok(`port ${port} takes connections`);
+  if (working !== undefined) {
+    const silent = codes.map(([address, code]) => `${address} (${code})`).join(', ');
+    const detail = `port ${port} takes connections at ${working}, but not at ${silent}`;
+    // The usual pair of names of this machine; every client tries both.
+    if (hostname === 'localhost') return ok(detail);
+    return warning(
+      detail,
+      'Some clients try that address first and wait: let the server listen there too (IPv6: host "::"), or take it out of the DNS.',
+    );
+  }
+  const [address, code] = first;
+  const at = `${address}, port ${port}`;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return failed(
+        `nothing listens at ${at} (refused)`,
+        'Check that the server runs (Fanfare: systemctl status, docker ps), that the port is right, and that it does not listen on 127.0.0.1 only: in a container it must listen on 0.0.0.0, and the port must be published.',
+      );
+    case 'TIMEOUT':
+    case 'ETIMEDOUT':
+      return failed(
+        `no answer from ${at} within ${timeoutMs / 1000} s`,
+        'A firewall or security group drops the packets, or the machine is down or has another address. Let the port in; --timeout waits longer.',
+      );
+    case 'ECONNRESET':
+      return failed(
+        `${at} resets the connection`,
+        'Something takes it and throws it away: a firewall, a list of allowed addresses, or a full proxy. Look at its log.',
+      );
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return failed(
+        `there is no route to ${at} (${code})`,
+        'Check the network of this machine; an IPv6 address needs IPv6 here too.',
+      );
+    default:
+      return failed(`${at} cannot be connected to (${code})`, 'Check the host and the port.');
+  }
+}
+
+async function checkTls(destination: Destination, manner: Manner): Promise<Finding> {
+  const { endpoint } = destination;
+  const opened = await Link.open(destination, 'all', manner.timeoutMs);
+  if (opened.ok) {
+    using link = opened.link;
+    return link.presented === undefined
+      ? notChecked('the connection has no TLS')
+      : judgeCertificate(link.presented, endpoint.hostname, Date.now());
+  }
+  const { code } = opened;
+  if (/WRONG_VERSION_NUMBER|HTTP_REQUEST|PACKET_LENGTH/.test(code)) {
+    return failed(
+      `port ${endpoint.port} does not speak TLS`,
+      'Write the URL with http://, or give the port that has TLS (Fanfare: tls.certFile and tls.keyFile turn it on).',
+    );
+  }
+  if (code === 'TIMEOUT') {
+    return failed(
+      `the TLS handshake gets no answer within ${manner.timeoutMs / 1000} s`,
+      'The port may not speak TLS (try http://), the server may hang, or a firewall inspects TLS and holds it back.',
+    );
+  }
+  return failed(
+    `the TLS handshake fails (${code})`,
+    'Often the server has no certificate for this host name (SNI), takes only old versions of TLS (1.2 or newer is needed), or the port does not speak TLS at all (try http://). Look at its log.',
+  );
+}
+
+async function handshakes(destination: Destination, { timeoutMs }: Manner): Promise<boolean> {
+  const opened = await Link.open(destination, 'all', timeoutMs);
+  if (opened.ok) opened.link[Symbol.dispose]();
+  return opened.ok;
+}

@@ -1,0 +1,118 @@
+import { shownUrl } from '../runtime/shown-url.ts';
+
+/** Where one side of a server is reached: the clients' or the backends'. */
+export interface Endpoint {
+  readonly tls: boolean;
+  /** Without the brackets of an IPv6 address. */
+  readonly hostname: string;
+  readonly port: number;
+  /** The path that the server is mounted under, without a slash at its end. */
+  readonly prefix: string;
+  /** What stands in the `Host` header. */
+  readonly host: string;
+}
+
+/** A server of this protocol: often one endpoint, on the hosted service two. */
+export interface Target {
+  readonly websocket: Endpoint;
+  readonly api: Endpoint;
+}
+
+export type ParsedTarget =
+  | { readonly ok: true; readonly target: Target }
+  | { readonly ok: false; readonly detail: string; readonly advice: string };
+
+type ParsedEndpoint =
+  | { readonly ok: true; readonly endpoint: Endpoint }
+  | { readonly ok: false; readonly detail: string; readonly advice: string };
+
+/** Reads `--url` and `--api-url`. The hosts of the hosted service are told apart by their names. */
+export function parseTarget(url: string, apiUrl: string | undefined): ParsedTarget {
+  const given = parseEndpoint('--url', url);
+  if (!given.ok) return given;
+  if (apiUrl !== undefined) {
+    const api = parseEndpoint('--api-url', apiUrl);
+    return api.ok ? { ok: true, target: { websocket: given.endpoint, api: api.endpoint } } : api;
+  }
+  return {
+    ok: true,
+    target: {
+      websocket: elsewhere(given.endpoint, 'ws'),
+      api: elsewhere(given.endpoint, 'api'),
+    },
+  };
+}
+
+export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
+  return a.host === b.host && a.tls === b.tls && a.prefix === b.prefix;
+}
+
+/** The address of an endpoint as a person would write it. */
+export function addressOf({ tls, host, prefix }: Endpoint): string {
+  return `${tls ? 'https' : 'http'}://${host}${prefix}`;
+}
+
+/** The two hosts of the hosted service. Source: Channels protocol, §1. */
+function elsewhere(endpoint: Endpoint, side: 'ws' | 'api'): Endpoint {
+  const hostname = endpoint.hostname
+    .replace(/^(?:ws|api)(-[\w-]+\.pusher\.com)$/, `${side}$1`)
+    .replace(/^(?:ws|api)(\.pusherapp\.com)$/, `${side}$1`);
+  return hostname === endpoint.hostname
+    ? endpoint
+    : { ...endpoint, hostname, host: endpoint.host.replace(endpoint.hostname, hostname) };
+}
+
+const schemes: Readonly<Record<string, boolean>> = {
+  'http:': false,
+  'ws:': false,
+  'https:': true,
+  'wss:': true,
+};
+
+function parseEndpoint(option: string, text: string): ParsedEndpoint {
+  const refused = (detail: string, advice: string): ParsedEndpoint => ({
+    ok: false,
+    detail: `${option}: ${detail}`,
+    advice,
+  });
+  const example = 'Write it like https://realtime.example.com or http://127.0.0.1:6001.';
+  if (!URL.canParse(text)) return refused('it is not a URL', example);
+  const url = new URL(text);
+  const tls = schemes[url.protocol];
+  if (tls === undefined || url.hostname === '') {
+    return refused(
+      `"${shownUrl(text)}" does not begin with http://, https://, ws:// or wss://`,
+      example,
+    );
+  }
+  // A password that was not encoded may look like a port and a path.
+  if (url.username !== '' || url.password !== '' || /@|%40/.test(url.host + url.pathname)) {
+    return refused(
+      'the URL holds a user name or password',
+      'Leave them out: this protocol authenticates with --key and --secret.',
+    );
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return refused(
+      'the URL has a query or a fragment',
+      `Leave out what follows "?" or "#". ${example}`,
+    );
+  }
+  const prefix = url.pathname.replace(/\/+$/, '');
+  if (/\/apps?(\/|$)/.test(prefix)) {
+    return refused(
+      `the path ${prefix} is that of one call`,
+      'Give the address without /app/… and /apps/…; those are added. Keep a prefix that the server is mounted under.',
+    );
+  }
+  return {
+    ok: true,
+    endpoint: {
+      tls,
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
+      prefix,
+      host: url.host,
+    },
+  };
+}

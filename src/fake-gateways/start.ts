@@ -1,0 +1,122 @@
+import { createPublicKey } from 'node:crypto';
+import { resolve } from 'node:path';
+import { startFakeApns } from './apns.ts';
+import { serveControl } from './control.ts';
+import { startFakeFcm } from './fcm.ts';
+import { Journal } from './journal.ts';
+import { KeptCredentials } from './kept-credentials.ts';
+import { type Received, receivedByApns, receivedByFcm, receivedByWeb } from './received.ts';
+import { startFakeWebPush } from './web-push.ts';
+
+export interface LocalGatewaysOptions {
+  /** A name or an IPv4 address: where they listen, and how they are reached. */
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly ports: Readonly<Record<'control' | Received['gateway'], number>>;
+  /** Where keys and certificates are kept. */
+  readonly directory: string;
+  /** Hears of each notification that arrives. */
+  readonly hear: (received: Received) => void;
+}
+
+/** Stand-ins for Apple's, Google's and the browsers' gateways, on this machine. */
+export interface LocalGateways extends AsyncDisposable {
+  /** Where tests ask what arrived, and say what is to go wrong. */
+  readonly controlUrl: string;
+  /** What an instance needs in the configuration of a server to use them. */
+  readonly settings: {
+    readonly apns: Readonly<Record<string, string>>;
+    readonly fcm: Readonly<Record<string, string>>;
+    readonly web: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Any would do: the stand-in knows this one. */
+const TEAM_ID = 'FAKETEAM01';
+const KEY_ID = 'FAKEKEY001';
+
+/** Starts them. Throws an error with a message for people where a port or the directory cannot be used. */
+export async function startLocalGateways(options: LocalGatewaysOptions): Promise<LocalGateways> {
+  const { host } = options;
+  const hosts = [...new Set(['localhost', '127.0.0.1', host])];
+  const kept = new KeptCredentials(resolve(options.directory), hosts, Date.now());
+  const { certificate, account, vapid } = kept;
+
+  await using parts = new AsyncDisposableStack();
+  const apns = parts.use(
+    await onPort(options, 'apns', (port) => {
+      const publicKey = createPublicKey(kept.apnsKey);
+      const keys = [{ teamId: TEAM_ID, keyId: KEY_ID, publicKey }];
+      return startFakeApns({ host, port, certificate, keys, startsWithOne: true });
+    }),
+  );
+  const fcm = parts.use(
+    await onPort(options, 'fcm', (port) => startFakeFcm({ host, port, certificate, account })),
+  );
+  kept.writeAccount(fcm.tokenUri);
+  const web = parts.use(
+    await onPort(options, 'web', (port) =>
+      startFakeWebPush({ host, address: host, port, certificate }),
+    ),
+  );
+
+  const received = new Journal<Received>();
+  received.listen(options.hear);
+  apns.journal.listen((arrival) => received.add(receivedByApns(arrival)));
+  fcm.journal.listen((arrival) => received.add(receivedByFcm(arrival)));
+  web.journal.listen((posted) => received.add(receivedByWeb(posted, Date.now())));
+
+  const caFile = kept.path('certificate');
+  const settings = {
+    apns: {
+      teamId: TEAM_ID,
+      keyId: KEY_ID,
+      privateKeyFile: kept.path('apnsKey'),
+      origin: apns.origin,
+      caFile,
+    },
+    fcm: { serviceAccountFile: kept.path('serviceAccount'), origin: fcm.origin, caFile },
+    web: {
+      vapid: { ...vapid, subject: 'mailto:tests@example.com' },
+      allowedHosts: [host],
+      allowPrivateAddresses: true,
+      caFile,
+    },
+  };
+  const control = parts.use(
+    await onPort(options, 'control', (port) =>
+      serveControl({
+        address: host,
+        port,
+        received,
+        scripts: { apns: apns.script, fcm: fcm.script, web: web.script },
+        subscribe: (key) => web.subscribe(key),
+        settings,
+      }),
+    ),
+  );
+  const running = parts.move();
+  return {
+    controlUrl: `http://${host}:${control.port}`,
+    settings,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function onPort<Part>(
+  { host, ports }: LocalGatewaysOptions,
+  name: keyof LocalGatewaysOptions['ports'],
+  start: (port: number) => Part | Promise<Part>,
+): Promise<Part> {
+  const port = ports[name];
+  try {
+    return await start(port);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const why =
+      code === 'EADDRINUSE'
+        ? 'is taken: another program listens there'
+        : `cannot be listened on: ${error instanceof Error ? error.message : error}`;
+    throw new Error(`${host}:${port} (${name}) ${why}`, { cause: error });
+  }
+}

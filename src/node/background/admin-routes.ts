@@ -1,0 +1,137 @@
+import type { Admin } from '../../admin/admin.ts';
+import { DeviceAdmin } from '../../admin/device-admin.ts';
+import { openApi } from '../../admin/openapi.ts';
+import { API_PATH } from '../../admin/operation.ts';
+import { operations } from '../../admin/operations.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
+import type { DeviceList } from '../../stores/push/device-list.ts';
+import type { AppStore } from '../../stores/tenants/app-store.ts';
+import type { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import type { UsageStore } from '../../stores/tenants/usage-store.ts';
+import { storedApps } from '../../tenants/app-sources.ts';
+import { storedInstances } from '../../tenants/instance-sources.ts';
+import type { LiveApps } from '../../tenants/live-apps.ts';
+import type { LiveInstances } from '../../tenants/live-instances.ts';
+import { AppAdmin } from '../../tenants/manage-apps.ts';
+import { InstanceAdmin } from '../../tenants/manage-instances.ts';
+import { Refusal } from '../../tenants/refusal.ts';
+import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
+import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
+import type { Questions } from '../link/messages.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+import { logChange, logRefusedChange } from './admin-change-log.ts';
+import type { BackgroundMetrics } from './metrics.ts';
+
+export interface AdminParts {
+  readonly store: AppStore;
+  readonly served: LiveApps;
+  readonly instanceStore: StoredInstances;
+  readonly servedInstances: LiveInstances;
+  readonly devices: DeviceList;
+  readonly usage: UsageStore;
+  readonly webhooks: Webhooks;
+  readonly realtime: RealtimeClient;
+  readonly metrics: BackgroundMetrics;
+  readonly log: Log;
+}
+
+/** What the admin listener serves: `/metrics`, and each operation of the admin API. */
+export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
+  const admin = adminOf(parts);
+  return [
+    { method: 'GET', path: '/metrics', answer: () => showMetrics(parts) },
+    ...operations.map((operation) => ({
+      method: operation.method,
+      path: `${API_PATH}${operation.path}`,
+      answer: async (call: AdminCall) => {
+        try {
+          const { status, body } = await operation.run(admin, call);
+          logChange(parts.log, operation, { call, answer: body });
+          return jsonAnswer(status, body);
+        } catch (error) {
+          const { status, message, field } = refusalOf(error, parts.log);
+          logRefusedChange(parts.log, operation, { call, status });
+          return jsonAnswer(status, { error: message, field });
+        }
+      },
+    })),
+  ];
+}
+
+/** Throws what is neither a refusal nor a fault of the store. */
+function refusalOf(error: unknown, log: Log): Refusal {
+  if (error instanceof Refusal) return error;
+  if (!isStoreFault(error)) throw error;
+  const why = plainFault(error);
+  const exactly = error instanceof Error ? error.message : undefined;
+  log.warn('An admin request could not use the store', { why, exactly });
+  return new Refusal('unavailable', `The store cannot be used now: ${why}`);
+}
+
+function adminOf(parts: AdminParts): Admin {
+  const { store, served, instanceStore, servedInstances, devices, usage, webhooks, realtime, log } =
+    parts;
+  const ask = async <What extends keyof Questions>(
+    question: { readonly what: What } & Questions[What]['ask'],
+  ): Promise<Questions[What]['answer']> => {
+    try {
+      return await realtime.ask(question);
+    } catch (error) {
+      throw new Refusal('unavailable', error instanceof Error ? error.message : String(error));
+    }
+  };
+  return {
+    apps: new AppAdmin({
+      store,
+      configured: () => served.configured,
+      complete: (stored) => storedApps(stored, served.configured),
+      changed: async () => {
+        await served.look();
+        try {
+          // Its answer comes after it has taken over the apps: messages keep their order.
+          await realtime.ask({ what: 'ping' });
+        } catch (error) {
+          // The change is kept, and taken over as soon as that loop has time again.
+          log.warn('A changed app waits to be served', { why: String(error) });
+        }
+      },
+      now: Date.now,
+    }),
+    instances: new InstanceAdmin({
+      store: instanceStore,
+      configured: () => servedInstances.configured,
+      complete: (stored) => storedInstances(stored, servedInstances.configured),
+      changed: () => servedInstances.look(),
+      now: Date.now,
+    }),
+    devices: new DeviceAdmin({
+      store: devices,
+      numberOf: (id) => servedInstances.directory.byId(id)?.number,
+      log,
+    }),
+    live: {
+      apps: () => ask({ what: 'live-apps' }),
+      channels: (query) => ask({ what: 'live-channels', ...query }),
+    },
+    usage,
+    webhooks,
+    description: openApi(operations),
+  };
+}
+
+async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
+  try {
+    const body = metrics.print(await realtime.ask({ what: 'metrics' }));
+    return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    log.warn('Metrics cannot be shown', { why });
+    return { status: 503, contentType: TEXT, body: `${why}\n` };
+  }
+}
+
+function jsonAnswer(status: number, body: unknown): AdminAnswer {
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
+}

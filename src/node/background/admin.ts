@@ -1,0 +1,54 @@
+import type { Config } from '../../config/schema.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { type AdminListener, listenForAdmin } from '../../transports/admin/listener.ts';
+import type { Readiness } from '../../transports/admin/readiness.ts';
+import type { AdminPasswordSource } from '../link/messages.ts';
+import { listenError } from '../listen-error.ts';
+import { AdminPassword } from './admin-password.ts';
+
+export interface AdminPartOptions {
+  readonly config: Config;
+  readonly readiness: Readiness;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+/** The admin listener of a server, with its password. */
+export interface AdminPart extends AdminListener {
+  readonly passwordSource: AdminPasswordSource;
+}
+
+/** Opens the admin listener. Throws `StartFailed` where its port or the file of its password cannot be used. */
+export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
+  const { config, readiness, meter, log } = options;
+  const { host, port } = config.admin;
+  await using parts = new AsyncDisposableStack();
+  const password = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
+  let listener: AdminListener;
+  try {
+    listener = await listenForAdmin({
+      host,
+      port,
+      password: () => password.current,
+      // Who has configured a password wants it to be asked for.
+      metricsAreOpen: password.source === 'file',
+      trustedProxies: new TrustedProxies(config.trustedProxies),
+      readiness,
+      log,
+      refused: (why) => meter.count('adminRequestsRefused', 1, why),
+    });
+  } catch (error) {
+    throw listenError(error, 'admin', config.admin);
+  }
+  parts.use(listener);
+  const running = parts.move();
+  return {
+    address: listener.address,
+    passwordSource: password.source,
+    serve: (routes) => listener.serve(routes),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

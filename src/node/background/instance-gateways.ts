@@ -1,0 +1,288 @@
+import { readFileSync } from 'node:fs';
+import type { InstanceSettings } from '../../config/schema.ts';
+import { createApnsGateway } from '../../gateways/apns/apns-gateway.ts';
+import { RecentEnvironments } from '../../gateways/apns/environments.ts';
+import { ProviderTokens, readSigningKey } from '../../gateways/apns/provider-token.ts';
+import { createFcmGateway } from '../../gateways/fcm/fcm-gateway.ts';
+import { Paces } from '../../gateways/fcm/pace.ts';
+import { readServiceAccount } from '../../gateways/fcm/service-account.ts';
+import { unusableGateway } from '../../gateways/unusable-gateway.ts';
+import { Http1Places } from '../../gateways/web/http1-places.ts';
+import { createWebGateway } from '../../gateways/web/web-gateway.ts';
+import { WebOrigins } from '../../gateways/web/web-origins.ts';
+import { createFindGuarded } from '../../outgoing/guard.ts';
+import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
+import type { OriginNews } from '../../outgoing/http2/origin.ts';
+import { createOutgoing, type SendRequest } from '../../outgoing/request.ts';
+import type { Resolver } from '../../outgoing/resolve.ts';
+import type { DeliveredInstance, DeliveredInstances } from '../../push/delivering/ports.ts';
+import type { Platform } from '../../push/device.ts';
+import type { Gateway } from '../../push/gateway.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import type { LiveInstance } from '../../tenants/live-instances.ts';
+
+/** Something that a gateway needs and that cannot be used, in words for the operator. */
+export interface GatewayFault {
+  readonly instance: string;
+  readonly setting: string;
+  readonly why: string;
+}
+
+/** The gateway of one platform of one instance, and what it was made from. */
+interface Made {
+  readonly from: string;
+  /** Whether it is one, and does not only stand in for what could not be made. */
+  readonly isUsable: boolean;
+  readonly gateway: Gateway<Platform>;
+}
+
+/** Reads a file that a setting names; the fault is thrown as a value of its own. */
+class UnusableFile extends Error {
+  override readonly name = 'UnusableFile';
+  readonly setting: string;
+
+  constructor(setting: string, why: string) {
+    super(why);
+    this.setting = setting;
+  }
+}
+
+/** The ways to the devices of every instance that this server serves. */
+export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
+  private readonly log: Log;
+  private readonly resolver: Resolver;
+  private readonly tokens = new ProviderTokens();
+  private readonly environments = new RecentEnvironments();
+  private readonly paces = new Paces({ timers: monotonicTimers });
+  /** By whom they trust and where they may connect to: instances share the connections to push services. */
+  private readonly webOrigins = new Map<string, WebOrigins>();
+  private readonly http1Places = new Http1Places();
+  private readonly made = new Map<string, Made>();
+  private instances = new Map<number, DeliveredInstance>();
+  private readonly closing = new Set<Promise<void>>();
+
+  constructor(log: Log, resolver: Resolver) {
+    this.log = log;
+    this.resolver = resolver;
+  }
+
+  byNumber(instance: number): DeliveredInstance | undefined {
+    return this.instances.get(instance);
+  }
+
+  /**
+   * Takes over these instances. What has not changed stays as it is, with its connections. Gives what could not be
+   * made: those platforms keep the gateway that they had, or let their devices wait.
+   */
+  replace(served: readonly LiveInstance[]): readonly GatewayFault[] {
+    const faults: GatewayFault[] = [];
+    const kept = new Set<string>();
+    const instances = new Map<number, DeliveredInstance>();
+    for (const { instance, settings } of served) {
+      const gatewayOf = <P extends Platform>(
+        platform: P,
+        make: (() => { readonly from: string; open(): Gateway<P> }) | undefined,
+      ): Gateway<P> | undefined => {
+        if (make === undefined) return undefined;
+        const name = `${instance.id} ${platform}`;
+        kept.add(name);
+        try {
+          const { from, open } = make();
+          return this.keepOrOpen(name, { from, isUsable: true }, open);
+        } catch (error) {
+          // Whatever it is, it must not keep the changes of other instances from being served.
+          const setting = error instanceof UnusableFile ? error.setting : platform;
+          const why = error instanceof Error ? error.message : String(error);
+          faults.push({ instance: instance.id, setting, why });
+          // What worked goes on: with another gateway or none, devices would wait, or be given up for good.
+          const before = this.made.get(name);
+          if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
+          const from = `unusable ${setting}`;
+          return this.keepOrOpen(name, { from, isUsable: false }, () =>
+            unusableGateway(platform, setting),
+          );
+        }
+      };
+      const { apns, fcm, web } = settings;
+      instances.set(instance.number, {
+        id: instance.id,
+        gateways: {
+          apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),
+          fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(instance.id, fcm))),
+          web: gatewayOf('web', web && (() => this.webFrom(web))),
+        },
+      });
+    }
+    this.instances = instances;
+    for (const name of this.made.keys()) if (!kept.has(name)) this.close(name);
+    return faults;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const name of this.made.keys()) this.close(name);
+    await Promise.all(this.closing);
+    await Promise.all(
+      [...this.webOrigins.values()].map((origins) => origins[Symbol.asyncDispose]()),
+    );
+  }
+
+  private keepOrOpen<P extends Platform>(
+    name: string,
+    made: Omit<Made, 'gateway'>,
+    open: () => Gateway<P>,
+  ): Gateway<P> {
+    const before = this.made.get(name);
+    // A name holds its platform, so what was made under it is of this one.
+    if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
+    // Where this throws, the one before is still there.
+    const gateway = open();
+    if (before !== undefined) this.close(name);
+    this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
+    return gateway;
+  }
+
+  private close(name: string): void {
+    const made = this.made.get(name);
+    if (made === undefined) return;
+    this.made.delete(name);
+    const closed = Promise.resolve(made.gateway[Symbol.asyncDispose]()).finally(() => {
+      this.closing.delete(closed);
+    });
+    this.closing.add(closed);
+  }
+
+  private apnsFrom(instance: string, settings: NonNullable<InstanceSettings['apns']>) {
+    const { teamId, keyId, privateKeyFile, environment, origin, caFile } = settings;
+    const pem = readSettingFile('apns.privateKeyFile', privateKeyFile);
+    const ca = readCa('apns.caFile', caFile);
+    const key = readSigningKey(pem);
+    if (!key.ok) throw new UnusableFile('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
+    return {
+      from: JSON.stringify([settings, pem, ca]),
+      open: () =>
+        createApnsGateway({
+          teamId,
+          keyId,
+          privateKey: key.key,
+          environment,
+          ...(origin === null ? {} : { origins: { production: origin, sandbox: origin } }),
+          ca,
+          nowMs: Date.now,
+          tokens: this.tokens,
+          memory: this.environments,
+          findAddresses: this.findFor(instance),
+          tell: (which, news) => this.tell('apns', which, news),
+        }),
+    };
+  }
+
+  private fcmFrom(instance: string, settings: NonNullable<InstanceSettings['fcm']>) {
+    const { serviceAccountFile, origin, caFile } = settings;
+    const json = readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
+    const ca = readCa('fcm.caFile', caFile);
+    const read = readServiceAccount(Buffer.from(json));
+    if (!read.ok) {
+      throw new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
+    }
+    const requestToken = this.sendTo(true, ca);
+    return {
+      from: JSON.stringify([settings, json, ca]),
+      open: () =>
+        createFcmGateway({
+          account: read.account,
+          ...(origin === null ? {} : { origin }),
+          ca,
+          requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
+          findAddresses: this.findFor(instance),
+          paces: this.paces,
+          nowMs: Date.now,
+          tell: (news) => this.tell('fcm', origin ?? 'fcm.googleapis.com', news),
+        }),
+    };
+  }
+
+  private webFrom(settings: NonNullable<InstanceSettings['web']>) {
+    const { vapid, allowedHosts, allowPrivateAddresses, caFile } = settings;
+    const ca = readCa('web.caFile', caFile);
+    return {
+      from: JSON.stringify([settings, ca]),
+      open: () =>
+        createWebGateway({
+          vapid,
+          rules: { allowedHosts, allowPrivateAddresses },
+          origins: this.webOriginsOf(allowPrivateAddresses, ca),
+          nowMs: Date.now,
+        }),
+    };
+  }
+
+  private webOriginsOf(allowPrivateAddresses: boolean, ca: string | undefined): WebOrigins {
+    const name = JSON.stringify([allowPrivateAddresses, ca]);
+    let origins = this.webOrigins.get(name);
+    if (origins === undefined) {
+      const send = this.sendTo(allowPrivateAddresses, ca);
+      const guard = { allowPrivateAddresses, resolver: this.resolver };
+      origins = new WebOrigins({
+        findAddresses: createFindGuarded(guard, ownerOfPushService),
+        sendOverHttp1: (request) =>
+          send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
+        http1Places: this.http1Places,
+        ca,
+        tell: (origin, news) => this.tell('web', origin, news),
+      });
+      this.webOrigins.set(name, origins);
+    }
+    return origins;
+  }
+
+  private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
+    const { resolver } = this;
+    return createOutgoing({ allowPrivateAddresses, resolver, ...(ca === undefined ? {} : { ca }) });
+  }
+
+  /** The operator names these hosts: a proxy or a stand-in may be at a private address. */
+  private findFor(instance: string): FindAddresses {
+    const guard = { allowPrivateAddresses: true, resolver: this.resolver };
+    return createFindGuarded(guard, () => ownerOf(instance));
+  }
+
+  private tell(platform: Platform, where: string, news: OriginNews): void {
+    switch (news.news) {
+      case 'unreachable':
+        this.log.warn('A gateway cannot be reached', { platform, where, why: news.why });
+        return;
+      case 'reached':
+        this.log.info('A gateway is reached', { platform, where });
+        return;
+      case 'connection-leaving':
+      case 'connection-ended':
+        this.log.debug('A connection to a gateway ends', { platform, where, why: news.why });
+        return;
+      default:
+        news satisfies never;
+    }
+  }
+}
+
+function ownerOf(instance: string): string {
+  return `instance ${instance}`;
+}
+
+/** Instances share the connections to a push service, so its name is looked up at nobody else's cost. */
+function ownerOfPushService(host: string): string {
+  return `push service ${host}`;
+}
+
+function readSettingFile(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnusableFile(setting, `${file} cannot be read: ${why}`);
+  }
+}
+
+function readCa(setting: string, file: string | null): string | undefined {
+  return file === null ? undefined : readSettingFile(setting, file);
+}

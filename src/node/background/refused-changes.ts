@@ -1,0 +1,28 @@
+import type { TableMeter } from '../../observability/meter.ts';
+import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type { WriteOwner } from '../../stores/database/waiting-changes.ts';
+
+export interface RefusedChangesOptions {
+  readonly meter: TableMeter;
+  readonly log: Log;
+  readonly clock: { now(): number };
+  /** The id of the instance with this number, while it is served. */
+  readonly instanceId: (number: number) => string | undefined;
+}
+
+/** Counts the changes that are refused because too many wait for the store, and logs whose they were. */
+export function refusedChanges({ meter, log, clock, instanceId }: RefusedChangesOptions) {
+  const throttle = new LogThrottle(clock);
+  return (owner: WriteOwner): void => {
+    const kind = typeof owner === 'number' ? 'instance' : (owner ?? 'server');
+    meter.count('storeChangesRefused', 1, kind);
+    throttle.run(String(owner), (throttled) =>
+      log.warn('Store is overloaded: changes refused', {
+        owner: kind,
+        instance: typeof owner === 'number' ? (instanceId(owner) ?? `number ${owner}`) : undefined,
+        ...throttled,
+      }),
+    );
+  };
+}

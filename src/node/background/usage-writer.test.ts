@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'bun:test';
+import type { DayUsage } from '../../channels/usage.ts';
+import { UsageWriter } from './usage-writer.ts';
+
+const used = (messages: number, clientMessages = 0): DayUsage => ({
+  appId: 'a',
+  day: '2026-01-01',
+  messages,
+  clientMessages,
+});
+const nothing = () => undefined;
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+describe('usage', () => {
+  it('that comes while some is written is written after it, though no more comes', async () => {
+    const added: (readonly DayUsage[])[] = [];
+    const writes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const second = Promise.withResolvers<void>();
+    const store = {
+      ofDay: async () => [],
+      async add(usage: readonly DayUsage[]) {
+        added.push(usage);
+        if (added.length === 2) second.resolve();
+        await writes[added.length - 1]?.promise;
+      },
+    };
+    const keeper = new UsageWriter(store, log, () => true);
+    keeper.keep([used(1)]);
+    keeper.keep([used(2)]);
+    keeper.keep([used(4)]);
+    expect(added).toEqual([[used(1)]]);
+    writes[0]?.resolve();
+    await second.promise;
+    expect(added).toEqual([[used(1)], [used(6)]]);
+    writes[1]?.resolve();
+    await keeper[Symbol.asyncDispose]();
+    expect(added).toHaveLength(2);
+  });
+});

@@ -1,0 +1,114 @@
+import type { App } from '../../channels/app.ts';
+import type { DayUsage } from '../../channels/usage.ts';
+import type { AppWebhookEvent } from '../../channels/webhooks.ts';
+import type { Config } from '../../config/schema.ts';
+import type { MetricValues } from '../../observability/meter.ts';
+import type { PushInstance } from '../../push/instance.ts';
+import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import type { StartFault } from '../start-failed.ts';
+
+/** What the two loops say to each other. Everything is copied but the port of the log; nothing is shared. */
+
+/** Where one listener is. */
+export interface ListenerAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
+/** A certificate with its key, both in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Where the password of the admin API is: `admin.password`, or a file that the server has made. */
+export type AdminPasswordSource = 'configuration' | 'file';
+
+export type RealtimeState = 'starting' | 'listening' | 'stopping';
+
+/** What one app does now. */
+export interface LiveApp {
+  readonly appId: string;
+  readonly connections: number;
+  readonly channels: number;
+  /** Today, UTC: all, and those of them that clients caused. */
+  readonly messages: number;
+  readonly clientMessages: number;
+}
+
+/** One occupied channel. */
+export interface LiveChannel {
+  readonly name: string;
+  readonly subscriptions: number;
+  readonly users: number;
+}
+
+/** What the background loop can ask the realtime loop, each with its answer. */
+export interface Questions {
+  metrics: { ask: Record<never, never>; answer: MetricValues };
+  'live-apps': { ask: Record<never, never>; answer: readonly LiveApp[] };
+  'live-channels': {
+    ask: {
+      readonly appId: string;
+      readonly prefix: string;
+      readonly after: string | undefined;
+      readonly limit: number;
+    };
+    answer: { readonly channels: readonly LiveChannel[]; readonly next: string | undefined };
+  };
+  /** Answered once everything that was said before has been done. */
+  ping: { ask: Record<never, never>; answer: 'pong' };
+}
+
+export type Question = {
+  [What in keyof Questions]: { readonly what: What } & Questions[What]['ask'];
+}[keyof Questions];
+
+/** From the main thread to the worker. */
+export type ToBackground =
+  | {
+      readonly type: 'start';
+      readonly config: Config;
+      readonly logFormat: 'json' | 'text';
+      /** To the log thread. */
+      readonly logPort: MessagePort;
+      /** Of the push listener; `undefined`: it speaks plain HTTP. */
+      readonly tls: Certificate | undefined;
+    }
+  | { readonly type: 'realtime'; readonly state: RealtimeState }
+  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
+  | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  /** The configuration was read again. */
+  | {
+      readonly type: 'reload';
+      readonly config: Config;
+      readonly tls: Certificate | undefined;
+    }
+  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
+  | { readonly type: 'stop' };
+
+/** From the worker to the main thread. */
+export type ToRealtime =
+  | {
+      readonly type: 'ready';
+      readonly apps: readonly App[];
+      readonly admin: ListenerAddress;
+      readonly adminPassword: AdminPasswordSource;
+      readonly push: ListenerAddress;
+      /** The id of the app that was made because there was none. */
+      readonly createdApp: string | undefined;
+      readonly instances: readonly PushInstance[];
+      /** The id of the instance that was made because there was none. */
+      readonly createdInstance: string | undefined;
+      /** What was used today before this start. */
+      readonly usage: readonly DayUsage[];
+    }
+  | { readonly type: 'failed'; readonly fault: StartFault }
+  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
+  | { readonly type: 'ask'; readonly number: number; readonly question: Question }
+  /** So many webhook events were taken over. */
+  | { readonly type: 'webhook-events-taken'; readonly events: number }
+  /** So many connections the push listener has now. */
+  | { readonly type: 'push-connections'; readonly open: number }
+  | { readonly type: 'stopped' };

@@ -1,0 +1,20 @@
+import { StartFailed } from './start-failed.ts';
+
+/** What opening a listener that failed means for an operator: one line that names the setting. */
+export function listenError(
+  error: unknown,
+  setting: string,
+  { host, port }: { readonly host: string; readonly port: number },
+): StartFailed {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const where = `${host}:${port} (${setting}.host, ${setting}.port)`;
+  const why =
+    code === 'EADDRINUSE'
+      ? `${where} is taken: another program listens there`
+      : code === 'EACCES'
+        ? `${where} may not be used: ports below 1024 take special rights`
+        : code === 'EADDRNOTAVAIL'
+          ? `${where} is not an address of this machine`
+          : `${where} cannot be opened: ${error instanceof Error ? error.message : error}`;
+  return new StartFailed({ exitCode: 1, message: why }, { cause: error });
+}

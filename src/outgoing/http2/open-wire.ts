@@ -1,0 +1,110 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Timers } from '../../runtime/ports.ts';
+import type { Wire, WireListener } from './wire.ts';
+
+/** Where a wire leads. */
+export interface WireTarget {
+  /** An IP address: the connection goes there and nowhere else. */
+  readonly address: string;
+  readonly port: number;
+  /** The name, or the address itself, that the certificate must have; `undefined`: no TLS. */
+  readonly serverName: string | undefined;
+  /** Certificates to trust in place of the system's, as PEM. */
+  readonly ca: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Whether a wire was opened; otherwise `why` is a code, or a few words. */
+export type WireOpening =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly why: string; readonly noHttp2: boolean };
+
+/**
+ * Opens a wire and hands it to `attach` the moment that it is open, so that not a byte of the peer is missed. It is
+ * closed again where `attach` gives no listener.
+ */
+export type OpenWire = (
+  target: WireTarget,
+  attach: (wire: Wire) => WireListener | undefined,
+) => Promise<WireOpening>;
+
+/** How long a closing connection may take to send what was written. */
+const END_MS_MAX = 5_000;
+
+const PROTOCOL = 'h2';
+
+const NO_HTTP2 = 'it speaks no HTTP/2';
+
+/** What a server says that knows none of the protocols it is offered. */
+const NO_PROTOCOL = /NO_APPLICATION_PROTOCOL/i;
+
+/** Makes the function that opens wires over the network. */
+export function createOpenWire(timers: Timers): OpenWire {
+  return (target, attach) =>
+    new Promise((resolve) => {
+      const { address, port, serverName, ca } = target;
+      const secure = serverName !== undefined;
+      const socket: Socket | TLSSocket = secure
+        ? connectTls({
+            host: address,
+            port,
+            // Where it is an address, it is the very one that is connected to, and named nowhere.
+            ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+            ALPNProtocols: [PROTOCOL],
+            minVersion: 'TLSv1.2',
+            ...(ca === undefined ? {} : { ca }),
+          })
+        : connectTcp({ host: address, port });
+      let failure = 'closed';
+      let listener: WireListener | undefined;
+
+      const giveUp = (why: string) => {
+        stopTimer();
+        socket.destroy();
+        resolve({ ok: false, why, noHttp2: why === NO_HTTP2 || NO_PROTOCOL.test(why) });
+      };
+      const stopTimer = timers.after(target.timeoutMs, () => giveUp('timeout'));
+
+      socket.on('error', (error) => {
+        failure = codeOf(error);
+        if (listener === undefined) giveUp(failure);
+      });
+      socket.on('close', () => {
+        if (listener === undefined) giveUp(failure);
+        else listener.onClose(failure);
+      });
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        stopTimer();
+        if (secure && protocolOf(socket) !== PROTOCOL) return giveUp(NO_HTTP2);
+        socket.setNoDelay(true);
+        const attached = attach(wireOf(socket, timers));
+        if (attached === undefined) return giveUp('not wanted');
+        listener = attached;
+        socket.on('data', (bytes: Buffer) => attached.onData(bytes));
+        socket.on('drain', () => attached.onDrain());
+        resolve({ ok: true });
+      });
+    });
+}
+
+function wireOf(socket: Socket, timers: Timers): Wire {
+  return {
+    write: (bytes) => socket.write(bytes),
+    end() {
+      socket.end();
+      const stopTimer = timers.after(END_MS_MAX, () => socket.destroy());
+      socket.once('close', stopTimer);
+    },
+    destroy: () => void socket.destroy(),
+  };
+}
+
+function protocolOf(socket: Socket): unknown {
+  return 'alpnProtocol' in socket ? socket.alpnProtocol : undefined;
+}
+
+function codeOf(error: Error): string {
+  // Never the message: it may hold what others gave.
+  return 'code' in error ? String(error.code) : error.name;
+}

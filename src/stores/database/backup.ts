@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { sqliteFileOf } from './database.ts';
+import { StoreUnavailable } from './faults.ts';
+import { requireOneName } from './sqlite.ts';
+import { copySqlite } from './sqlite-copy.ts';
+
+export interface StoreBackup {
+  /** With its whole path. */
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/**
+ * Copies the store at `url` into a new file, also while a server writes to it. The file is there when all of it
+ * is on the disk, and not before. Throws `StoreUnavailable`.
+ */
+export async function backUpStore(url: string, target: string): Promise<StoreBackup> {
+  const store = fileOfStore(url);
+  const file = resolve(target);
+  refuseExisting(file);
+  const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
+  makeEmpty(unfinished);
+  try {
+    await copySqlite(store, unfinished);
+    writeOut(unfinished);
+    // It has taken a while.
+    refuseExisting(file);
+    renameSync(unfinished, file);
+    writeOut(dirname(file));
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    if (error instanceof StoreUnavailable) throw error;
+    throw new StoreUnavailable(`The store ${url} cannot be copied: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return { file, bytes: statSync(file).size };
+}
+
+function fileOfStore(url: string): string {
+  const store = sqliteFileOf(url);
+  if (store === undefined) {
+    throw new StoreUnavailable('The store is kept in PostgreSQL: back it up with pg_dump');
+  }
+  if (store === ':memory:') {
+    throw new StoreUnavailable('The store is kept in memory: only its server could copy it');
+  }
+  if (!existsSync(store)) {
+    throw new StoreUnavailable(`There is no store at ${store} (store.url is ${url})`);
+  }
+  requireOneName(url, store);
+  return store;
+}
+
+function refuseExisting(file: string): void {
+  if (existsSync(file)) {
+    throw new StoreUnavailable(`${file} is there already, and is not overwritten`);
+  }
+}
+
+/** For its owner only from the beginning: it will hold secrets. */
+function makeEmpty(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    throw new StoreUnavailable(`${dirname(file)} cannot be written to: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Waits until a file is on the disk; for a directory, until the names in it are. */
+function writeOut(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'bun:test';
+import { SQL } from 'bun';
+import { StoreBusy } from '../../push/ports.ts';
+import { isStatementFault, isStoreFault, plainFault, StoreSilent } from './faults.ts';
+
+const sqlite = (code: string) => new SQL.SQLiteError('secret', { code, errno: 1 });
+const postgres = (code: string, errno?: string) =>
+  new SQL.PostgresError('secret', {
+    code,
+    errno,
+    detail: '',
+    hint: '',
+    severity: '',
+  });
+const server = (errno: string) => postgres('ERR_POSTGRES_SERVER_ERROR', errno);
+
+describe('a fault of the store', () => {
+  it.each([
+    ['the disk is full', sqlite('SQLITE_FULL')],
+    ['another process holds the store locked', sqlite('SQLITE_BUSY_SNAPSHOT')],
+    ['the store is read-only', sqlite('SQLITE_READONLY_DIRECTORY')],
+    ['the store is damaged', sqlite('SQLITE_CORRUPT')],
+    ['the store is damaged', sqlite('SQLITE_NOTADB')],
+    ['the disk cannot be read or written', sqlite('SQLITE_IOERR_WRITE')],
+    ['the store failed (SQLITE_ERROR)', sqlite('SQLITE_ERROR')],
+    ['the disk is full', server('53100')],
+    ['the store is read-only', server('25006')],
+    ['the database cannot be reached', server('57P01')],
+    ['the database takes too long', server('57014')],
+    ['the tables are gone from the database, or others than they were', server('42P01')],
+    ['the database does not allow it', server('42501')],
+    ['the database refuses the user or the password', server('28P01')],
+    ['the store failed (22021)', server('22021')],
+    ['the database cannot be reached', postgres('ERR_POSTGRES_CONNECTION_REFUSED')],
+    ['the database cannot be reached', postgres('ERR_POSTGRES_CONNECTION_CLOSED')],
+    ['the database does not answer', new StoreSilent('secret')],
+    ['too many changes wait for the store', new StoreBusy('secret')],
+    ['the store failed (SQLError)', new SQL.SQLError('secret')],
+  ])('is told in plain words that hold nothing of what is stored: %s', (words, error) => {
+    expect(plainFault(error)).toBe(words);
+    expect(isStoreFault(error)).toBe(true);
+  });
+
+  it('is told as it is where it is no error of a database', () => {
+    expect(plainFault(new Error('the file was removed'))).toBe('the file was removed');
+    expect(plainFault('the file was removed')).toBe('the file was removed');
+    expect(isStoreFault(new Error('a bug'))).toBe(false);
+  });
+
+  it('is a statement’s own where the store itself works', () => {
+    for (const error of [
+      sqlite('SQLITE_CONSTRAINT_UNIQUE'),
+      server('23505'),
+      server('22021'),
+      server('40P01'),
+      new Error('thrown by the change'),
+    ]) {
+      expect(isStatementFault(error)).toBe(true);
+    }
+    for (const error of [
+      sqlite('SQLITE_FULL'),
+      sqlite('SQLITE_BUSY'),
+      server('53100'),
+      server('57P01'),
+      postgres('ERR_POSTGRES_CONNECTION_CLOSED'),
+      new StoreSilent('late'),
+    ]) {
+      expect(isStatementFault(error)).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,135 @@
+import { FairBudget } from '../../runtime/fair-budget.ts';
+
+/** Whose a change is: the number of an instance, or the admin API. `undefined`: the server's own work. */
+export type WriteOwner = number | 'admin' | undefined;
+
+interface Owned {
+  readonly owner: WriteOwner;
+}
+
+/** What is to be committed together, in the order in which it is to run. */
+export interface Group<Change> {
+  readonly changes: readonly Change[];
+  /** How many of them must run, however long that takes: otherwise some owners might never get a turn. */
+  readonly mustRun: number;
+}
+
+/**
+ * Changes that wait for the store, shared fairly among their owners. Each owner's changes keep their order.
+ *
+ * Instances and the admin API share the room: once it is full, the owner with the most changes loses its newest.
+ * The server's own work has as much room for itself, and every second place of a group.
+ */
+export class WaitingChanges<Change extends Owned> {
+  private readonly max: number;
+  private readonly budget: FairBudget<WriteOwner>;
+  private own: Change[] = [];
+  /** The owner whose turn is next first. None is empty. */
+  private readonly byOwner = new Map<WriteOwner, Change[]>();
+
+  constructor(max: number) {
+    this.max = max;
+    this.budget = new FairBudget(max);
+  }
+
+  get size(): number {
+    return this.own.length + this.budget.total;
+  }
+
+  /** Adds a change. Gives the one that there is no room for: this one, or one of the owner that has the most. */
+  add(change: Change): Change | undefined {
+    const { owner } = change;
+    if (owner === undefined) {
+      if (this.own.length >= this.max) return change;
+      this.own.push(change);
+      return undefined;
+    }
+    const loser = this.budget.whoYields(owner);
+    if (loser === owner) return change;
+    const refused = loser === undefined ? undefined : this.removeNewest(loser);
+    this.queueOf(owner).push(change);
+    this.budget.add(owner);
+    return refused;
+  }
+
+  /** Takes up to `most` changes: one of the server's own, one of the first owner, one of its own, one of the next. */
+  take(most: number): Group<Change> {
+    const own = this.own.splice(0, Math.max(most >> 1, most - this.budget.total));
+    const shares = this.takeShares(most - own.length);
+    const others = inTurn(shares);
+    const changes = inTurn([own, others]);
+    return { changes, mustRun: Math.max(1, shares.length + Math.min(own.length, shares.length)) };
+  }
+
+  /** Takes back what was taken and has not run. It goes before what has come since. */
+  putBack(changes: readonly Change[]): void {
+    for (const [owner, some] of Map.groupBy(changes, (change) => change.owner)) {
+      if (owner === undefined) {
+        this.own = [...some, ...this.own];
+      } else {
+        this.queueOf(owner).unshift(...some);
+        this.budget.add(owner, some.length);
+      }
+    }
+  }
+
+  /** The first changes of each owner, as evenly as can be. Whoever has got some is last in the next turn. */
+  private takeShares(room: number): readonly (readonly Change[])[] {
+    const shares: Change[][] = [];
+    for (const [owner, count] of this.sharesOf(room)) {
+      const waiting = this.queueOf(owner);
+      this.byOwner.delete(owner);
+      if (waiting.length > count) this.byOwner.set(owner, waiting);
+      shares.push(waiting.length > count ? waiting.splice(0, count) : waiting);
+      this.budget.release(owner, count);
+    }
+    return shares;
+  }
+
+  private sharesOf(room: number): ReadonlyMap<WriteOwner, number> {
+    const shares = new Map<WriteOwner, number>();
+    let left = Math.min(room, this.budget.total);
+    while (left > 0) {
+      for (const [owner, { length }] of this.byOwner) {
+        const share = shares.get(owner) ?? 0;
+        if (left === 0) break;
+        if (share === length) continue;
+        shares.set(owner, share + 1);
+        left -= 1;
+      }
+    }
+    return shares;
+  }
+
+  private removeNewest(owner: WriteOwner): Change | undefined {
+    const waiting = this.queueOf(owner);
+    const newest = waiting.pop();
+    this.budget.release(owner);
+    if (waiting.length === 0) this.byOwner.delete(owner);
+    return newest;
+  }
+
+  private queueOf(owner: WriteOwner): Change[] {
+    let queue = this.byOwner.get(owner);
+    if (queue === undefined) {
+      queue = [];
+      this.byOwner.set(owner, queue);
+    }
+    return queue;
+  }
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurn<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+  const [only] = lists;
+  if (only !== undefined && lists.length === 1) return only;
+  const items: Item[] = [];
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  for (let turn = 0; turn < longest; turn++) {
+    for (const list of lists) {
+      const item = list[turn];
+      if (item !== undefined) items.push(item);
+    }
+  }
+  return items;
+}

@@ -1,0 +1,184 @@
+import type { TransactionSQL } from 'bun';
+import { StoreBusy } from '../../push/ports.ts';
+import { isPassing, isStatementFault } from './faults.ts';
+import { type Group, WaitingChanges, type WriteOwner } from './waiting-changes.ts';
+
+/** What several changes of one commit leave to be done together at its end. */
+export interface Batch<Item> {
+  /**
+   * Its place among the batches of a commit; 0 where none is given. Two commits that hold rows of two kinds each
+   * in another order would wait for each other.
+   */
+  readonly place?: number;
+  run(sql: TransactionSQL, items: readonly Item[]): Promise<void>;
+}
+
+/** Leaves something to the end of the commit. */
+export type Later = <Item>(batch: Batch<Item>, item: Item) => void;
+
+/** One change of the store. It may run again where it shared a commit with one that failed. */
+export type Change<T> = (sql: TransactionSQL, later: Later) => T | Promise<T>;
+
+/** Runs work in one transaction; settles when it is durable. */
+export type Begin = <T>(work: (sql: TransactionSQL) => Promise<T>) => Promise<T>;
+
+interface Waiting {
+  readonly owner: WriteOwner;
+  readonly change: Change<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface WriteQueueOptions {
+  readonly begin: Begin;
+  /** One for SQLite, which has one writer; more where commits may overlap. */
+  readonly commitsAtOnce: number;
+  /** A clock that only goes forward. Milliseconds. */
+  readonly now: () => number;
+  /** A change was refused because too many wait. */
+  readonly refused: (owner: WriteOwner) => void;
+}
+
+/** Changes of instances and of the admin API that may wait, and as many of the server's own. */
+const WAITING_MAX = 10_000;
+
+/** Changes that share one commit: enough that the disk is asked seldom, few enough that nobody waits long. */
+const COMMIT_MAX = 256;
+
+/**
+ * A commit that takes longer than this begins no more changes, but for the first of each owner. A change may write
+ * thousands of rows, and everybody waits for all changes of a commit. Milliseconds.
+ */
+const COMMIT_MS = 50;
+
+/** How often a change is tried when other transactions are in its way. */
+const TRIES_MAX = 5;
+
+/**
+ * Puts changes that wait at the same time into one commit, so that they share one wait for the disk. Each
+ * settles as if it had been alone: where one of them fails, the others are done again without it. Owners share
+ * the queue fairly, see `WaitingChanges`.
+ */
+export class WriteQueue {
+  private readonly options: WriteQueueOptions;
+  private readonly waiting = new WaitingChanges<Waiting>(WAITING_MAX);
+  private committing = 0;
+  private scheduled = false;
+  private idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: WriteQueueOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Settles when the change is durable. Rejects with `StoreBusy` where too many changes wait, and its owner has
+   * the most of them.
+   */
+  run<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const waiting = { owner, change, resolve: resolve as Waiting['resolve'], reject };
+    const refused = this.waiting.add(waiting);
+    if (refused !== undefined) {
+      this.options.refused(refused.owner);
+      refused.reject(new StoreBusy('too many changes wait for it'));
+    }
+    this.schedule();
+    return promise;
+  }
+
+  /** Settles when nothing waits. */
+  async drained(): Promise<void> {
+    if (this.waiting.size === 0 && this.committing === 0) return;
+    this.idle ??= Promise.withResolvers();
+    await this.idle.promise;
+  }
+
+  /** After this turn of the loop: what it brings along shares the commit. */
+  private schedule(): void {
+    if (this.scheduled || this.committing >= this.options.commitsAtOnce) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      void this.commitNext();
+    });
+  }
+
+  private async commitNext(): Promise<void> {
+    const group = this.waiting.take(COMMIT_MAX);
+    this.committing += 1;
+    if (this.waiting.size > 0) this.schedule();
+    await this.commit(group);
+    this.committing -= 1;
+    if (this.waiting.size > 0) this.schedule();
+    else if (this.committing === 0) {
+      this.idle?.resolve();
+      this.idle = undefined;
+    }
+  }
+
+  /** Never throws: each change hears of its own fate. What there was no time for waits again. */
+  private async commit(group: Group<Waiting>): Promise<void> {
+    const { changes } = group;
+    const [one, ...others] = changes;
+    if (one === undefined) return;
+    if (others.length === 0) {
+      await this.commitAlone(one);
+      return;
+    }
+    try {
+      const results = await this.options.begin((sql) => this.runChanges(sql, group));
+      for (const [index, result] of results.entries()) changes[index]?.resolve(result as never);
+      if (results.length < changes.length) this.waiting.putBack(changes.slice(results.length));
+    } catch (error) {
+      if (isStatementFault(error)) {
+        // Halved until the one that fails is alone: with 256 of them that is some 16 commits, not 256.
+        const middle = changes.length >> 1;
+        for (const half of [changes.slice(0, middle), changes.slice(middle)]) {
+          await this.commit({ changes: half, mustRun: half.length });
+        }
+      } else {
+        for (const { reject } of changes) reject(error);
+      }
+    }
+  }
+
+  private async commitAlone(one: Waiting): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const alone = { changes: [one], mustRun: 1 };
+        const [result] = await this.options.begin((sql) => this.runChanges(sql, alone));
+        one.resolve(result as never);
+        return;
+      } catch (error) {
+        if (tries < TRIES_MAX && isPassing(error)) continue;
+        one.reject(error);
+        return;
+      }
+    }
+  }
+
+  /** Runs the changes of a group in order, as many as there is time for, and gives their results. */
+  private async runChanges(
+    sql: TransactionSQL,
+    { changes, mustRun }: Group<Waiting>,
+  ): Promise<unknown[]> {
+    const { now } = this.options;
+    const endMs = now() + COMMIT_MS;
+    const batches = new Map<Batch<unknown>, unknown[]>();
+    const later: Later = (batch, item) => {
+      const items = batches.get(batch as Batch<unknown>);
+      if (items === undefined) batches.set(batch as Batch<unknown>, [item]);
+      else items.push(item);
+    };
+    const results: unknown[] = [];
+    for (const { change } of changes) {
+      if (results.length >= mustRun && now() >= endMs) break;
+      const result = change(sql, later);
+      // Those that leave everything to a batch are many, and have nothing to wait for.
+      results.push(result instanceof Promise ? await result : result);
+    }
+    const inOrder = [...batches].sort(([a], [b]) => (a.place ?? 0) - (b.place ?? 0));
+    for (const [batch, items] of inOrder) await batch.run(sql, items);
+    return results;
+  }
+}

@@ -1,0 +1,275 @@
+import type { TransactionSQL } from 'bun';
+import type {
+  ClaimedRequest,
+  EndpointBacklog,
+  EndpointClaim,
+  NewOutboxRequest,
+  Outbox,
+  OutboxKind,
+  Settlement,
+} from '../../webhooks/outbox.ts';
+import type { Database } from '../database/database.ts';
+import type { Dialect } from '../database/dialect.ts';
+
+/**
+ * When a request is tried that waits for another one: never, until that one is over and `release` gives it a time. The
+ * last moment that a date can hold.
+ */
+const HELD_MS = 8_640_000_000_000_000;
+
+/** Rows in one INSERT: a statement takes only so many parameters. */
+const ROWS_PER_INSERT = 500;
+
+/** The columns that tell what a request is. */
+export interface RequestRow {
+  readonly id: string;
+  readonly kind: OutboxKind;
+  readonly owner_id: string;
+  readonly url: string;
+  readonly endpoint: string;
+  readonly created_at: number | string;
+  readonly body_bytes: number | string;
+}
+
+interface ClaimedRow extends RequestRow {
+  readonly attempts: number;
+  readonly tries: number;
+  readonly first_try_at: number | string | null;
+}
+
+interface BacklogRow {
+  readonly endpoint: string;
+  readonly waiting: number | string;
+  readonly bytes: number | string;
+  readonly oldest: number | string;
+  readonly due: number | string;
+}
+
+/** Reads what every statement on a request gives; PostgreSQL gives large numbers as text. */
+export function requestOf(row: RequestRow) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    ownerId: row.owner_id,
+    url: row.url,
+    endpoint: row.endpoint,
+    createdAtMs: Number(row.created_at),
+    bodyBytes: Number(row.body_bytes),
+  };
+}
+
+/** The outbox in the store's tables. Several processes may use one: claims keep them apart. */
+export class StoredOutbox implements Outbox {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  async write(
+    requests: readonly NewOutboxRequest[],
+    settled: readonly Settlement[],
+  ): Promise<void> {
+    await this.database.write(async (sql) => {
+      for (let from = 0; from < requests.length; from += ROWS_PER_INSERT) {
+        const rows = requests.slice(from, from + ROWS_PER_INSERT).map(newRow);
+        // Some may be here already, where the answer to an earlier commit was lost.
+        await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
+      }
+      for (const settlement of settled) await settle(sql, settlement);
+      await release(sql, idsThatMayBeWaitedFor(requests, settled));
+    });
+  }
+
+  async claim(
+    wanted: readonly { readonly endpoint: string; readonly limit: number }[],
+    nowMs: number,
+    untilMs: number,
+  ): Promise<readonly EndpointClaim[]> {
+    const { dialect } = this.database;
+    return await this.database.write(async (sql) => {
+      const claims: EndpointClaim[] = [];
+      for (const { endpoint, limit } of wanted) {
+        const requests = await claimSome(dialect, sql, endpoint, limit, nowMs, untilMs);
+        // A full claim may have left some that are due now; else the next one is due later.
+        const dueAtMs = requests.length < limit ? await nextDue(sql, endpoint, untilMs) : nowMs;
+        claims.push({ endpoint, requests, dueAtMs });
+      }
+      return claims;
+    });
+  }
+
+  async releaseClaims(): Promise<void> {
+    await this.database.write(
+      (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
+        WHERE finished_at IS NULL AND claimed_until > 0`,
+    );
+  }
+
+  async releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void> {
+    // Another process may have claimed at the same millisecond: then a request may be sent twice, which is allowed.
+    await this.database.write(
+      (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
+        WHERE finished_at IS NULL AND claimed_until = ${untilMs} AND endpoint IN ${sql(endpoints)}`,
+    );
+  }
+
+  async releaseHeld(): Promise<void> {
+    await this.database.write((sql) => releaseWhere(sql, sql`after_id IS NOT NULL`));
+  }
+
+  async body(id: string): Promise<string | undefined> {
+    const rows: { body: string }[] = await this.database.read`
+      SELECT body FROM outbox_requests WHERE id = ${id}`;
+    return rows[0]?.body;
+  }
+
+  async backlog(): Promise<readonly EndpointBacklog[]> {
+    const rows: BacklogRow[] = await this.database.read`
+      SELECT endpoint, COUNT(*) AS waiting, SUM(body_bytes) AS bytes, MIN(created_at) AS oldest,
+        MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END) AS due
+      FROM outbox_requests WHERE finished_at IS NULL GROUP BY endpoint`;
+    return rows.map(({ endpoint, waiting, bytes, oldest, due }) => ({
+      endpoint,
+      rows: Number(waiting),
+      bytes: Number(bytes),
+      oldestAtMs: Number(oldest),
+      dueAtMs: isHeld(due) ? Number.POSITIVE_INFINITY : Number(due),
+    }));
+  }
+}
+
+function newRow(request: NewOutboxRequest) {
+  return {
+    id: request.id,
+    kind: request.kind,
+    owner_id: request.ownerId,
+    url: request.url,
+    endpoint: request.endpoint,
+    state: 'waiting',
+    reason: '',
+    attempts: 0,
+    tries: 0,
+    created_at: request.createdAtMs,
+    next_attempt_at: request.afterId === undefined ? request.createdAtMs : HELD_MS,
+    claimed_until: 0,
+    body_bytes: request.bodyBytes,
+    body: request.body,
+    after_id: request.afterId ?? null,
+  };
+}
+
+/** Whether a request waits for another one. */
+export function isHeld(nextAttemptAt: number | string): boolean {
+  return Number(nextAttemptAt) === HELD_MS;
+}
+
+/** SQL of when a request may be sent that is replayed. */
+export function heldOr(sql: TransactionSQL, atMs: number) {
+  return sql`CASE WHEN EXISTS (SELECT 1 FROM outbox_requests AS earlier
+      WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)
+    THEN CAST(${HELD_MS} AS BIGINT) ELSE CAST(${atMs} AS BIGINT) END`;
+}
+
+/** What new requests wait for, and what was settled and others may have waited for. */
+function idsThatMayBeWaitedFor(
+  requests: readonly NewOutboxRequest[],
+  settled: readonly Settlement[],
+): readonly string[] {
+  const over = settled.filter(
+    ({ request, next }) => request.kind === 'publish' && next.state !== 'waiting',
+  );
+  return [
+    ...requests.flatMap(({ afterId }) => afterId ?? []),
+    ...over.map(({ request }) => request.id),
+  ];
+}
+
+/** Lets requests go that wait for one of these, where that is over. */
+async function release(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < afterIds.length; from += ROWS_PER_INSERT) {
+    await releaseWhere(sql, sql`after_id IN ${sql(afterIds.slice(from, from + ROWS_PER_INSERT))}`);
+  }
+}
+
+async function releaseWhere(sql: TransactionSQL, which: Bun.SQL.Query<unknown>): Promise<void> {
+  await sql`UPDATE outbox_requests SET next_attempt_at = created_at
+    WHERE finished_at IS NULL AND next_attempt_at = ${HELD_MS} AND ${which}
+      AND NOT EXISTS (SELECT 1 FROM outbox_requests AS earlier
+        WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)`;
+}
+
+async function settle(sql: TransactionSQL, { request, attempt, next }: Settlement): Promise<void> {
+  const waits = next.state === 'waiting';
+  const made = attempt === undefined ? 0 : 1;
+  const attempts = sql`CAST(${request.attempts + made} AS INTEGER)`;
+  const tries = sql`CAST(${request.tries + made} AS INTEGER)`;
+  const mine = sql`claimed_until = ${request.claimedUntilMs}`;
+  await sql`UPDATE outbox_requests SET
+      state = ${next.state},
+      reason = ${waits ? '' : next.reason},
+      attempts = CASE WHEN attempts < ${attempts} THEN ${attempts} ELSE attempts END,
+      tries = CASE WHEN tries < ${tries} THEN ${tries} ELSE tries END,
+      first_try_at = COALESCE(first_try_at, ${attempt?.atMs ?? null}),
+      next_attempt_at = ${next.atMs},
+      claimed_until = ${waits ? sql`CASE WHEN ${mine} THEN 0 ELSE claimed_until END` : sql`0`},
+      finished_at = ${waits ? null : next.atMs}
+    WHERE id = ${request.id} AND finished_at IS NULL
+      ${waits && made === 0 ? sql`AND ${mine}` : sql``}`;
+  if (attempt === undefined) return;
+  // The request may have been deleted meanwhile, and an attempt of a lost claim may be here already.
+  await sql`INSERT INTO outbox_attempts
+      (request_id, number, at, duration_ms, outcome, status, answer)
+    SELECT id, CAST(${attempt.number} AS INTEGER), CAST(${attempt.atMs} AS BIGINT),
+      CAST(${attempt.durationMs} AS BIGINT), CAST(${attempt.outcome} AS TEXT),
+      CAST(${attempt.status ?? null} AS INTEGER), CAST(${attempt.answer} AS TEXT)
+    FROM outbox_requests WHERE id = ${request.id}
+    ON CONFLICT DO NOTHING`;
+}
+
+/** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
+async function claimSome(
+  dialect: Dialect,
+  sql: TransactionSQL,
+  endpoint: string,
+  limit: number,
+  nowMs: number,
+  untilMs: number,
+): Promise<readonly ClaimedRequest[]> {
+  // Read once and for all: PostgreSQL could else look again, and each time lock others.
+  const rows: ClaimedRow[] = await sql`
+    WITH due AS MATERIALIZED (
+      SELECT id FROM outbox_requests
+      WHERE finished_at IS NULL AND endpoint = ${endpoint}
+        AND next_attempt_at <= ${nowMs} AND claimed_until <= ${nowMs}
+      ORDER BY next_attempt_at, id LIMIT ${limit}
+      ${dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``})
+    UPDATE outbox_requests SET claimed_until = ${untilMs}
+    WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (SELECT id FROM due)
+    RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;
+  return rows
+    .map((row) => ({
+      ...requestOf(row),
+      attempts: row.attempts,
+      tries: row.tries,
+      firstTryAtMs: row.first_try_at === null ? undefined : Number(row.first_try_at),
+      claimedUntilMs: untilMs,
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** When the next is due that the claim just made has left. Reads all that waits for the endpoint. */
+async function nextDue(
+  sql: TransactionSQL,
+  endpoint: string,
+  untilMs: number,
+): Promise<number | undefined> {
+  const rows: { due: number | string | null }[] = await sql`
+    SELECT MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END)
+      AS due
+    FROM outbox_requests
+    WHERE finished_at IS NULL AND endpoint = ${endpoint} AND claimed_until < ${untilMs}
+      AND next_attempt_at < ${HELD_MS}`;
+  const due = rows[0]?.due;
+  return due === null || due === undefined ? undefined : Number(due);
+}

@@ -1,0 +1,111 @@
+import type { BeamsEventType, InstanceWebhook } from '../push/instance.ts';
+import type { PublishStatus } from '../push/publish.ts';
+import {
+  type BeamsEvent,
+  beamsBody,
+  reportTypes,
+  type UserReport,
+  type UsersAttempted,
+  userReportEvent,
+  usersAttemptEvent,
+} from '../push/webhooks/beams-webhook.ts';
+import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
+import { finishedBody, publishWebhookUrl, startedBody } from '../push/webhooks/publish-webhook.ts';
+import { requestId } from '../push/webhooks/request-id.ts';
+import type { PushWebhookSink, ToldEnd, ToldPublish } from '../push/webhooks/sink.ts';
+import { endpointOf } from './endpoint.ts';
+import type { Webhooks } from './webhooks.ts';
+
+export interface PushWebhooksOptions {
+  readonly instances: {
+    byId(id: string): { readonly webhooks: readonly InstanceWebhook[] } | undefined;
+  };
+  readonly webhooks: Pick<Webhooks, 'send'>;
+  readonly now: () => number;
+}
+
+/** Makes of what happens on the push side the requests that tell of it, and puts them into the outbox. */
+export class PushWebhooks implements PushWebhookSink {
+  private readonly options: PushWebhooksOptions;
+
+  constructor(options: PushWebhooksOptions) {
+    this.options = options;
+  }
+
+  async publishStarted(instanceId: string, { id, body, atMs }: ToldPublish): Promise<void> {
+    const url = publishWebhookUrl(body);
+    if (url === undefined) return;
+    await this.options.webhooks.send({
+      ...publishRequest(instanceId, url),
+      id: requestId(atMs, instanceId, ['publish', id, 'STARTED', url]),
+      body: startedBody(id, body),
+    });
+  }
+
+  async publishFinished(
+    instanceId: string,
+    { id, body, atMs, startedAtMs }: ToldEnd,
+    counts: PublishStatus['platforms'],
+  ): Promise<void> {
+    const url = publishWebhookUrl(body);
+    if (url === undefined) return;
+    await this.options.webhooks.send({
+      ...publishRequest(instanceId, url),
+      id: requestId(atMs, instanceId, ['publish', id, 'FINISHED', url]),
+      afterId: requestId(startedAtMs, instanceId, ['publish', id, 'STARTED', url]),
+      body: finishedBody(id, body, counts),
+    });
+  }
+
+  async usersAttempted(
+    instanceId: string,
+    { id, atMs }: Pick<ToldPublish, 'id' | 'atMs'>,
+    users: UsersAttempted,
+  ): Promise<void> {
+    if (!this.wants(instanceId, 'v1.PublishToUsersAttempt')) return;
+    await this.tell(instanceId, usersAttemptEvent(instanceId, id, users), atMs);
+  }
+
+  reported(instanceId: string, report: UserReport): void {
+    if (!this.wants(instanceId, reportTypes[report.event])) return;
+    void this.tell(instanceId, userReportEvent(instanceId, report), undefined);
+  }
+
+  wants(instanceId: string, type: BeamsEventType): boolean {
+    return this.webhooksOf(instanceId).some(({ events }) => events.includes(type));
+  }
+
+  /** Something that may be told again has a time of its own. */
+  private async tell(
+    instanceId: string,
+    event: BeamsEvent,
+    atMs: number | undefined,
+  ): Promise<void> {
+    const nowMs = this.options.now();
+    const webhooks = nameWebhooks(instanceId, this.webhooksOf(instanceId));
+    await Promise.all(
+      webhooks
+        .filter(({ events }) => events.includes(event.type))
+        .map(({ id, url, customData }) =>
+          this.options.webhooks.send({
+            id: atMs === undefined ? undefined : requestId(atMs, instanceId, [event.id, id]),
+            kind: 'push',
+            ownerId: instanceId,
+            url,
+            endpoint: endpointOf('push', instanceId, id),
+            body: beamsBody(event, customData, nowMs),
+          }),
+        ),
+    );
+  }
+
+  private webhooksOf(instanceId: string): readonly InstanceWebhook[] {
+    return this.options.instances.byId(instanceId)?.webhooks ?? [];
+  }
+}
+
+/** What the requests of publishes have in common that name this URL. */
+function publishRequest(instanceId: string, url: string) {
+  const endpoint = endpointOf('publish', instanceId, new URL(url).origin);
+  return { kind: 'publish', ownerId: instanceId, url, endpoint } as const;
+}
