@@ -20,7 +20,7 @@ import type { Platform } from '../../push/device.ts';
 import type { Gateway } from '../../push/gateway.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { LiveInstance } from '../../tenants/live-instances.ts';
+import type { LiveInstance } from '../../tenants/push-instance.ts';
 
 /** Something that a gateway needs and that cannot be used, in words for the operator. */
 export interface GatewayFault {

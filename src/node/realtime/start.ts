@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { AppActivity } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import { ChannelNews } from '../../channels/channel-news.ts';
 import type { Hub } from '../../channels/hub.ts';
@@ -19,8 +20,8 @@ import { StrangerLog } from '../../runtime/stranger-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
+import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
-import { MemoryAppDirectory } from '../../tenants/directory.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
@@ -33,13 +34,7 @@ import { HoldBack } from '../../transports/websocket/hold-back.ts';
 import { LoopShare } from '../../transports/websocket/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { FileGuard } from '../file-guard.ts';
-import type {
-  Certificate,
-  ListenerAddress,
-  LiveApp,
-  Question,
-  Questions,
-} from '../link/messages.ts';
+import type { Certificate, ListenerAddress, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { Listeners } from './listeners.ts';
@@ -189,8 +184,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const live = (): LiveApp[] => {
-    const figures: LiveApp[] = [];
+  const live = (): AppActivity[] => {
+    const figures: AppActivity[] = [];
     for (const app of apps.all()) {
       const { backend, clients } = usage.todayOf(app);
       figures.push({

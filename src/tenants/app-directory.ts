@@ -3,9 +3,9 @@ import type { AppDirectory } from '../channels/ports.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What a new list of apps changed for those who are connected. */
+/** What a new list of apps changed for open connections. */
 export interface DirectoryChange {
-  /** Disabled or deleted: their connections must end. */
+  /** Apps that were disabled or deleted. Their connections must be closed. */
   readonly gone: readonly App[];
 }
 
@@ -26,13 +26,13 @@ export class MemoryAppDirectory implements AppDirectory {
     return this.ids.values();
   }
 
-  /** Takes over a whole new list. An app that was there keeps its object, so that whoever holds it sees the change. */
+  /** Replaces all apps. A known app keeps its object, so that code that holds it sees the change. */
   replace(apps: readonly App[]): DirectoryChange {
     const gone: App[] = [];
     const named = new Set(apps.map(({ id }) => id));
     for (const [id, app] of this.ids) {
       if (named.has(id)) continue;
-      // Those who still hold it must not go on with it.
+      // Code that still holds it must stop serving it.
       app.enabled = false;
       this.ids.delete(id);
       gone.push(app);
