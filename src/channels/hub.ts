@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../runtime/ports.ts';
-import type { StrangerLog } from '../runtime/stranger-log.ts';
+import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { ChannelNews } from './channel-news.ts';
 import type { LocalChannels } from './local-channels.ts';
 import type { MemberChanges } from './member-changes.ts';
@@ -18,7 +18,7 @@ export interface Hub {
   readonly clock: Clock;
   readonly log: Log;
   /** For what clients cause. */
-  readonly strangerLog: StrangerLog;
+  readonly strangerLog: RateLimitedLog;
   readonly meter: Meter;
   readonly news: ChannelNews;
   readonly memberChanges: MemberChanges;

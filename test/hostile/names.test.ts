@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
+import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { writeSigningKey } from '../failure/push-delivery-site.ts';
 import { type Fanfare, startFanfare } from '../support/fanfare.ts';
 import { Inbox } from '../support/inbox.ts';

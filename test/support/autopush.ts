@@ -7,7 +7,7 @@ import {
   readPush,
   refusalText,
   refusePush,
-} from '../../src/fake-gateways/push-message.ts';
+} from '../../src/fake-gateways/web/push-message.ts';
 import { Inbox } from './inbox.ts';
 import {
   type Channel,

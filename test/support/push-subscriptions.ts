@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type WaitingMessage, withMessage } from '../../src/fake-gateways/push-message.ts';
+import { type WaitingMessage, withMessage } from '../../src/fake-gateways/web/push-message.ts';
 
 /** A browser, by the id that the push service gave it. */
 export interface UserAgent {

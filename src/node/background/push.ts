@@ -7,7 +7,7 @@ import type { PushInstance } from '../../push/instance.ts';
 import { StoreBusy } from '../../push/ports.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { Database } from '../../stores/database/database.ts';
@@ -104,7 +104,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { store, served, begun, createdInstance } = instances;
 
   await using parts = new AsyncDisposableStack();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });

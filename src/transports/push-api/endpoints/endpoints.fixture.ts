@@ -10,7 +10,7 @@ import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../..
 import { Refusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
-import { StrangerLog } from '../../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
@@ -173,7 +173,7 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      strangerLog: new StrangerLog(log, { now }),
+      strangerLog: new RateLimitedLog(log, { now }),
       refusals,
       rates: this.rates,
       settings: {
