@@ -17,7 +17,7 @@ import type {
   PublishTarget,
 } from '../../src/push/publish.ts';
 import { newPublishId } from '../../src/push/publish-id.ts';
-import { newDevice } from '../contracts/device-store.contract.ts';
+import { newDevice } from '../contracts/push/device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
 

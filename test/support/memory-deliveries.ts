@@ -18,7 +18,12 @@ import type { DeliveryStore } from '../../src/push/delivery-store.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
 import { StoreLost } from '../../src/push/ports.ts';
 import type { PublishId } from '../../src/push/publish.ts';
-import { inTurn, oneByOne, takeFairly, takeOfBoth } from '../../src/stores/push/turns.ts';
+import {
+  inTurn,
+  oneByOne,
+  takeFairly,
+  takeOfBoth,
+} from '../../src/stores/push/jobs/fair-claims.ts';
 import type {
   Claimable,
   Fate,

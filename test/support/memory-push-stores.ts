@@ -15,7 +15,7 @@ import {
   type UserOfDevice,
 } from '../../src/push/ports.ts';
 import type { PublishTarget } from '../../src/push/publish.ts';
-import type { InstanceCounts } from '../../src/stores/push/instance-counts.ts';
+import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
 
 export interface KeptDevice {
   readonly number: number;

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/stores/database/database.ts';
-import { markAccepted } from '../../src/stores/push/acceptance.ts';
+import { markAccepted } from '../../src/stores/push/devices/mark-accepted.ts';
 
 /** Makes an instance that has nothing yet, and gives its number. */
 export async function makeInstance(database: Database): Promise<number> {

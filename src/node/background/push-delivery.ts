@@ -7,7 +7,7 @@ import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
-import { StoredAudience } from '../../stores/push/audience-source.ts';
+import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
 import type { LiveInstance } from '../../tenants/live-instances.ts';
 import { StartFailed } from '../start-failed.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';

@@ -12,11 +12,11 @@ import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
-import { StoredDeliveries } from '../../stores/push/delivery-store.ts';
-import { StoredDevices } from '../../stores/push/device-store.ts';
-import { StoredPublishes } from '../../stores/push/publish-store.ts';
-import { Removals } from '../../stores/push/removals.ts';
-import { StoredUntoldEnds } from '../../stores/push/untold-ends.ts';
+import { StoredDevices } from '../../stores/push/devices/device-store.ts';
+import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
+import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
+import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { createFirstInstance } from '../../tenants/first-start.ts';
 import { type LiveInstance, LiveInstances } from '../../tenants/live-instances.ts';
@@ -133,10 +133,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     }),
   );
   served.follow((changed) => delivery.replace(changed));
-  const removals = new Removals(database);
+  const garbage = new GarbageCollector(database);
   parts.use(
     new Sweeper({
-      sweepSome: (nowMs) => removals.sweepSome(nowMs),
+      sweepSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed: health.toldBy('push'),
       now: Date.now,
     }),

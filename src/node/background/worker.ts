@@ -15,7 +15,7 @@ import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
-import { DeviceList } from '../../stores/push/device-list.ts';
+import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
