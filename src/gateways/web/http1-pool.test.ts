@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
+import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { Http1Pool, type SendOverHttp1 } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
 

@@ -6,15 +6,15 @@ import { StoredAudience } from '../../../src/stores/push/devices/audience-source
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import {
   DeliveryScene,
   type DeliveryStores,
   LEASE_MS,
   NOW_MS,
   resultOf,
-} from '../../support/delivery-scene.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+} from './delivery-scene.ts';
 
 const PAGE_DEVICES = 20;
 

@@ -10,7 +10,7 @@ import {
   LEASE_MS,
   NOW_MS,
   resultOf,
-} from '../../support/delivery-scene.ts';
+} from './delivery-scene.ts';
 import { newDevice } from './device-store.contract.ts';
 
 /** Stores to test. */

@@ -5,8 +5,8 @@ import { type DeviceFilter, DeviceList } from '../../../src/stores/push/devices/
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
-import { databases } from '../../support/databases.ts';
-import { acceptDevice, makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 const ALL: DeviceFilter = {

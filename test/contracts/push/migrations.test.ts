@@ -8,8 +8,8 @@ import { openPostgres } from '../../../src/stores/database/postgres.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
-import { databases } from '../../support/databases.ts';
-import { throwAwayPostgres } from '../../support/postgres.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 /** Makes the tables as a version made them that did not know a column yet, and fills them. */

@@ -6,9 +6,9 @@ import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts'
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
-import { DeliveryScene, NOW_MS } from '../../support/delivery-scene.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { DeliveryScene, NOW_MS } from './delivery-scene.ts';
 
 describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   let place: Awaited<ReturnType<typeof make>>;

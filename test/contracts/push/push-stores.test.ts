@@ -7,10 +7,10 @@ import { StoredAudience } from '../../../src/stores/push/devices/audience-source
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
-import { databases } from '../../support/databases.ts';
-import { MemoryAudience, MemoryDevices } from '../../support/memory-push-stores.ts';
-import { throwAwayPostgres } from '../../support/postgres.ts';
-import { acceptDevice, makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { audienceSourceContract, type OpenAudience } from './audience-source.contract.ts';
 import {
   deviceStoreContract,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
-import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/delivery.ts';
 import type { Platform } from '../../../push/device.ts';

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { APP, type Fanfare } from './fanfare.ts';
+import { APP, type Fanfare } from '../servers/fanfare.ts';
 
 /** Signs as the server libraries do; written apart from the server's own code. */
 

@@ -1,4 +1,4 @@
-import type { Fanfare } from './fanfare.ts';
+import type { Fanfare } from '../servers/fanfare.ts';
 
 /**
  * An HTTP client of our own, on a bare TCP or TLS connection: a test says exactly which bytes go out, and

@@ -5,19 +5,19 @@ import type {
   DeviceStory,
   Job,
   PublishUnderWay,
-} from '../../src/push/delivery.ts';
-import type { DeliveryStore } from '../../src/push/delivery-store.ts';
-import type { NewDevice, Platform, Recipient } from '../../src/push/device.ts';
-import type { AudienceSource, DeviceStore, PublishStore } from '../../src/push/ports.ts';
+} from '../../../src/push/delivery.ts';
+import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { NewDevice, Platform, Recipient } from '../../../src/push/device.ts';
+import type { AudienceSource, DeviceStore, PublishStore } from '../../../src/push/ports.ts';
 import type {
   NewPublish,
   PlatformCounts,
   PublishId,
   PublishStatus,
   PublishTarget,
-} from '../../src/push/publish.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
-import { newDevice } from '../contracts/push/device-store.contract.ts';
+} from '../../../src/push/publish.ts';
+import { newPublishId } from '../../../src/push/publish-id.ts';
+import { newDevice } from './device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
 

@@ -1,4 +1,4 @@
-import type { Timers } from '../runtime/ports.ts';
+import type { Timers } from '../src/runtime/ports.ts';
 
 /** Time that passes when a test says so. */
 export class FakeTimers implements Timers {

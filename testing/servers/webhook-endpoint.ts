@@ -1,6 +1,6 @@
+import { hmac } from '../clients/sign.ts';
+import { Inbox } from '../inbox.ts';
 import { APP } from './fanfare.ts';
-import { Inbox } from './inbox.ts';
-import { hmac } from './sign.ts';
 
 /** A webhook request as it came. */
 export interface WebhookRequest {

@@ -30,6 +30,11 @@ export class Random {
     return values[Math.floor(this.next() * values.length)] as Value;
   }
 
+  /** The same, or `undefined` from an empty list. */
+  pickIfAny<Value>(values: readonly Value[]): Value | undefined {
+    return values.length === 0 ? undefined : this.pick(values);
+  }
+
   /** Some of them, in their order. */
   some<Value>(values: readonly Value[], probability: number): readonly Value[] {
     return values.filter(() => this.chance(probability));

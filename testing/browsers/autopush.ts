@@ -8,7 +8,7 @@ import {
   refusalText,
   refusePush,
 } from '../../src/fake-gateways/web/push-message.ts';
-import { Inbox } from './inbox.ts';
+import { Inbox } from '../inbox.ts';
 import {
   type Channel,
   type Message,

@@ -1,5 +1,5 @@
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import type { PushService } from './beams-page.ts';
+import type { PushService } from '../browsers/beams-page.ts';
 import { startFanfare } from './fanfare.ts';
 
 /** The instance that every test server of push has. */

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import { INSTANCE } from './push-server.ts';
+import { INSTANCE } from '../servers/push-server.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from './raw-http.ts';
 
 /** What backends and devices ask of the push API, as values; and a connection that asks each exactly once. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { randomUUID, sign } from 'node:crypto';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
+import { Inbox } from '../inbox.ts';
 import { type Autopush, startAutopush } from './autopush.ts';
-import { Inbox } from './inbox.ts';
 
 const { privateKey, publicText: KEY } = newP256Pair();
 

@@ -4,7 +4,7 @@ import {
   type UntoldEnd,
   type UntoldEnds,
 } from '../../src/push/untold-ends.ts';
-import type { MemoryPublishes } from './memory-publishes.ts';
+import type { MemoryPublishes } from './publishes.ts';
 
 /** The ends that may not have been told, in memory, as the simplest thing that keeps the contract. */
 export class MemoryUntoldEnds implements UntoldEnds {

@@ -1,7 +1,7 @@
 import PusherJs, { type Channel, type Options } from 'pusher-js';
-import type { AppBackend } from './app-backend.ts';
-import { APP, type Fanfare } from './fanfare.ts';
-import { Inbox } from './inbox.ts';
+import { Inbox } from '../inbox.ts';
+import type { AppBackend } from '../servers/app-backend.ts';
+import { APP, type Fanfare } from '../servers/fanfare.ts';
 
 /** An event as a handler of pusher-js gets it. */
 export type HeardEvent = readonly [event: string, data: unknown];

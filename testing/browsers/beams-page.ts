@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import PushNotifications from '@pusher/push-notifications-server';
-import { Inbox } from './inbox.ts';
+import { Inbox } from '../inbox.ts';
 
 /** The build for browsers, as it comes from npm. */
 const SDK = fileURLToPath(

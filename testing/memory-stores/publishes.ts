@@ -11,7 +11,7 @@ import type {
   PublishStatus,
   Report,
 } from '../../src/push/publish.ts';
-import type { MemoryDevices } from './memory-push-stores.ts';
+import type { MemoryDevices } from './devices.ts';
 
 /** Something that may be claimed at a time, and who has claimed it and did not finish. */
 export interface Claimable {

@@ -1,4 +1,4 @@
-import { APP, type Fanfare } from './fanfare.ts';
+import { APP, type Fanfare } from '../servers/fanfare.ts';
 
 /**
  * A WebSocket client of our own, on a bare TCP connection, so that a test says exactly which bytes go out

@@ -1,4 +1,4 @@
-import type { PipelineTimers } from './ports.ts';
+import type { PipelineTimers } from '../src/push/delivering/ports.ts';
 
 interface Alarm {
   readonly atMs: number;

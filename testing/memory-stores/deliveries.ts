@@ -24,14 +24,8 @@ import {
   takeFairly,
   takeOfBoth,
 } from '../../src/stores/push/jobs/fair-claims.ts';
-import type {
-  Claimable,
-  Fate,
-  KeptPage,
-  KeptPublish,
-  MemoryPublishes,
-} from './memory-publishes.ts';
-import type { KeptDevice, MemoryDevices } from './memory-push-stores.ts';
+import type { KeptDevice, MemoryDevices } from './devices.ts';
+import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
 
 /** A device that waits for another attempt. */
 interface Waiting {
