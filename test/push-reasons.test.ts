@@ -2,9 +2,9 @@ import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import type { UnknownWhy, UnprocessedWhy } from '../src/outgoing/http2/request.ts';
-import { type Platform, platforms } from '../src/push/device.ts';
 import { isKnownReason } from '../src/push/explain/advice.ts';
 import { timelineWhats } from '../src/push/explain/timeline.ts';
+import { type Platform, platforms } from '../src/push/model/device.ts';
 
 /**
  * Every reason that stands in the sources of the gateways and of the pipeline can be explained. They are read from

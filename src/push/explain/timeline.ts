@@ -1,4 +1,4 @@
-import type { DeviceId, Platform } from '../device.ts';
+import type { DeviceId, Platform } from '../model/device.ts';
 
 /** What can stand in a timeline, each with what it says. */
 export const timelineWhats = {
