@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import { StrangerLog } from '../../runtime/stranger-log.ts';
 import { WebhookRelay } from './webhook-relay.ts';
 
