@@ -1,5 +1,5 @@
 import type { LogFields, Timers } from '../runtime/ports.ts';
-import { StrangerLog } from '../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
@@ -276,7 +276,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     cache: engine,
     clock,
     log,
-    strangerLog: new StrangerLog(log, clock),
+    strangerLog: new RateLimitedLog(log, clock),
     meter,
     lifecycle: new LifecycleEvents(clock, audience, usage, {
       emit: (event) => void told.push(event),

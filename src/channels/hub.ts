@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../runtime/ports.ts';
-import type { StrangerLog } from '../runtime/stranger-log.ts';
+import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { LifecycleEvents } from './lifecycle/lifecycle-events.ts';
 import type { MemberChanges } from './lifecycle/member-changes.ts';
 import type { Audience, EventCache, Meter, Roster, UserRoster } from './ports.ts';
@@ -18,7 +18,7 @@ export interface Hub {
   readonly clock: Clock;
   readonly log: Log;
   /** For what clients cause. */
-  readonly strangerLog: StrangerLog;
+  readonly strangerLog: RateLimitedLog;
   readonly meter: Meter;
   readonly lifecycle: LifecycleEvents;
   readonly memberChanges: MemberChanges;

@@ -15,7 +15,7 @@ import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
@@ -97,7 +97,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
   const webhooks = new WebhookRelay({ send: options.sendWebhookEvents, meter, log: strangerLog });

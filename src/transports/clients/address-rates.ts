@@ -1,5 +1,5 @@
-import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { Rate } from '../../runtime/token-bucket.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
@@ -19,8 +19,8 @@ const BURST_SECONDS = 60;
 export class AddressRates {
   private readonly limits: AddressLimits;
   private readonly clock: Clock;
-  private readonly connections = new KeyedRates<PackedAddress>();
-  private readonly frames = new KeyedRates<PackedAddress>();
+  private readonly connections = new RateLimiter<PackedAddress>();
+  private readonly frames = new RateLimiter<PackedAddress>();
 
   /** `clock` must be monotonic. */
   constructor(limits: AddressLimits, clock: Clock) {
