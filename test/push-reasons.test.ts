@@ -103,7 +103,7 @@ describe('a reason', () => {
   });
 
   it('of the pipeline is explained on every platform', async () => {
-    const text = `${await textOf('push/delivering')}\n${await Bun.file(join(ROOT, 'push/delivery.ts')).text()}`;
+    const text = `${await textOf('push/delivering')}\n${await Bun.file(join(ROOT, 'push/model/delivery.ts')).text()}`;
     const reasons = new Set([
       ...literals(text),
       ...all(text, /const [A-Z_]+ = '([a-z][a-z-]+)'/g).filter(
