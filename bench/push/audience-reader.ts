@@ -3,7 +3,7 @@ import type { SQL } from 'bun';
 import { audiencePages } from '../../src/push/audience.ts';
 import type { Recipient } from '../../src/push/device.ts';
 import { type Database, openDatabase } from '../../src/stores/database/database.ts';
-import { StoredAudience } from '../../src/stores/push/audience-source.ts';
+import { StoredAudience } from '../../src/stores/push/devices/audience-source.ts';
 import type { AudienceQuestion } from './audience-questions.ts';
 import { watchLoop } from './loop-stall.ts';
 

@@ -1,5 +1,5 @@
 import type { Log } from '../runtime/ports.ts';
-import type { DeviceFilter, DeviceList } from '../stores/push/device-list.ts';
+import type { DeviceFilter, DeviceList } from '../stores/push/devices/device-list.ts';
 import { Refusal } from '../tenants/refusal.ts';
 
 export interface DeviceAdminOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeviceFilter, ListedDevice } from '../stores/push/device-list.ts';
+import type { DeviceFilter, ListedDevice } from '../stores/push/devices/device-list.ts';
 import { Refusal } from '../tenants/refusal.ts';
 
 export const devicePlatform = z.enum(['apns', 'fcm', 'web']);

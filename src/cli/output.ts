@@ -1,5 +1,5 @@
 import { printableLines } from '../runtime/printable.ts';
-import { withShownUrls } from '../runtime/shown-url.ts';
+import { redactUrls } from '../runtime/redacted-url.ts';
 
 /** Where a command writes to; a test reads it back. */
 export interface Output {
@@ -13,7 +13,7 @@ export interface Output {
 export const terminal: Output = {
   print: (text) => process.stdout.write(`${printableLines(text)}\n`),
   // It may repeat what was typed, or an error of a library.
-  complain: (text) => process.stderr.write(`${printableLines(withShownUrls(text))}\n`),
+  complain: (text) => process.stderr.write(`${printableLines(redactUrls(text))}\n`),
 };
 
 /** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */

@@ -10,7 +10,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
 import { readJsonObject } from '../push/json-object.ts';
-import { accountFile, type FakeAccount, newFakeAccount } from './fcm-account.ts';
+import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
 import { type Certificate, makeSelfSigned } from './self-signed.ts';
 

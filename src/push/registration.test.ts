@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { NO_LIMITS } from '../../test/support/push-limits.ts';
+import { NO_LIMITS } from '../../testing/push-limits.ts';
 import { platforms } from './device.ts';
 import { newDeviceId } from './device-id.ts';
 import type { PushInstance } from './instance.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../config/plain-json.ts';
-import { isShownUrl, shownUrl } from '../runtime/shown-url.ts';
+import { isRedactedUrl, redactedUrl } from '../runtime/redacted-url.ts';
 import { Refusal } from './refusal.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -24,8 +24,8 @@ export function withWholeUrls(settings: Settings, before: Settings = {}): Settin
     ...settings,
     webhooks: webhooks.map((webhook: unknown, at) => {
       const url = urlOf(webhook);
-      if (url === undefined || !isShownUrl(url) || known.has(url)) return webhook;
-      const meant = [...known].filter((one) => shownUrl(one) === url);
+      if (url === undefined || !isRedactedUrl(url) || known.has(url)) return webhook;
+      const meant = [...known].filter((one) => redactedUrl(one) === url);
       if (meant.length !== 1) throw unclear(at, meant.length);
       return { ...(isObject(webhook) ? webhook : {}), url: meant[0] };
     }),

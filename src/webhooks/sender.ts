@@ -2,23 +2,23 @@ import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { kindOf, shareOf } from './endpoint.ts';
-import type { Journal } from './journal.ts';
-import type { Lanes } from './lanes.ts';
+import type { EndpointQueues } from './endpoint-queues.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from './outbox.ts';
+import type { OutboxWriter } from './outbox-writer.ts';
 
 export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutMs'> {
   /** How long an endpoint may take to answer. */
   readonly timeoutMs: Readonly<Record<OutboxKind, number>>;
   readonly outbox: Outbox;
-  readonly journal: Journal;
-  readonly lanes: Lanes;
+  readonly writer: OutboxWriter;
+  readonly queues: EndpointQueues;
   readonly timers: Timers;
   readonly log: Log;
   readonly throttle: LogThrottle;
 }
 
-/** Takes what is due out of the outbox, sends it, and tells the journal what became of it. */
+/** Takes what is due out of the outbox, sends it, and tells the writer what became of it. */
 export class Sender {
   readonly outcomes: Record<AttemptOutcome, number> = {
     delivered: 0,
@@ -84,13 +84,13 @@ export class Sender {
 
   /** Gives the milliseconds after which there is more to do; infinity where nothing is known of. */
   private async run(): Promise<number> {
-    const { outbox, journal, lanes, timers, timeoutMs } = this.options;
+    const { outbox, writer, queues, timers, timeoutMs } = this.options;
     while (this.again && !this.ended) {
       this.again = false;
       this.startAll();
-      if (!journal.failing) await this.releaseLostClaim();
+      if (!writer.failing) await this.releaseLostClaim();
       // Nothing is taken out of a store that cannot be told what became of it.
-      const hungry = journal.failing ? [] : lanes.hungry(timers.now());
+      const hungry = writer.failing ? [] : queues.hungry(timers.now());
       if (hungry.length === 0) continue;
       for (const [kind, wanted] of Map.groupBy(hungry, ({ endpoint }) => kindOf(endpoint))) {
         const nowMs = timers.now();
@@ -98,11 +98,11 @@ export class Sender {
         this.claiming = { endpoints: wanted.map(({ endpoint }) => endpoint), untilMs };
         const claims = await outbox.claim(wanted, nowMs, untilMs);
         this.claiming = undefined;
-        for (const claim of claims) lanes.feed(claim);
+        for (const claim of claims) queues.feed(claim);
       }
       this.again = true;
     }
-    return journal.failing ? STORE_PAUSE_MS : lanes.nextDueAtMs() - timers.now();
+    return writer.failing ? STORE_PAUSE_MS : queues.nextDueAtMs() - timers.now();
   }
 
   /** The store may have claimed something although it could not say so any more. */
@@ -120,8 +120,8 @@ export class Sender {
   }
 
   private startAll(): void {
-    const { lanes } = this.options;
-    for (let request = lanes.next(); request !== undefined; request = lanes.next()) {
+    const { queues } = this.options;
+    for (let request = queues.next(); request !== undefined; request = queues.next()) {
       const sending = this.send(request).finally(() => {
         this.underWay.delete(sending);
         this.pump();
@@ -131,13 +131,13 @@ export class Sender {
   }
 
   private async send(request: ClaimedRequest): Promise<void> {
-    const { lanes, journal, log, throttle, timers } = this.options;
+    const { queues, writer, log, throttle, timers } = this.options;
     let settlement: Settlement | undefined;
     try {
       settlement = await this.attempt(request);
       if (settlement !== undefined) {
         this.count(settlement);
-        journal.settle(settlement);
+        writer.settle(settlement);
       } else if (this.ended) {
         this.giveBack(request, timers.now());
       }
@@ -149,15 +149,15 @@ export class Sender {
       this.giveBack(request, timers.now() + STORE_PAUSE_MS);
     }
     const outcome = settlement?.attempt?.outcome;
-    lanes.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
+    queues.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
   }
 
   private async attempt(request: ClaimedRequest): Promise<Settlement | undefined> {
-    const { outbox, timers, lanes } = this.options;
+    const { outbox, timers, queues } = this.options;
     const timeoutMs = this.options.timeoutMs[request.kind];
     if (request.claimedUntilMs < timers.now() + timeoutMs) {
       // It waited too long for its turn; somebody may claim it again while it is sent.
-      lanes.dueFrom(request.endpoint, request.claimedUntilMs);
+      queues.dueFrom(request.endpoint, request.claimedUntilMs);
       return undefined;
     }
     const body = await outbox.body(request.id);
@@ -167,12 +167,12 @@ export class Sender {
   }
 
   private giveBackClaimed(): void {
-    const { lanes, timers } = this.options;
-    for (const request of lanes.takeClaimed()) this.giveBack(request, timers.now());
+    const { queues, timers } = this.options;
+    for (const request of queues.takeClaimed()) this.giveBack(request, timers.now());
   }
 
   private giveBack(request: ClaimedRequest, atMs: number): void {
-    this.options.journal.settle({ request, attempt: undefined, next: { state: 'waiting', atMs } });
+    this.options.writer.settle({ request, attempt: undefined, next: { state: 'waiting', atMs } });
   }
 
   private count({ request, attempt, next }: Settlement): void {

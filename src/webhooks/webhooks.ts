@@ -1,12 +1,11 @@
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
 import { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
-import { cleanLog } from './cleaning.ts';
 import { Collector } from './collector.ts';
-import { Journal } from './journal.ts';
-import { Lanes } from './lanes.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
 import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
+import { enforceLogRetention } from './log-retention.ts';
 import type {
   AttemptOutcome,
   NewOutboxRequest,
@@ -17,6 +16,7 @@ import type {
   OutboxLog,
   OutboxRequest,
 } from './outbox.ts';
+import { OutboxWriter } from './outbox-writer.ts';
 import { type ReadyRequest, ReadyRequests } from './ready-requests.ts';
 import { Sender } from './sender.ts';
 import { sign, type WebhookOwners } from './sign.ts';
@@ -94,8 +94,8 @@ class StoredWebhooks implements Webhooks {
   private readonly throttle: LogThrottle;
   private readonly collector: Collector;
   private readonly ready = new ReadyRequests();
-  private readonly lanes = new Lanes();
-  private readonly journal: Journal;
+  private readonly queues = new EndpointQueues();
+  private readonly writer: OutboxWriter;
   private readonly sender: Sender;
   private readonly dropped: Record<DropCause, number> = { memory: 0, outbox: 0, endpoint: 0 };
   /** Of the requests that are being written. */
@@ -111,7 +111,7 @@ class StoredWebhooks implements Webhooks {
     this.timers = timers;
     this.throttle = new LogThrottle(timers);
     this.collector = new Collector(app);
-    this.journal = new Journal({
+    this.writer = new OutboxWriter({
       outbox,
       timers,
       log,
@@ -120,8 +120,8 @@ class StoredWebhooks implements Webhooks {
       take: () => this.take(),
       written: ({ requests, settled }) => {
         const nowMs = timers.now();
-        for (const { endpoint } of requests) this.lanes.dueFrom(endpoint, nowMs);
-        for (const settlement of settled) this.lanes.settled(settlement);
+        for (const { endpoint } of requests) this.queues.dueFrom(endpoint, nowMs);
+        for (const settlement of settled) this.queues.settled(settlement);
         for (const settle of this.settles.splice(0)) settle();
         // Events that did not fit into this commit.
         this.writeSoon();
@@ -130,8 +130,8 @@ class StoredWebhooks implements Webhooks {
     });
     this.sender = new Sender({
       outbox,
-      journal: this.journal,
-      lanes: this.lanes,
+      writer: this.writer,
+      queues: this.queues,
       timers,
       log,
       throttle: this.throttle,
@@ -146,8 +146,8 @@ class StoredWebhooks implements Webhooks {
     const { outbox, log, shared = false } = this.options;
     // This process has the store to itself: whoever claimed these is gone.
     if (!shared) await outbox.releaseClaims();
-    this.lanes.refresh(await outbox.backlog());
-    if (this.lanes.rows > 0) log.info('Webhooks wait to be sent', { requests: this.lanes.rows });
+    this.queues.refresh(await outbox.backlog());
+    if (this.queues.rows > 0) log.info('Webhooks wait to be sent', { requests: this.queues.rows });
     this.sender.pump();
     this.nextRound();
   }
@@ -187,24 +187,24 @@ class StoredWebhooks implements Webhooks {
   }
 
   replay(id: string): Promise<ReplayResult> {
-    return this.journal.alone(async () => {
+    return this.writer.alone(async () => {
       const nowMs = this.timers.now();
       const replayed = await this.options.outboxLog.replay(id, nowMs);
       if (typeof replayed === 'string') return replayed;
-      this.lanes.readmit(replayed, nowMs);
+      this.queues.readmit(replayed, nowMs);
       this.sender.pump();
       return 'replayed';
     });
   }
 
   figures(): WebhookFigures {
-    const oldestAtMs = this.lanes.oldestAtMs();
+    const oldestAtMs = this.queues.oldestAtMs();
     return {
-      queuedRows: this.lanes.rows,
-      queuedBytes: this.lanes.bytes,
+      queuedRows: this.queues.rows,
+      queuedBytes: this.queues.bytes,
       oldestAgeMs: oldestAtMs === undefined ? 0 : Math.max(0, this.timers.now() - oldestAtMs),
       unwrittenEvents: this.unwritten,
-      inFlight: this.lanes.inFlight,
+      inFlight: this.queues.inFlight,
       dropped: { ...this.dropped },
       attempts: { ...this.sender.outcomes },
     };
@@ -216,11 +216,11 @@ class StoredWebhooks implements Webhooks {
     this.cancelRound?.();
     // What was accepted is safe first; the answers of what is under way come after it.
     const answered = this.sender.end();
-    do await this.journal.flush();
-    while (this.unwritten > 0 && !this.journal.failing);
+    do await this.writer.flush();
+    while (this.unwritten > 0 && !this.writer.failing);
     await answered;
-    await this.journal.flush();
-    this.journal.stop();
+    await this.writer.flush();
+    this.writer.stop();
     await this.round;
   }
 
@@ -230,15 +230,15 @@ class StoredWebhooks implements Webhooks {
 
   private writeSoon(): void {
     if (this.ended || this.unwritten === 0) return;
-    if (this.unwritten >= FLUSH_EVENTS && !this.journal.failing) void this.journal.flush();
-    else this.journal.soon();
+    if (this.unwritten >= FLUSH_EVENTS && !this.writer.failing) void this.writer.flush();
+    else this.writer.soon();
   }
 
   /** The next new requests that there is room for, not more than one commit should hold. */
   private take(): readonly NewOutboxRequest[] {
     const admitted: NewOutboxRequest[] = [];
     const offer = (request: NewOutboxRequest, events: number) => {
-      const answer = this.lanes.admit(request);
+      const answer = this.queues.admit(request);
       if (answer === 'admitted') admitted.push(request);
       else this.drop(answer, events, request);
       return answer === 'admitted';
@@ -281,10 +281,10 @@ class StoredWebhooks implements Webhooks {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
     try {
       if (shared) await outbox.releaseHeld();
-      await cleanLog(outboxLog, settings.logDays, this.timers.now());
+      await enforceLogRetention(outboxLog, settings.logDays, this.timers.now());
       // Counts differ from what is stored while something is still to be written.
-      await this.journal.alone(async () => {
-        if (!this.journal.failing) this.lanes.refresh(await outbox.backlog());
+      await this.writer.alone(async () => {
+        if (!this.writer.failing) this.queues.refresh(await outbox.backlog());
       });
       this.sender.pump();
     } catch (error) {

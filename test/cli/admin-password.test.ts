@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { admin } from '../admin/api-client.ts';
-import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { throwAwayPostgres } from '../support/postgres.ts';
-import { restart } from '../support/restart.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');

@@ -2,10 +2,16 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import {
+  APP,
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+  startFanfare,
+} from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
-import { APP, configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 const CONFIG = ['--config', 'config.json'];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configOf, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { api } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { api } from '../../testing/clients/sign.ts';
+import { configOf, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 describe('the first start without a configuration', () => {

@@ -5,7 +5,7 @@ import { API_PATH } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import type { DeviceList } from '../../stores/push/device-list.ts';
+import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { AppStore } from '../../stores/tenants/app-store.ts';
 import type { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';

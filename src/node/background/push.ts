@@ -7,16 +7,16 @@ import type { PushInstance } from '../../push/instance.ts';
 import { StoreBusy } from '../../push/ports.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
-import { StoredDeliveries } from '../../stores/push/delivery-store.ts';
-import { StoredDevices } from '../../stores/push/device-store.ts';
-import { StoredPublishes } from '../../stores/push/publish-store.ts';
-import { Removals } from '../../stores/push/removals.ts';
-import { StoredUntoldEnds } from '../../stores/push/untold-ends.ts';
+import { StoredDevices } from '../../stores/push/devices/device-store.ts';
+import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
+import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
+import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { createFirstInstance } from '../../tenants/first-start.ts';
 import { type LiveInstance, LiveInstances } from '../../tenants/live-instances.ts';
@@ -104,7 +104,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { store, served, begun, createdInstance } = instances;
 
   await using parts = new AsyncDisposableStack();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
@@ -133,10 +133,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     }),
   );
   served.follow((changed) => delivery.replace(changed));
-  const removals = new Removals(database);
+  const garbage = new GarbageCollector(database);
   parts.use(
     new Sweeper({
-      sweepSome: (nowMs) => removals.sweepSome(nowMs),
+      sweepSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed: health.toldBy('push'),
       now: Date.now,
     }),

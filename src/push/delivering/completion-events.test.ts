@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import { MemoryDeliveries } from '../../../test/support/memory-deliveries.ts';
-import { MemoryPublishes } from '../../../test/support/memory-publishes.ts';
-import { MemoryDevices } from '../../../test/support/memory-push-stores.ts';
-import { MemoryUntoldEnds } from '../../../test/support/memory-untold-ends.ts';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
+import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
+import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import type { PublishUnderWay } from '../delivery.ts';
 import type { BeamsEventType } from '../instance.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { Random } from '../../../test/simulation/random.ts';
+import { Random } from '../../../testing/random.ts';
 import type { DeviceId, Platform } from '../device.ts';
 import type { Outcome } from '../gateway.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';

@@ -1,6 +1,6 @@
 import { type App, secretOf } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import { md5, sameSignature, sign } from '../../channels/signature.ts';
+import { md5, sameSignature, sign } from '../../channels/signatures/signature.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { invalid, Refusal } from './problems.ts';
 import {

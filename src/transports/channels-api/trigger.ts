@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
-import { publish } from '../../channels/deliver.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { publish } from '../../channels/publish.ts';
 import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { Refusal } from './problems.ts';

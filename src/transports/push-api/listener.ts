@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import { Refusal } from '../../push/refusal.ts';
-import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
+import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
@@ -99,7 +99,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   private replaced: Promise<void> = Promise.resolve();
   private backendMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
-  private readonly connecting = new KeyedRates<string>();
+  private readonly connecting = new RateLimiter<string>();
   private readonly bites = new LogThrottle(monotonic);
   private readonly speedChecks: NodeJS.Timeout;
 

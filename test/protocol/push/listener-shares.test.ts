@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { Refusal } from '../../../src/push/refusal.ts';
 import type { Endpoint, PushAnswer } from '../../../src/transports/push-api/call.ts';
-import { type RawAnswer, RawHttp, type RawRequest } from '../../support/raw-http.ts';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
 import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';

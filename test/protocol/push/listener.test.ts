@@ -7,9 +7,14 @@ import { Refusal } from '../../../src/push/refusal.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import type { PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { listenForPush } from '../../../src/transports/push-api/listener.ts';
+import {
+  type RawAnswer,
+  RawHttp,
+  type RawRequest,
+  requestBytes,
+} from '../../../testing/clients/raw-http.ts';
+import { untrusted } from '../../../testing/servers/certificates.ts';
 import { selfSigned } from '../../cli/certificates.ts';
-import { untrusted } from '../../support/certificates.ts';
-import { type RawAnswer, RawHttp, type RawRequest, requestBytes } from '../../support/raw-http.ts';
 import { openListener } from './listener.fixture.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';

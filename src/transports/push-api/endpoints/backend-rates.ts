@@ -1,6 +1,6 @@
 import type { PushInstance } from '../../../push/instance.ts';
 import type { Refusal } from '../../../push/refusal.ts';
-import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
 import { refuseOverRate, tooOften } from './request-rate.ts';
 
@@ -15,8 +15,8 @@ type Limited = Pick<PushInstance, 'number' | 'limits'>;
  */
 export class BackendRates {
   private readonly now: () => number;
-  private readonly requests = new KeyedRates<number>();
-  private readonly broken = new KeyedRates<number>();
+  private readonly requests = new RateLimiter<number>();
+  private readonly broken = new RateLimiter<number>();
 
   constructor(now: () => number) {
     this.now = now;

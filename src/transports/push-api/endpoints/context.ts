@@ -5,7 +5,7 @@ import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { StrangerLog } from '../../../runtime/stranger-log.ts';
+import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import type { BackendRates } from './backend-rates.ts';
 import type { AddressLimits, DeviceRates } from './device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
@@ -42,7 +42,7 @@ export interface EndpointContext {
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   /** For what backends can cause as often as they like. */
-  readonly strangerLog: StrangerLog;
+  readonly strangerLog: RateLimitedLog;
   /** Keeps what strangers cause from filling the log. */
   readonly refusals: LogThrottle;
   readonly rates: DeviceRates;

@@ -1,7 +1,7 @@
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
 import { readUserId, USER_ID_BYTES_MAX } from '../../../push/user-id.ts';
-import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { decodeLeniently } from '../../request-target.ts';
 import type { Endpoint, PushAnswer, PushHead } from '../call.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
@@ -17,7 +17,7 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 /** `DELETE …/users/ID`: removes a user with all devices. A user that nobody knows is removed already. */
 export function deleteUser(context: EndpointContext): Endpoint {
   const { devices, guard, now, strangerLog } = context;
-  const rates = new KeyedRates<number>();
+  const rates = new RateLimiter<number>();
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
     const refused =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { DEFAULT_LIMITS } from '../../../../test/support/push-limits.ts';
+import { DEFAULT_LIMITS } from '../../../../testing/push-limits.ts';
 import type { PushInstance } from '../../../push/instance.ts';
 import type { AddressLimits } from './device-rates.ts';
 import {

@@ -1,9 +1,9 @@
 import type { PushInstance } from '../../../push/instance.ts';
 import { Refusal } from '../../../push/refusal.ts';
-import { FairRates } from '../../../runtime/fair-rates.ts';
-import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { FairRateLimiter } from '../../../runtime/fair-rate-limiter.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import type { Rate } from '../../../runtime/token-bucket.ts';
 import type { PushHead } from '../call.ts';
 
@@ -49,8 +49,8 @@ export interface DeviceRatesOptions {
  */
 export class DeviceRates {
   private readonly options: DeviceRatesOptions;
-  private readonly byAddress = forEachKind(() => new KeyedRates<string>());
-  private readonly byInstance = forEachKind(() => new FairRates<number>());
+  private readonly byAddress = forEachKind(() => new RateLimiter<string>());
+  private readonly byInstance = forEachKind(() => new FairRateLimiter<number>());
 
   constructor(options: DeviceRatesOptions) {
     this.options = options;

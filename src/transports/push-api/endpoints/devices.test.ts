@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import {
   device,
   INSTANCE,

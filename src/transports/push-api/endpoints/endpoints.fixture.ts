@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
-import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/delivery.ts';
 import type { Platform } from '../../../push/device.ts';
@@ -10,7 +10,7 @@ import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../..
 import { Refusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
-import { StrangerLog } from '../../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
@@ -173,7 +173,7 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      strangerLog: new StrangerLog(log, { now }),
+      strangerLog: new RateLimitedLog(log, { now }),
       refusals,
       rates: this.rates,
       settings: {

@@ -1,4 +1,4 @@
-import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import type { Endpoints } from '../call.ts';
 import { BackendRates } from './backend-rates.ts';
 import type { EndpointContext } from './context.ts';
@@ -45,7 +45,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     settings,
   };
   // Publishes to interests and to users count together.
-  const rates = new KeyedRates<number>();
+  const rates = new RateLimiter<number>();
   return {
     publishToInterests: publish(context, 'interests', rates),
     publishToUsers: publish(context, 'users', rates),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import { device, INSTANCE, PushApi } from './endpoints.fixture.ts';
 
 const names = (count: number) =>

@@ -1,11 +1,11 @@
 import { Refusal } from '../../../push/refusal.ts';
-import type { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import type { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
 /** How often each instance, by its number, does one kind of thing. */
-export type InstanceRates = KeyedRates<number>;
+export type InstanceRates = RateLimiter<number>;
 
 /** Counts one request of an instance, or refuses it. `limit` is per second; 0: no limit. */
 export function refuseOverRate(
