@@ -125,8 +125,8 @@ describe('a reason', () => {
   });
 });
 
-it('names in docs/operating.md whatever can stand in a timeline', async () => {
-  const text = await Bun.file(join(ROOT, '../docs/operating.md')).text();
+it('docs/push-troubleshooting.md has every kind of timeline entry with its meaning', async () => {
+  const text = await Bun.file(join(ROOT, '../docs/push-troubleshooting.md')).text();
   for (const [what, says] of Object.entries(timelineWhats)) {
     expect(text).toContain(`| \`${what}\` | ${says} |`);
   }
