@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AppAddress } from './bench-app.ts';
+import type { Comparison, FanOutFigure, TriedStep } from './comparison.ts';
 import { type CpuUsage, watchCpu } from './cpu-usage.ts';
 import { type FanOut, hearersOf, loadOf } from './fan-outs.ts';
-import type { LoadSize, StepResult } from './load/open-loop.ts';
+import type { LoadSize } from './load/open-loop.ts';
 import { type LoadProcess, startLoad } from './load-process.ts';
 import { OTHERS_MAX } from './push/quiet.ts';
 import { whole } from './report.ts';
@@ -24,54 +25,11 @@ const FIRST_FACTOR = 2;
 /** The same for a second run, which starts where the first ended. */
 const LATER_FACTOR = 1.15;
 
-/** How thoroughly to measure. */
-export interface Effort {
-  readonly runs: number;
-  /** The timed part of one step. */
-  readonly stepSeconds: number;
-  /** See `Search`. */
-  readonly factorMin: number;
-  readonly turns: number;
-}
-
 /** A server under load. */
 export interface Subject {
   readonly load: LoadProcess;
   /** Starts to watch the processors; nothing where the server is not a process of ours. */
   readonly watch: (() => () => CpuUsage) | undefined;
-}
-
-/** One step of a search, and whether everything was delivered once and in time. */
-export interface TriedStep {
-  readonly result: StepResult;
-  readonly cpu: CpuUsage | undefined;
-  readonly isHeld: boolean;
-}
-
-/** Where one run of one server ended. */
-export interface FanOutFigure {
-  readonly deliveriesPerSecond: number;
-  /** Publishes per second, or whatever else makes events; 0 where not even one holds. */
-  readonly publishesPerSecond: number;
-  /** Of the steps that held, the one whose rate is closest to that; nothing where none did. */
-  readonly best: TriedStep | undefined;
-  /** Steps that failed and were repeated because others used the machine. */
-  readonly repeated: number;
-  /** Steps that others disturbed no less, and that counted because enough had been repeated. */
-  readonly disturbed: number;
-}
-
-/** All runs of one server. */
-export interface Measured {
-  readonly server: string;
-  readonly runs: readonly FanOutFigure[];
-}
-
-/** One fan-out: the floor, and the server beside it. Runs of the same index were made together. */
-export interface Comparison {
-  readonly scenario: FanOut;
-  readonly floor: Measured;
-  readonly server: Measured;
 }
 
 /** A server that has just started is still compiling: what is asked is what it does all day. */

@@ -1,4 +1,5 @@
-import { comparisonOf, type FanOutFigure, startUnderLoad } from './fan-out.ts';
+import type { FanOutFigure } from './comparison.ts';
+import { comparisonOf, startUnderLoad } from './fan-out.ts';
 import { type FanOut, fanOutNamed, loadOf } from './fan-outs.ts';
 import type { StepResult } from './load/open-loop.ts';
 import { align, median, ms, verdict, whole } from './report.ts';

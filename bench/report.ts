@@ -1,5 +1,5 @@
+import type { Comparison, FanOutFigure, TriedStep } from './comparison.ts';
 import type { Conditions } from './conditions.ts';
-import type { Comparison, FanOutFigure, TriedStep } from './fan-out.ts';
 
 /** From this share of the time on in which it had something to do, the load generator may be what was measured. */
 export const LOAD_BOUND_SHARE = 0.97;

@@ -1,5 +1,5 @@
+import type { Comparison, Effort, TriedStep } from './comparison.ts';
 import type { Pinning } from './cores.ts';
-import type { Comparison, Effort, TriedStep } from './fan-out.ts';
 import type { Contender } from './servers.ts';
 
 /** What every scenario is measured with. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { Random } from '../testing/random.ts';
 import type { AppAddress } from './bench-app.ts';
 import { signedTarget } from './load/trigger-request.ts';
 import { startFanfare } from './servers.ts';
 import { Crowd } from './soak/crowd.ts';
-import { Random } from './soak/random.ts';
 
 /**
  * Lets clients come, go, subscribe and chat for a while, and then counts: everybody heard everything that was

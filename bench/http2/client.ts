@@ -8,12 +8,12 @@ import { connect } from 'node:http2';
 import { createApnsGateway } from '../../src/gateways/apns/apns-gateway.ts';
 import { ProviderToken } from '../../src/gateways/apns/provider-token.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { Http2Client } from '../../src/outgoing/http2/client.ts';
 import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
-import { Http2Origin } from '../../src/outgoing/http2/origin.ts';
-import type { DeviceId } from '../../src/push/device.ts';
-import { NIL_PUBLISH_ID } from '../../src/push/publish-id.ts';
+import type { DeviceId } from '../../src/push/model/device.ts';
+import { NIL_PUBLISH_ID } from '../../src/push/model/publish-id.ts';
 
-export type ClientKind = 'fetch' | 'node:http2' | 'Http2Origin' | 'gateway';
+export type ClientKind = 'fetch' | 'node:http2' | 'Http2Client' | 'gateway';
 
 export interface ClientTask {
   readonly kind: ClientKind;
@@ -78,8 +78,8 @@ const clients: Readonly<Record<ClientKind, (task: ClientTask) => Send>> = {
         stream.end(bytes);
       });
   },
-  Http2Origin: ({ origin, ca, atOnce }) => {
-    const pool = new Http2Origin({
+  Http2Client: ({ origin, ca, atOnce }) => {
+    const pool = new Http2Client({
       origin,
       ca,
       findAddresses: findLoopback,

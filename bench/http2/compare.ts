@@ -16,8 +16,8 @@ const ROUNDS = 3;
 type SinkKind = 'bun' | 'fake';
 
 const comparisons: readonly (readonly [sink: SinkKind, clients: readonly ClientKind[]])[] = [
-  ['bun', ['fetch', 'node:http2', 'Http2Origin']],
-  ['fake', ['fetch', 'Http2Origin', 'gateway']],
+  ['bun', ['fetch', 'node:http2', 'Http2Client']],
+  ['fake', ['fetch', 'Http2Client', 'gateway']],
 ];
 
 const pinning = findPinning();

@@ -4,7 +4,7 @@
  *
  *     sh scripts/bun.sh bench/http2/sink.ts bun|fake
  */
-import { startFakeApns } from '../../src/fake-gateways/apns.ts';
+import { startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
 
 /** Notifications that the fake keeps: few, so that they stay out of the figures. */

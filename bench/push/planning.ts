@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import type { Dialect } from '../../src/stores/database/dialect.ts';
-import { throwAwayPostgres } from '../../test/support/postgres.ts';
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { describeConditions } from '../conditions.ts';
 import { findPinning } from '../cores.ts';
 import { median, printConditions } from '../report.ts';

@@ -1,12 +1,12 @@
 import type { LogFields, Timers } from '../runtime/ports.ts';
-import { StrangerLog } from '../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
-import { ChannelNews } from './channel-news.ts';
 import { type Topic, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
-import { LocalChannels } from './local-channels.ts';
-import { MemberChanges } from './member-changes.ts';
+import { LifecycleEvents } from './lifecycle/lifecycle-events.ts';
+import { MemberChanges } from './lifecycle/member-changes.ts';
+import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type {
   Audience,
   CachedEvent,
@@ -16,12 +16,12 @@ import type {
   Roster,
   Transition,
 } from './ports.ts';
-import { Session, type Subscription } from './session.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
+import { LocalChannels } from './subscribing/local-channels.ts';
+import { Session, type Subscription } from './subscribing/session.ts';
 import { Usage } from './usage.ts';
-import { UserNews } from './user-news.ts';
-import { UserSessions } from './user-sessions.ts';
-import type { AppWebhookEvent } from './webhooks.ts';
+import { UserSessions } from './users/user-sessions.ts';
+import { WatchlistEvents } from './users/watchlist-events.ts';
 
 /** What the core asks of the world, played by things that remember what they were asked. */
 
@@ -276,11 +276,13 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     cache: engine,
     clock,
     log,
-    strangerLog: new StrangerLog(log, clock),
+    strangerLog: new RateLimitedLog(log, clock),
     meter,
-    news: new ChannelNews(clock, audience, usage, { emit: (event) => void told.push(event) }),
+    lifecycle: new LifecycleEvents(clock, audience, usage, {
+      emit: (event) => void told.push(event),
+    }),
     memberChanges: new MemberChanges(clock, audience, usage),
-    userNews: new UserNews(clock, audience),
+    watchlists: new WatchlistEvents(clock, audience),
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,

@@ -1,9 +1,9 @@
 import type { App } from './app.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Topic } from './event.ts';
+import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
-import type { AppWebhookEvent } from './webhooks.ts';
 
 /**
  * The far end of one connection, whatever carries it.

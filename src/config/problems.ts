@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { withShownUrls } from '../runtime/shown-url.ts';
+import { redactUrls } from '../runtime/redacted-url.ts';
 import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { membersOf, schemaAt } from './schema-walk.ts';
@@ -39,7 +39,7 @@ function stepText(step: PropertyKey): string {
 /** Quotes text from outside so that it stays short and on one line. */
 export function quote(text: string): string {
   // A URL that stands in the wrong place may hold a password.
-  const shown = withShownUrls(text);
+  const shown = redactUrls(text);
   return shown.length > QUOTED_LENGTH_MAX
     ? `${JSON.stringify(shown.slice(0, QUOTED_LENGTH_MAX))}…`
     : JSON.stringify(shown);

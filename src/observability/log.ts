@@ -1,5 +1,5 @@
 import { printable } from '../runtime/printable.ts';
-import { withShownUrls } from '../runtime/shown-url.ts';
+import { redactUrls } from '../runtime/redacted-url.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -67,7 +67,7 @@ function shown(
 ): string | number | boolean | undefined {
   if (typeof value !== 'string') return value;
   // Errors of libraries may repeat a URL.
-  const text = value.includes('://') ? withShownUrls(value) : value;
+  const text = value.includes('://') ? redactUrls(value) : value;
   return text.length > FIELD_LENGTH_MAX ? `${text.slice(0, FIELD_LENGTH_MAX)}…` : text;
 }
 

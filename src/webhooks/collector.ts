@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'bun';
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 import { endpointOf } from './endpoint.ts';
 import {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
-import type { InstanceWebhook } from '../push/instance.ts';
-import type { PlatformCounts } from '../push/publish.ts';
-import { newPublishId } from '../push/publish-id.ts';
+import type { InstanceWebhook } from '../push/model/instance.ts';
+import type { PlatformCounts } from '../push/model/publish.ts';
+import { newPublishId } from '../push/model/publish-id.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
-import { FakeTimers } from './fake-timers.fixture.ts';
 import { PushWebhooks } from './push-events.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';

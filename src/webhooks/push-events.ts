@@ -1,5 +1,5 @@
-import type { BeamsEventType, InstanceWebhook } from '../push/instance.ts';
-import type { PublishStatus } from '../push/publish.ts';
+import type { BeamsEventType, InstanceWebhook } from '../push/model/instance.ts';
+import type { PublishStatus } from '../push/model/publish.ts';
 import {
   type BeamsEvent,
   beamsBody,

@@ -1,6 +1,6 @@
 import { CryptoHasher } from 'bun';
 import type { App } from '../channels/app.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import { beamsHeaders } from '../push/webhooks/beams-webhook.ts';
 import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
 import { publishWebhookHeaders } from '../push/webhooks/publish-webhook.ts';

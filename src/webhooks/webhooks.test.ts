@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import type { App } from '../channels/app.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
-import { FakeTimers } from './fake-timers.fixture.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';
 

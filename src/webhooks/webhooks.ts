@@ -1,4 +1,4 @@
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
 import { LogThrottle } from '../runtime/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { networkInterfaces } from 'node:os';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawHttp } from '../support/raw-http.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { admin } from './api-client.ts';
 
 const PASSWORD = 'geheim: ü';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
 import {
   ask,
@@ -8,7 +9,6 @@ import {
   registered,
   startPush,
 } from '../protocol/push/exchange.ts';
-import type { Fanfare } from '../support/fanfare.ts';
 import { admin } from './api-client.ts';
 
 let server: Fanfare;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { admin, makeApp } from './api-client.ts';
 
 let server: Fanfare;

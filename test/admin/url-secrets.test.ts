@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
 import { admin, makeApp } from './api-client.ts';
 import { webhooksOf } from './webhook-endpoint.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { admin, makeApp } from './api-client.ts';
 import { startWebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
 

@@ -4,22 +4,22 @@ import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
 import { newHalf } from '../../src/channels/socket-id.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
+import { Connections } from '../../src/transports/clients/connections.ts';
 import { WebSocketAudience } from '../../src/transports/websocket/audience.ts';
-import { Backlog } from '../../src/transports/websocket/backlog.ts';
+import { holdingNothing } from '../../src/transports/websocket/coalescing/hold-back.fixture.ts';
+import { HoldBack } from '../../src/transports/websocket/coalescing/hold-back.ts';
 import {
   Connection,
   type ConnectionData,
   isAdmitted,
   type Socket,
 } from '../../src/transports/websocket/connection.ts';
-import { Connections } from '../../src/transports/websocket/connections.ts';
-import { holdingNothing } from '../../src/transports/websocket/hold-back.fixture.ts';
-import { HoldBack } from '../../src/transports/websocket/hold-back.ts';
+import { SlowConsumers } from '../../src/transports/websocket/slow-consumers.ts';
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
 import { appWith, channel } from './values.ts';
 
-const backlogOf = (connections: Connections) =>
-  new Backlog({
+const slowConsumersOf = (connections: Connections) =>
+  new SlowConsumers({
     connections,
     bytesMax: 1024 * 1024,
     totalBytesMax: 1024 * 1024 * 1024,
@@ -47,7 +47,7 @@ async function open(isHolding = false): Promise<OpenAudience> {
   const connections = new Connections();
   const audience = new WebSocketAudience(
     connections,
-    backlogOf(connections),
+    slowConsumersOf(connections),
     holdBack,
     new TableMeter(),
   );
@@ -115,8 +115,8 @@ audienceContract('WebSocketAudience, on a busy loop,', () => open(true));
 /** One that sends by servers that have three listeners each. */
 function audienceOn(servers: number, holdBack: HoldBack): WebSocketAudience {
   const connections = new Connections();
-  const backlog = backlogOf(connections);
-  const audience = new WebSocketAudience(connections, backlog, holdBack, new TableMeter());
+  const slowConsumers = slowConsumersOf(connections);
+  const audience = new WebSocketAudience(connections, slowConsumers, holdBack, new TableMeter());
   // Bun's class cannot be constructed; nothing else of it is asked.
   const server = {
     subscriberCount: () => 3,

@@ -1,12 +1,12 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
 import type { Config } from '../../config/schema.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
-import { createOutgoing } from '../../outgoing/request.ts';
+import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
@@ -149,7 +149,7 @@ async function start({
       app: (id) => served.directory.byId(id),
       instance: (id) => instances.served.directory.byId(id),
       settings: config.webhooks,
-      send: createOutgoing({ ...config.webhooks, resolver }),
+      send: createSendRequest({ ...config.webhooks, resolver }),
       log,
       timers: systemTimers,
       shared: database.dialect === 'postgres',

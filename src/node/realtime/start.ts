@@ -1,13 +1,13 @@
 import { totalmem } from 'node:os';
 import type { App } from '../../channels/app.ts';
-import { ChannelNews } from '../../channels/channel-news.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { LocalChannels } from '../../channels/local-channels.ts';
-import { MemberChanges } from '../../channels/member-changes.ts';
+import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
+import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
-import { UserNews } from '../../channels/user-news.ts';
-import { UserSessions } from '../../channels/user-sessions.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
+import { UserSessions } from '../../channels/users/user-sessions.ts';
+import { WatchlistEvents } from '../../channels/users/watchlist-events.ts';
 import type { Config } from '../../config/schema.ts';
 import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../engines/memory/roster.ts';
@@ -15,7 +15,7 @@ import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
@@ -25,12 +25,12 @@ import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
+import { Connections } from '../../transports/clients/connections.ts';
+import { drain } from '../../transports/clients/drain.ts';
 import { WebSocketAudience } from '../../transports/websocket/audience.ts';
-import { Backlog } from '../../transports/websocket/backlog.ts';
-import { Connections } from '../../transports/websocket/connections.ts';
-import { drain } from '../../transports/websocket/drain.ts';
-import { HoldBack } from '../../transports/websocket/hold-back.ts';
-import { LoopShare } from '../../transports/websocket/loop-share.ts';
+import { HoldBack } from '../../transports/websocket/coalescing/hold-back.ts';
+import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
+import { SlowConsumers } from '../../transports/websocket/slow-consumers.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { FileGuard } from '../file-guard.ts';
 import type {
@@ -97,7 +97,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
   const webhooks = new WebhookRelay({ send: options.sendWebhookEvents, meter, log: strangerLog });
@@ -106,14 +106,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const connections = new Connections(
     Math.min(wantedConnections(channels), openFiles?.connections ?? Number.POSITIVE_INFINITY),
   );
-  const backlog = new Backlog({
+  const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
     totalBytesMax: waitingBytesLimit(channels.waitingBytes),
     end: (socket) => void setImmediate(() => socket.terminate()),
   });
   const holdBack = holdBackOfThisLoop();
-  const audience = new WebSocketAudience(connections, backlog, holdBack, meter);
+  const audience = new WebSocketAudience(connections, slowConsumers, holdBack, meter);
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
@@ -125,9 +125,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     strangerLog,
     meter,
-    news: new ChannelNews(timers, audience, usage, webhooks),
+    lifecycle: new LifecycleEvents(timers, audience, usage, webhooks),
     memberChanges: new MemberChanges(timers, audience, usage),
-    userNews: new UserNews(timers, audience),
+    watchlists: new WatchlistEvents(timers, audience),
     usage,
     endConnectionOf: (appId) => transport.endConnectionOf(appId),
     hastenDepartures: () => transport.departures.hasten(),
@@ -143,7 +143,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     hub,
     apps,
     connections,
-    backlog,
+    slowConsumers,
     holdBack,
     settings: channels,
     addresses,
@@ -178,7 +178,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
   const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
   const checks = setInterval(() => {
-    backlog.lookAgain();
+    slowConsumers.lookAgain();
     listeners.forgetEmpty();
     transport.checkPart(CHECK_PARTS);
     bodies.check();
@@ -265,7 +265,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // Last of all, so that what was told and used until now is not forgotten.
       clearInterval(usageTimer);
       await transport.departed();
-      hub.news.flush();
+      hub.lifecycle.flush();
       webhooks.flush();
       keepUsage();
       loopDelay[Symbol.dispose]();

@@ -2,10 +2,10 @@ import type { Server } from 'bun';
 import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
-import type { Backlog } from './backlog.ts';
+import type { Connections } from '../clients/connections.ts';
+import type { HoldBack, Publish } from './coalescing/hold-back.ts';
 import type { Connection, ConnectionData, Socket } from './connection.ts';
-import type { Connections } from './connections.ts';
-import type { HoldBack, Publish } from './hold-back.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
 
 /**
  * Bun's own topics: what one turn of the loop publishes is merged into one write per connection, and the
@@ -13,14 +13,19 @@ import type { HoldBack, Publish } from './hold-back.ts';
  */
 export class WebSocketAudience implements Audience {
   private readonly connections: Connections;
-  private readonly backlog: Backlog;
+  private readonly slowConsumers: SlowConsumers;
   private readonly holdBack: HoldBack;
   private readonly meter: Meter;
   private servers: readonly Server<ConnectionData>[] = [];
 
-  constructor(connections: Connections, backlog: Backlog, holdBack: HoldBack, meter: Meter) {
+  constructor(
+    connections: Connections,
+    slowConsumers: SlowConsumers,
+    holdBack: HoldBack,
+    meter: Meter,
+  ) {
     this.connections = connections;
-    this.backlog = backlog;
+    this.slowConsumers = slowConsumers;
     this.holdBack = holdBack;
     this.meter = meter;
   }
@@ -35,7 +40,7 @@ export class WebSocketAudience implements Audience {
     this.holdBack.flush();
     const connection = connectionOf(peer);
     connection.socket?.subscribe(topic);
-    this.backlog.joined(connection);
+    this.slowConsumers.joined(connection);
   }
 
   leave(peer: Peer, topic: Topic): void {
@@ -78,7 +83,7 @@ export class WebSocketAudience implements Audience {
         frame,
         bytes,
         receivers: reached,
-        backlog: this.backlog,
+        slowConsumers: this.slowConsumers,
       });
       if (mayWait) this.holdBack.publishSoon(publish);
       else this.holdBack.publish(publish);
@@ -104,7 +109,7 @@ interface TopicPublishOptions {
   /** Of the frame. */
   readonly bytes: number;
   readonly receivers: number;
-  readonly backlog: Backlog;
+  readonly slowConsumers: SlowConsumers;
 }
 
 class TopicPublish implements Publish {
@@ -113,7 +118,7 @@ class TopicPublish implements Publish {
   readonly receivers: number;
   private readonly bytes: number;
   private readonly publisher: NativeTopics;
-  private readonly backlog: Backlog;
+  private readonly slowConsumers: SlowConsumers;
 
   constructor(options: TopicPublishOptions) {
     this.publisher = options.publisher;
@@ -121,11 +126,11 @@ class TopicPublish implements Publish {
     this.frame = options.frame;
     this.bytes = options.bytes;
     this.receivers = options.receivers;
-    this.backlog = options.backlog;
+    this.slowConsumers = options.slowConsumers;
   }
 
   run(): void {
-    this.backlog.publishing(this.topic, this.bytes, this.receivers);
+    this.slowConsumers.publishing(this.topic, this.bytes, this.receivers);
     this.publisher.publish(this.topic, this.frame, false);
   }
 }

@@ -1,11 +1,11 @@
 import type { Server, ServerWebSocket } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { Peer } from '../../channels/ports.ts';
-import { Session } from '../../channels/session.ts';
 import { newHalf, type SocketId, socketIdOf } from '../../channels/socket-id.ts';
-import type { ConnectionProblem } from './close-codes.ts';
-import type { HoldBack } from './hold-back.ts';
-import type { PackedAddress } from './packed-address.ts';
+import { Session } from '../../channels/subscribing/session.ts';
+import type { ConnectionProblem } from '../clients/close-codes.ts';
+import type { PackedAddress } from '../clients/packed-address.ts';
+import type { HoldBack } from './coalescing/hold-back.ts';
 
 /** A connection that is only opened to be told why it may not be. */
 export class RefusedConnection {

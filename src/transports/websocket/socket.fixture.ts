@@ -1,8 +1,8 @@
 import { appWith } from '../../channels/hub.fixture.ts';
+import { Connections } from '../clients/connections.ts';
+import type { PackedAddress } from '../clients/packed-address.ts';
+import { holdingNothing } from './coalescing/hold-back.fixture.ts';
 import { Connection, type Socket } from './connection.ts';
-import { Connections } from './connections.ts';
-import { holdingNothing } from './hold-back.fixture.ts';
-import type { PackedAddress } from './packed-address.ts';
 
 /** A connection that keeps what it is sent, in place of Bun's. */
 export interface FakeSocket {

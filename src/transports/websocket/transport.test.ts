@@ -2,8 +2,8 @@ import { expect, it } from 'bun:test';
 import { hubWith, LateEngine } from '../../channels/hub.fixture.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { ClientAddresses } from '../client-address.ts';
-import { Backlog } from './backlog.ts';
-import { HoldBack } from './hold-back.ts';
+import { HoldBack } from './coalescing/hold-back.ts';
+import { SlowConsumers } from './slow-consumers.ts';
 import { connectionsOf, fakeSocket } from './socket.fixture.ts';
 import { WebSocketTransport } from './transport.ts';
 
@@ -48,7 +48,7 @@ it('ends a connection behind what was published before', () => {
     hub: hubWith(new LateEngine()),
     apps,
     connections,
-    backlog: new Backlog({
+    slowConsumers: new SlowConsumers({
       connections,
       bytesMax: 1000,
       totalBytesMax: 1000,

@@ -3,16 +3,22 @@ import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import { reportProblem } from '../../channels/report-problem.ts';
 import { newHalf } from '../../channels/socket-id.ts';
-import { tell } from '../../channels/tell.ts';
 import { connectionEstablished, errorMessage, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { ClientAddresses } from '../client-address.ts';
+import { type AddressLimits, AddressRates } from '../clients/address-rates.ts';
+import { admit, knownSubprotocol } from '../clients/admission.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import type { Connections } from '../clients/connections.ts';
+import { Departures } from '../clients/departures.ts';
+import { FrameLimit } from '../clients/frame-limit.ts';
+import { type Frame, FrameQueue } from '../clients/frame-queue.ts';
+import { checkHeartbeats, type HeartbeatTimes } from '../clients/heartbeat.ts';
+import { addressOf, type PackedAddress, packAddress } from '../clients/packed-address.ts';
 import type { RequestTarget } from '../request-target.ts';
-import { type AddressLimits, AddressRates } from './address-rates.ts';
-import { admit, knownSubprotocol } from './admission.ts';
-import type { Backlog } from './backlog.ts';
-import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import type { HoldBack } from './coalescing/hold-back.ts';
 import {
   type AnySocket,
   Connection,
@@ -21,13 +27,7 @@ import {
   RefusedConnection,
   type Socket,
 } from './connection.ts';
-import type { Connections } from './connections.ts';
-import { Departures } from './departures.ts';
-import { FrameLimit } from './frame-limit.ts';
-import { type Frame, FrameTurns } from './frame-turns.ts';
-import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
-import type { HoldBack } from './hold-back.ts';
-import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
 
 export interface WebSocketSettings extends HeartbeatTimes {
   readonly pathPrefix: string;
@@ -58,7 +58,7 @@ export interface TransportOptions {
   readonly hub: Hub;
   readonly apps: AppDirectory;
   readonly connections: Connections;
-  readonly backlog: Backlog;
+  readonly slowConsumers: SlowConsumers;
   readonly holdBack: HoldBack;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
@@ -75,14 +75,14 @@ export class WebSocketTransport {
   private readonly hub: Hub;
   private readonly apps: AppDirectory;
   private readonly connections: Connections;
-  private readonly backlog: Backlog;
+  private readonly slowConsumers: SlowConsumers;
   private readonly holdBack: HoldBack;
   private readonly settings: WebSocketSettings;
   private readonly addresses: ClientAddresses;
   private readonly monotonic: Clock;
   private readonly meter: TransportMeter;
   private readonly frames: FrameLimit;
-  private readonly turns: FrameTurns;
+  private readonly frameQueue: FrameQueue;
   private readonly addressRates: AddressRates;
   readonly departures: Departures;
   /** Those that must still be authorised, and by when. Monotonic milliseconds. */
@@ -93,14 +93,14 @@ export class WebSocketTransport {
     this.hub = options.hub;
     this.apps = options.apps;
     this.connections = options.connections;
-    this.backlog = options.backlog;
+    this.slowConsumers = options.slowConsumers;
     this.holdBack = options.holdBack;
     this.settings = options.settings;
     this.addresses = options.addresses;
     this.monotonic = options.monotonic;
     this.meter = options.meter;
     this.frames = new FrameLimit(options.settings.framesPerSecond);
-    this.turns = new FrameTurns({
+    this.frameQueue = new FrameQueue({
       now: () => options.monotonic.now(),
       afterTurn: (run) => void setImmediate(run),
       answer: (socket, frame) => this.answer(socket, frame),
@@ -340,7 +340,8 @@ export class WebSocketTransport {
     if (typeof frame !== 'string') return this.end(socket, 'binary-frame');
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
-    if (this.mayAnswer(socket, frame.length)) this.turns.arrived(socket, frame, data.heardAtMs);
+    if (this.mayAnswer(socket, frame.length))
+      this.frameQueue.arrived(socket, frame, data.heardAtMs);
   }
 
   private answer(socket: Socket, frame: Frame): void {
@@ -348,7 +349,7 @@ export class WebSocketTransport {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
       const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
-      return tell(this.hub, data, 'frame-rate', why);
+      return reportProblem(this.hub, data, 'frame-rate', why);
     }
     try {
       answer(this.hub, data, readClientMessage(frame));
@@ -357,7 +358,7 @@ export class WebSocketTransport {
       return this.failed(socket, error);
     }
     this.checkAuthorised(socket, data.heardAtMs);
-    this.backlog.answered(socket);
+    this.slowConsumers.answered(socket);
   }
 
   /** Pings and pongs of WebSocket itself: Bun answers them, but they count like all frames. */
@@ -374,7 +375,7 @@ export class WebSocketTransport {
     if (verdict === 'answer') return true;
     if (verdict === 'drop') return false;
     // The client hears of it behind the answers to what it has sent before.
-    if (verdict === 'warn') this.turns.arrived(socket, null, data.heardAtMs);
+    if (verdict === 'warn') this.frameQueue.arrived(socket, null, data.heardAtMs);
     else this.flooding(socket);
     return false;
   }
@@ -413,9 +414,9 @@ export class WebSocketTransport {
     const { data } = socket;
     const { app } = data;
     // Judged first: what the others are told of its leaving is published, and may be reason to look again.
-    const tooSlow = this.backlog.wasTooSlow(socket);
+    const tooSlow = this.slowConsumers.wasTooSlow(socket);
     this.connections.remove(data.firstHalf, app, !this.authoriseByMs.delete(socket));
-    this.turns.forget(socket);
+    this.frameQueue.forget(socket);
     this.addressRates.count(data.address, data.frameDebt);
     this.departures.add(data);
     if (code !== 1006) return;

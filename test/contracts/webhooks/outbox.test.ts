@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../../src/stores/webhooks/outbox-log.ts';
-import { databases } from '../../support/databases.ts';
+import { databases } from '../../../testing/databases/databases.ts';
 import { outboxContract, outboxRequest } from './outbox.contract.ts';
 
 /** One of two servers has written the end of a publish while the other wrote that its start is over. */

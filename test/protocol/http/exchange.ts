@@ -1,6 +1,6 @@
-import { APP, type Fanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { type ApiCall, api, channelAuth } from '../../support/sign.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { type ApiCall, api, channelAuth } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
 
 /** What a backend sees of an answer. */
 export interface Answered {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { RawHttp, requestBytes } from '../../support/raw-http.ts';
-import { signedTarget } from '../../support/sign.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
+import { signedTarget } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { triggers } from './exchange.ts';
 
 let server: Fanfare;

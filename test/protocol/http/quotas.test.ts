@@ -2,9 +2,15 @@ import { describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP, configOf, type Fanfare, spawnFanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { api } from '../../support/sign.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { api } from '../../../testing/clients/sign.ts';
+import {
+  APP,
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+  startFanfare,
+} from '../../../testing/servers/fanfare.ts';
 
 const EVENTS = `/apps/${APP.id}/events`;
 const CHANNELS = `/apps/${APP.id}/channels`;

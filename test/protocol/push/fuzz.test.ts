@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Fanfare } from '../../support/fanfare.ts';
-import type { RawHttp, RawRequest } from '../../support/raw-http.ts';
+import type { RawHttp, RawRequest } from '../../../testing/clients/raw-http.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   BACKEND,
   BACKEND_JSON,

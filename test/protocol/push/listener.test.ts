@@ -3,13 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { Refusal } from '../../../src/push/refusal.ts';
+import { PushRefusal } from '../../../src/push/refusal.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import type { PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { listenForPush } from '../../../src/transports/push-api/listener.ts';
+import {
+  type RawAnswer,
+  RawHttp,
+  type RawRequest,
+  requestBytes,
+} from '../../../testing/clients/raw-http.ts';
+import { untrusted } from '../../../testing/servers/certificates.ts';
 import { selfSigned } from '../../cli/certificates.ts';
-import { untrusted } from '../../support/certificates.ts';
-import { type RawAnswer, RawHttp, type RawRequest, requestBytes } from '../../support/raw-http.ts';
 import { openListener } from './listener.fixture.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
@@ -397,7 +402,7 @@ describe('an endpoint', () => {
     await using server = await openListener({
       endpoints: {
         publishToInterests: { answer: () => ({ json: '{"a":"ü"}' }) },
-        publishToUsers: { answer: async () => new Refusal('rate-limited', 'Too many', 0.4) },
+        publishToUsers: { answer: async () => new PushRefusal('rate-limited', 'Too many', 0.4) },
         readServiceWorker: {
           answer: () => ({ text: 'ü', contentType: 'text/javascript', headers: { etag: '"1"' } }),
         },
@@ -443,7 +448,7 @@ describe('an endpoint', () => {
 
   it('that cannot ask its store is logged as a warning', async () => {
     await using server = await openListener({
-      endpoints: { readDevice: { answer: async () => new Refusal('store', 'It is away', 5) } },
+      endpoints: { readDevice: { answer: async () => new PushRefusal('store', 'It is away', 5) } },
     });
     await using connection = await RawHttp.open(server);
     const answer = await connection.asks({ method: 'GET', target: DEVICE });

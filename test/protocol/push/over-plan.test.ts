@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import type { Fanfare } from '../../support/fanfare.ts';
-import { startWebhookEndpoint } from '../../support/webhook-endpoint.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 import {
   ask,
   BACKEND,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Fanfare } from '../../support/fanfare.ts';
-import { requestBytes } from '../../support/raw-http.ts';
+import { requestBytes } from '../../../testing/clients/raw-http.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Answered,
   ask,

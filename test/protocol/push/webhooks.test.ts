@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { admin } from '../../admin/api-client.ts';
-import { webhooksOf } from '../../admin/webhook-endpoint.ts';
-import { fanfare } from '../../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { Inbox } from '../../support/inbox.ts';
-import { restart } from '../../support/restart.ts';
+import { Inbox } from '../../../testing/inbox.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
   type WebhookRequest,
-} from '../../support/webhook-endpoint.ts';
+} from '../../../testing/servers/webhook-endpoint.ts';
+import { admin } from '../../admin/api-client.ts';
+import { webhooksOf } from '../../admin/webhook-endpoint.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   ask,
   events,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
-import { EVENT_TYPES, startWithWebhooks } from '../../support/app-with-webhooks.ts';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { pathOf, RawClient } from '../../support/raw-client.ts';
-import { restart } from '../../support/restart.ts';
-import { channelAuth } from '../../support/sign.ts';
-import { isSignedWith, startWebhookEndpoint } from '../../support/webhook-endpoint.ts';
+import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { channelAuth } from '../../../testing/clients/sign.ts';
+import { EVENT_TYPES, startWithWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
+import { isSignedWith, startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
 /** How webhook events are sent. Source: Channels protocol, §15. */
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
-import { startWithWebhooks } from '../../support/app-with-webhooks.ts';
-import { APP } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { channelAuth, hmac, trigger } from '../../support/sign.ts';
-import { startWebhookEndpoint } from '../../support/webhook-endpoint.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { channelAuth, hmac, trigger } from '../../../testing/clients/sign.ts';
+import { startWithWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
+import { APP } from '../../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
 /** What each webhook event says, and when it is sent. Source: Channels protocol, §15. */
 

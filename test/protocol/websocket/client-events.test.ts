@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { clientFrame, type Heard } from '../../support/raw-client.ts';
+import { clientFrame, type Heard } from '../../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   cacheMiss,
   channelData,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { pathOf, RawClient } from '../../support/raw-client.ts';
+import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { connect, hearsEnd, PROTOCOLS } from './conversation.ts';
 
 /** Source: Channels protocol, §1. */

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
-import type { Fanfare } from '../../support/fanfare.ts';
-import { type Closed, type Heard, RawClient } from '../../support/raw-client.ts';
-import { api, channelAuth } from '../../support/sign.ts';
+import { type Closed, type Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import { api, channelAuth } from '../../../testing/clients/sign.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 
 /** What the tests of one rule after another say and expect, in the words of `spec/channels-protocol.md`. */
 

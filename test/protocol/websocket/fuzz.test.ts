@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { clientFrame, RawClient } from '../../support/raw-client.ts';
-import { channelAuth, trigger } from '../../support/sign.ts';
+import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
+import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { allChannelsVacated, type Client, connect, fresh, join, LONG_MS } from './conversation.ts';
 
 /**

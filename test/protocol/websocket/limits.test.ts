@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, type FanfareOptions, startFanfare } from '../../support/fanfare.ts';
-import { pathOf, RawClient } from '../../support/raw-client.ts';
-import { trigger } from '../../support/sign.ts';
+import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { trigger } from '../../../testing/clients/sign.ts';
+import {
+  APP,
+  type Fanfare,
+  type FanfareOptions,
+  startFanfare,
+} from '../../../testing/servers/fanfare.ts';
 import {
   allChannelsVacated,
   type Client,

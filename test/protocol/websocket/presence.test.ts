@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { type Heard, pathOf, RawClient } from '../../support/raw-client.ts';
-import { api, channelAuth, hmac, trigger } from '../../support/sign.ts';
+import { type Heard, pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { api, channelAuth, hmac, trigger } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Client,
   channelData,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { startFanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { channelAuth } from '../../support/sign.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { channelAuth } from '../../../testing/clients/sign.ts';
+import { startFanfare } from '../../../testing/servers/fanfare.ts';
 
 const count = (channel: string, subscriptions: number) => ({
   event: 'pusher_internal:subscription_count',

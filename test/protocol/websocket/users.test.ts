@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { APP, startFanfare } from '../../support/fanfare.ts';
-import { pathOf, RawClient } from '../../support/raw-client.ts';
-import { api, hmac, trigger } from '../../support/sign.ts';
+import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { api, hmac, trigger } from '../../../testing/clients/sign.ts';
+import { APP, startFanfare } from '../../../testing/servers/fanfare.ts';
 
 type Connected = Awaited<ReturnType<typeof RawClient.connect>>;
 

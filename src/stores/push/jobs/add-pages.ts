@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage } from '../../../push/delivery.ts';
-import { platforms } from '../../../push/device.ts';
+import type { NewPage } from '../../../push/model/delivery.ts';
+import { platforms } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';

@@ -1,5 +1,5 @@
 import type { SQL, TransactionSQL } from 'bun';
-import type { DeliveryBacklog } from '../../../push/delivery.ts';
+import type { DeliveryBacklog } from '../../../push/model/delivery.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 
 /** What waits until it may be claimed. */

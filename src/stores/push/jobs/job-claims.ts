@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { Job } from '../../../push/delivery.ts';
-import { type Platform, platforms } from '../../../push/device.ts';
+import type { Job } from '../../../push/model/delivery.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';

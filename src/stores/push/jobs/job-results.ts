@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { AfterJob, AfterProgress, DeviceResult, Job } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
+import type { AfterJob, AfterProgress, DeviceResult, Job } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';

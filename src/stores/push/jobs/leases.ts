@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { Job } from '../../../push/delivery.ts';
+import type { Job } from '../../../push/model/delivery.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';

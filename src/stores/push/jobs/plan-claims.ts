@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage, PlanningClaim } from '../../../push/delivery.ts';
+import type { NewPage, PlanningClaim } from '../../../push/model/delivery.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';

@@ -1,6 +1,6 @@
 import type { SQL, TransactionSQL } from 'bun';
-import type { PlaceInLine, WaitingDevices } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
+import type { PlaceInLine, WaitingDevices } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../devices/device-rows.ts';

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/device.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
