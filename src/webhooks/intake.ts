@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'bun';
 import type { App } from '../channels/app.ts';
-import type { AppWebhookEvent } from ;
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
