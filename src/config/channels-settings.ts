@@ -189,7 +189,7 @@ export const channelsSettings = z
       .describe('Rates of one client address. See `trustedProxies`.'),
     subscriptionErrors: onOff(
       true,
-      'Also send `pusher:subscription_error` when a subscription is refused.',
+      'Also send `subscription_error` for the refused channel when a subscription is refused.',
     ),
     requestBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
