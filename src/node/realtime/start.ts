@@ -25,15 +25,16 @@ import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
+import { ClientAudience } from '../../transports/clients/audience.ts';
 import { Clients } from '../../transports/clients/clients.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
-import { WebSocketAudience } from '../../transports/websocket/audience.ts';
 import { HoldBack } from '../../transports/websocket/coalescing/hold-back.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
+import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
 import type {
   Certificate,
@@ -115,7 +116,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
   const holdBack = holdBackOfThisLoop();
-  const audience = new WebSocketAudience(connections, slowConsumers, holdBack, meter);
+  const native = new WebSocketTopics(slowConsumers, holdBack);
+  const audience = new ClientAudience({ native, connections, meter });
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
@@ -127,9 +129,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     strangerLog,
     meter,
-    lifecycle: new LifecycleEvents(timers, audience, usage, webhooks),
-    memberChanges: new MemberChanges(timers, audience, usage),
-    watchlists: new WatchlistEvents(timers, audience),
+    lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
+    memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
+    watchlists: new WatchlistEvents(timers, { audience }),
     usage,
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
@@ -168,7 +170,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     terminate: (app, userId) => clients.terminate(app, userId),
   });
   const listeners = new Listeners({
-    audience,
+    topics: native,
     open: (certificate, port) =>
       listenForChannels({
         settings: { ...channels, port, tls: certificate },

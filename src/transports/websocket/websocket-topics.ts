@@ -1,44 +1,38 @@
 import type { Server } from 'bun';
 import type { Topic } from '../../channels/event.ts';
-import type { Audience, Meter, Peer } from '../../channels/ports.ts';
-import type { SocketId } from '../../channels/socket-id.ts';
-import type { Connections } from '../clients/connections.ts';
+import type { Peer } from '../../channels/ports.ts';
+import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
 import type { SlowConsumers } from '../clients/slow-consumers.ts';
 import type { HoldBack, Publish } from './coalescing/hold-back.ts';
 import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 
 /**
- * Bun's own topics: what one turn of the loop publishes is merged into one write per connection, and the
- * list of subscribers is walked outside of JavaScript.
+ * Bun's topics. Bun merges what one turn of the loop publishes into one write per connection, and walks the list of
+ * subscribers outside of JavaScript.
  */
-export class WebSocketAudience implements Audience {
-  private readonly connections: Connections;
+export class WebSocketTopics implements NativeTopics {
   private readonly slowConsumers: SlowConsumers;
   private readonly holdBack: HoldBack;
-  private readonly meter: Meter;
   private servers: readonly Server<SocketData>[] = [];
 
-  constructor(
-    connections: Connections,
-    slowConsumers: SlowConsumers,
-    holdBack: HoldBack,
-    meter: Meter,
-  ) {
-    this.connections = connections;
+  constructor(slowConsumers: SlowConsumers, holdBack: HoldBack) {
     this.slowConsumers = slowConsumers;
     this.holdBack = holdBack;
-    this.meter = meter;
   }
 
-  /** Where subscribers are: mostly one server, and more for a while after its certificate was replaced. */
+  /** Sets the servers that have subscribers: one, and more for a while after the certificate was replaced. */
   serve(servers: readonly Server<SocketData>[]): void {
     this.servers = servers;
   }
 
+  carries(peer: Peer): peer is WebSocketConnection {
+    return peer instanceof WebSocketConnection;
+  }
+
   join(peer: Peer, topic: Topic): void {
-    // Nobody hears what was sent before they joined.
+    if (!this.carries(peer)) return;
+    // A newcomer must not get what was published before.
     this.holdBack.flush();
-    if (!(peer instanceof WebSocketConnection)) return;
     peer.socket?.subscribe(topic);
     this.slowConsumers.joined(peer);
   }
@@ -48,40 +42,27 @@ export class WebSocketAudience implements Audience {
     socketOf(peer)?.unsubscribe(topic);
   }
 
-  send(topic: Topic, frame: string, except?: Peer): number {
+  leaveAll(peer: Peer): void {
+    // Bun forgets the topics of a closed socket by itself.
+    if (!this.carries(peer) || !peer.isOpen) return;
+    this.holdBack.flush();
+    for (const topic of peer.socket?.subscriptions ?? []) peer.socket?.unsubscribe(topic);
+  }
+
+  send(topic: Topic, frame: LazyFrame, { except, mayWait }: NativeSend): number {
     const excepted = socketOf(except);
-    return this.publish(topic, () => frame, excepted, false);
-  }
-
-  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
-    const excepted = except === undefined ? undefined : socketOf(this.connections.get(except));
-    return this.publish(topic, makeFrame, excepted, true);
-  }
-
-  private publish(
-    topic: Topic,
-    makeFrame: () => string,
-    excepted: Socket | undefined,
-    mayWait: boolean,
-  ): number {
-    let frame: string | undefined;
-    let bytes = 0;
     let receivers = 0;
     for (const server of this.servers) {
       const subscribers = server.subscriberCount(topic);
       if (subscribers === 0) continue;
-      // A connection's own publish reaches everybody of its server but itself.
+      // Bun lets a socket publish to all subscribers of its server but itself.
       const own = excepted?.data.server === server ? excepted : undefined;
       const reached = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
-      if (frame === undefined) {
-        frame = makeFrame();
-        bytes = Buffer.byteLength(frame);
-      }
       const publish = new TopicPublish({
         publisher: own ?? server,
         topic,
-        frame,
-        bytes,
+        frame: frame.text,
+        bytes: frame.bytes,
         receivers: reached,
         slowConsumers: this.slowConsumers,
       });
@@ -89,21 +70,17 @@ export class WebSocketAudience implements Audience {
       else this.holdBack.publish(publish);
       receivers += reached;
     }
-    if (frame !== undefined) {
-      this.meter.count('messagesDelivered', receivers);
-      this.meter.count('deliveredBytes', receivers * bytes);
-    }
     return receivers;
   }
 }
 
-/** What both a server and a socket can do; a socket does it for all but itself, also when it has ended since. */
-interface NativeTopics {
+/** A server, or a socket, which publishes to all but itself, even after it has closed. */
+interface Publisher {
   publish(topic: string, data: string, compress: boolean): number;
 }
 
 interface TopicPublishOptions {
-  readonly publisher: NativeTopics;
+  readonly publisher: Publisher;
   readonly topic: Topic;
   readonly frame: string;
   /** Of the frame. */
@@ -117,7 +94,7 @@ class TopicPublish implements Publish {
   readonly frame: string;
   readonly receivers: number;
   private readonly bytes: number;
-  private readonly publisher: NativeTopics;
+  private readonly publisher: Publisher;
   private readonly slowConsumers: SlowConsumers;
 
   constructor(options: TopicPublishOptions) {
