@@ -26,7 +26,7 @@ function leaves(client: RawClient, channel: string): void {
   client.says({ event: 'pusher:unsubscribe', data: { channel } });
 }
 
-describe('a channel', () => {
+describe.concurrent('a channel', () => {
   it('is told to be occupied at once and vacated after 3 seconds', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
@@ -72,7 +72,7 @@ describe('a channel', () => {
   });
 });
 
-describe('a member', () => {
+describe.concurrent('a member', () => {
   it('is told to be added and removed, once for all their connections', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
@@ -117,7 +117,7 @@ describe('a member', () => {
   });
 });
 
-describe('a client event', () => {
+describe.concurrent('a client event', () => {
   it('is told with its data as text and the connection it came from, of presence channels with the user too', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
@@ -167,7 +167,7 @@ describe('a client event', () => {
   });
 });
 
-describe('a cache miss', () => {
+describe.concurrent('a cache miss', () => {
   it('is told once however many clients miss, and anew only after an event was remembered', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url, events: ['cache_miss'] }]));
@@ -194,7 +194,7 @@ describe('a cache miss', () => {
   });
 });
 
-describe('a subscription count', () => {
+describe.concurrent('a subscription count', () => {
   it('is told after each subscription and unsubscription, also that nobody is left', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
@@ -276,7 +276,7 @@ describe('a subscription count', () => {
   });
 });
 
-describe('the channel of a user', () => {
+describe.concurrent('the channel of a user', () => {
   it('is told of by no webhook', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(

@@ -32,7 +32,7 @@ const error = (message: string, code: number | null = null) => ({
   data: { code, message },
 });
 
-describe.each([5, 6, 7])('on protocol %d', (protocol) => {
+describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
   describe('a sign-in', () => {
     it('is confirmed with the same user data, to the byte', async () => {
       const app = await newApp(server);
