@@ -98,7 +98,7 @@ describe('a webhook request', () => {
     await using strict = await startFanfare();
     const app = await newApp(strict, withWebhooks([{ url: backend.url }]));
     await using ann = await occupies(app, ['news']);
-    const line = JSON.parse(await strict.logged(/A webhook was given up/));
+    const line = JSON.parse(await strict.logged(/Webhook failed/));
     expect(line).toMatchObject({
       level: 'warn',
       app: app.id,
