@@ -1,6 +1,6 @@
 import { type Fanfare, startFanfare } from './fanfare.ts';
 
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   'channel_occupied',
   'channel_vacated',
   'member_added',

@@ -1,11 +1,12 @@
 import { type AdminServer, type MadeApp, makeApp } from '../clients/admin-api.ts';
 import { pathOf, RawClient, type RawClientOptions } from '../clients/raw-client.ts';
 import { type ApiCall, api, channelAuth, hmac } from '../clients/sign.ts';
-import type { Fanfare } from './fanfare.ts';
+import { APP, type Fanfare } from './fanfare.ts';
 
-type Connected = RawClient & { readonly socketId: string };
+/** A client that is connected to an app. */
+export type AppClient = RawClient & { readonly socketId: string };
 
-/** An app that one test has for itself, on a server that other tests use as well. */
+/** An app of a server, as its clients and its backend use it. */
 export class TestApp {
   readonly port: number;
   readonly id: string;
@@ -20,17 +21,17 @@ export class TestApp {
   }
 
   /** Opens a connection and reads its first message. */
-  connect({ protocol, ...options }: RawClientOptions = {}): Promise<Connected> {
+  connect({ protocol, ...options }: RawClientOptions = {}): Promise<AppClient> {
     return RawClient.connect(this, { path: pathOf(protocol, this.key), ...options });
   }
 
   /** What the backend of the app answers for a private or presence channel. */
-  auth(client: Connected, channel: string, channelData?: string) {
+  auth(client: AppClient, channel: string, channelData?: string) {
     return channelAuth(client.socketId, channel, channelData, this);
   }
 
   /** What the backend of the app answers for a sign-in. */
-  signIn(client: Connected, user: object) {
+  signIn(client: AppClient, user: object) {
     const userData = JSON.stringify(user);
     const auth = `${this.key}:${hmac(`${client.socketId}::user::${userData}`, this.secret)}`;
     return { event: 'pusher:signin', data: { auth, user_data: userData } };
@@ -54,7 +55,14 @@ export class TestApp {
   }
 }
 
-/** Creates an app by the admin API, with random id, key and secret. The server serves it when this settles. */
+/** Where a test finds its app: a server stands for the app of its configuration. */
+export type AppLocation = Pick<Fanfare, 'port'> | TestApp;
+
+export function appAt(location: AppLocation): TestApp {
+  return location instanceof TestApp ? location : new TestApp(location, APP);
+}
+
+/** Creates an app that a test has for itself, with random id, key and secret. The server serves it when this settles. */
 export async function newApp(
   server: AdminServer & Pick<Fanfare, 'port'>,
   settings: object = {},

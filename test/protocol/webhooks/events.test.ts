@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import type { RawClient } from '../../../testing/clients/raw-client.ts';
 import { startWithWebhooks, withWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
+import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
 /** What each webhook event says, and when it is sent. Source: Channels protocol, §15. */
-
-type Connected = Awaited<ReturnType<TestApp['connect']>>;
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -17,7 +15,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const PRESENCE = 'presence-room';
 
-async function enters(app: TestApp, client: Connected, user: string): Promise<void> {
+async function enters(app: TestApp, client: AppClient, user: string): Promise<void> {
   const data = JSON.stringify({ user_id: user, user_info: { name: user } });
   await client.subscribes(PRESENCE, app.auth(client, PRESENCE, data));
 }

@@ -1,8 +1,11 @@
 import { expect } from 'bun:test';
-import { type Closed, type Heard, RawClient } from '../../../testing/clients/raw-client.ts';
-import { channelAuth } from '../../../testing/clients/sign.ts';
-import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
-import { TestApp } from '../../../testing/servers/test-app.ts';
+import type { Closed, Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import {
+  type AppClient,
+  type AppLocation,
+  appAt,
+  type TestApp,
+} from '../../../testing/servers/test-app.ts';
 
 /** What the tests of one rule after another say and expect, in the words of `spec/channels-protocol.md`. */
 
@@ -12,14 +15,8 @@ export const PROTOCOLS = [5, 6, 7] as const;
 /** Milliseconds for a test that waits until the server takes the initiative. */
 export const LONG_MS = 20_000;
 
-/** Where clients connect: to a server, as clients of its configured app, or to an app that a test has for itself. */
-export type At = Pick<Fanfare, 'port'> | TestApp;
-
-export type Client = RawClient & {
-  readonly socketId: string;
-  /** The app that signs for it. */
-  readonly app: { readonly key: string; readonly secret: string };
-};
+/** A client, and the app that signs for it. */
+export type Client = AppClient & { readonly app: TestApp };
 
 let channelsNamed = 0;
 
@@ -50,9 +47,7 @@ export function channelData(userId: string | number, userInfo?: object): string 
 
 /** Says that it subscribes, with what its backend signed where the channel needs it. */
 export function subscribe(client: Client, channel: string, data?: string): void {
-  const signed = /^(private|presence)-/.test(channel)
-    ? channelAuth(client.socketId, channel, data, client.app)
-    : {};
+  const signed = /^(private|presence)-/.test(channel) ? client.app.auth(client, channel, data) : {};
   client.says({ event: 'pusher:subscribe', data: { channel, ...signed } });
 }
 
@@ -70,7 +65,7 @@ export async function join(client: Client, channel: string, data?: string): Prom
 
 /** A new connection that is in a channel. */
 export async function member(
-  at: At,
+  at: AppLocation,
   channel: string,
   data?: string,
   protocol?: number,
@@ -80,11 +75,9 @@ export async function member(
   return client;
 }
 
-export async function connect(at: At, protocol = 7): Promise<Client> {
-  if (!(at instanceof TestApp)) {
-    return Object.assign(await RawClient.connect(at, { protocol }), { app: APP });
-  }
-  return Object.assign(await at.connect({ protocol }), { app: at });
+export async function connect(at: AppLocation, protocol = 7): Promise<Client> {
+  const app = appAt(at);
+  return Object.assign(await app.connect({ protocol }), { app });
 }
 
 /** Hears that a subscription was refused: once as the hosted service says it, once for the channel. Source: §5.3. */
@@ -125,15 +118,14 @@ export async function leaves(client: RawClient): Promise<void> {
 const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 
 /** The occupied channels of an app. */
-export async function channels(at: At): Promise<Record<string, object>> {
-  const app = at instanceof TestApp ? at : new TestApp(at, APP);
-  const response = await app.api('GET', '/channels');
+export async function channels(at: AppLocation): Promise<Record<string, object>> {
+  const response = await appAt(at).api('GET', '/channels');
   expect(response.status).toBe(200);
   return Object((await response.json()) as unknown).channels;
 }
 
 /** Settles when an app has no occupied channel any more. */
-export async function allChannelsVacated(at: At): Promise<void> {
+export async function allChannelsVacated(at: AppLocation): Promise<void> {
   const deadline = Date.now() + LONG_MS / 2;
   for (;;) {
     const left = Object.keys(await channels(at));

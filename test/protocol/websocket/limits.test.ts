@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
 import { trigger } from '../../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { newApp, TestApp } from '../../../testing/servers/test-app.ts';
+import { type AppLocation, appAt, newApp } from '../../../testing/servers/test-app.ts';
 import {
   allChannelsVacated,
   type Client,
@@ -31,9 +31,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function isRefused(app: TestApp, code: number, text: string): Promise<void> {
+async function isRefused(at: AppLocation, code: number, text: string): Promise<void> {
+  const { key } = appAt(at);
   for (const protocol of PROTOCOLS) {
-    await using client = await RawClient.open(app, { path: pathOf(protocol, app.key) });
+    await using client = await RawClient.open(at, { path: pathOf(protocol, key) });
     await hearsEnd(client, code, text);
   }
 }
@@ -82,23 +83,21 @@ describe('an app that may have two connections', () => {
 
 describe('a server that may have two connections', () => {
   let full: Fanfare;
-  let app: TestApp;
   beforeAll(async () => {
     full = await startFanfare({ channels: { maxConnections: 2 } });
-    app = new TestApp(full, APP);
   });
   afterAll(() => full[Symbol.asyncDispose]());
 
   it('refuses a third with 4100, of any app, until one of the two is gone', async () => {
-    await using one = await connect(app);
+    await using one = await connect(full);
     await using two = await connect(await newApp(full));
 
-    await isRefused(app, 4100, 'Over capacity');
+    await isRefused(full, 4100, 'Over capacity');
     await one.hearsNothing();
     await leaves(two);
 
-    await using three = await connect(app);
-    await isRefused(app, 4100, 'Over capacity');
+    await using three = await connect(full);
+    await isRefused(full, 4100, 'Over capacity');
     await three.hearsNothing();
     await leaves(one);
     await leaves(three);
@@ -110,8 +109,8 @@ describe('a server that may have two connections', () => {
       refused.push(await RawClient.open(full, { path: '/app/nobodys-key?protocol=7' }));
     }
 
-    await using one = await connect(app);
-    await using two = await connect(app);
+    await using one = await connect(full);
+    await using two = await connect(full);
 
     await one.hearsNothing();
     await two.hearsNothing();

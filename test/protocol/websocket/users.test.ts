@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { api, hmac } from '../../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
-
-type Connected = Awaited<ReturnType<TestApp['connect']>>;
+import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -12,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** Signs in and hears the confirmation. */
-async function signIn(app: TestApp, client: Connected, user: object): Promise<void> {
+async function signIn(app: TestApp, client: AppClient, user: object): Promise<void> {
   client.says(app.signIn(client, user));
   expect(await client.hears()).toEqual({
     event: 'pusher:signin_success',
@@ -20,7 +18,7 @@ async function signIn(app: TestApp, client: Connected, user: object): Promise<vo
   });
 }
 
-async function hearsWatchlist(client: Connected): Promise<unknown> {
+async function hearsWatchlist(client: AppClient): Promise<unknown> {
   const heard = await client.hears();
   expect(Object.keys(heard).sort()).toEqual(['data', 'event']);
   expect(heard.event).toBe('pusher_internal:watchlist_events');
