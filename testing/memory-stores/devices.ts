@@ -64,6 +64,13 @@ export class MemoryDevices implements DeviceStore {
     if (id !== undefined) this.acceptById(id, token, nowMs);
   }
 
+  byNumber(instance: number, number: number): KeptDevice | undefined {
+    const id = this.idByNumber.get(number);
+    const device = id === undefined ? undefined : this.devices.get(id);
+    // An id that was registered again has another number.
+    return device?.number === number && device.instance === instance ? device : undefined;
+  }
+
   acceptById(id: DeviceId, token: string, nowMs: number): void {
     const device = this.devices.get(id);
     if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
@@ -320,10 +327,9 @@ export class MemoryAudience implements AudienceSource {
   }
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
-    const wanted = new Set(numbers);
-    return this.devices
-      .of(instance)
-      .filter(({ number }) => wanted.has(number))
+    return numbers
+      .toSorted((a, b) => a - b)
+      .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
       .map(({ number, registered, token, userId, registeredAtMs, acceptedAtMs }) => ({
         number,
         id: registered.id,
