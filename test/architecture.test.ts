@@ -47,7 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'fake-gateways',
     'node',
     'push/explain',
-    'push/device.ts',
+    'push/model/device.ts',
     'runtime',
     'stores',
     'tenants',

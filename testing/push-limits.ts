@@ -1,4 +1,4 @@
-import type { PushInstance } from '../src/push/instance.ts';
+import type { PushInstance } from '../src/push/model/instance.ts';
 
 /** An instance that nothing limits. */
 export const NO_LIMITS: PushInstance['limits'] = {

@@ -10,8 +10,8 @@ import { ProviderToken } from '../../src/gateways/apns/provider-token.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../src/outgoing/http2/client.ts';
 import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
-import type { DeviceId } from '../../src/push/device.ts';
-import { NIL_PUBLISH_ID } from '../../src/push/publish-id.ts';
+import type { DeviceId } from '../../src/push/model/device.ts';
+import { NIL_PUBLISH_ID } from '../../src/push/model/publish-id.ts';
 
 export type ClientKind = 'fetch' | 'node:http2' | 'Http2Client' | 'gateway';
 

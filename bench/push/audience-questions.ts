@@ -1,4 +1,4 @@
-import type { PublishTarget } from '../../src/push/publish.ts';
+import type { PublishTarget } from '../../src/push/model/publish.ts';
 import type { Dialect } from '../../src/stores/database/dialect.ts';
 import {
   type Crowd,

@@ -1,7 +1,7 @@
 /** Reads one audience in a process of its own, and prints what it took: `planning.ts` starts it. */
 import type { SQL } from 'bun';
 import { audiencePages } from '../../src/push/audience.ts';
-import type { Recipient } from '../../src/push/device.ts';
+import type { Recipient } from '../../src/push/model/device.ts';
 import { type Database, openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/devices/audience-source.ts';
 import type { AudienceQuestion } from './audience-questions.ts';

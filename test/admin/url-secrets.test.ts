@@ -80,7 +80,7 @@ describe('the URL of a webhook', () => {
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
     await client.subscribes('a');
     const [webhook] = await webhooksOf(server, `app=${app.id}&limit=1`, 1);
-    await server.logged(/A webhook was sent/);
+    await server.logged(/Webhook attempted/);
     expect(asked).toContain(`Basic ${btoa(`user:${PASSWORD}`)} ?token=${TOKEN}`);
 
     const list = await admin(server, 'GET', `/webhooks?app=${app.id}`);

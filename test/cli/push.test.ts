@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { DeviceResult } from '../../src/push/delivery.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
-import type { PublishId } from '../../src/push/publish.ts';
+import type { DeviceResult } from '../../src/push/model/delivery.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import type { PublishId } from '../../src/push/model/publish.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredAudience } from '../../src/stores/push/devices/audience-source.ts';
 import { StoredDeliveries } from '../../src/stores/push/jobs/delivery-store.ts';

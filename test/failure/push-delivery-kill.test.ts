@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { Platform } from '../../src/push/device.ts';
+import type { Platform } from '../../src/push/model/device.ts';
 import { Random } from '../../testing/random.ts';
 import { killRounds } from './kill-rounds.ts';
 import { heldWork } from './push-delivery-rows.ts';

@@ -1,8 +1,8 @@
 import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
 import { createPipeline, type Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
-import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
-import type { NewPublish, PublishId, PublishTarget } from '../../src/push/publish.ts';
+import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
+import type { NewPublish, PublishId, PublishTarget } from '../../src/push/model/publish.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
 import { MemoryDeliveries } from '../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../testing/memory-stores/devices.ts';

@@ -1,3 +1,4 @@
+import type { DeliveryStore } from '../../src/push/delivery-store.ts';
 import {
   type AfterJob,
   type AfterProgress,
@@ -13,11 +14,10 @@ import {
   type PublishUnderWay,
   type UsersReached,
   type WaitingDevices,
-} from '../../src/push/delivery.ts';
-import type { DeliveryStore } from '../../src/push/delivery-store.ts';
-import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
-import { StoreLost } from '../../src/push/ports.ts';
-import type { PublishId } from '../../src/push/publish.ts';
+} from '../../src/push/model/delivery.ts';
+import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
+import type { PublishId } from '../../src/push/model/publish.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
 import {
   inTurn,
   oneByOne,

@@ -1,3 +1,10 @@
+import type { AudienceSource } from '../../src/push/audience-source.ts';
+import type {
+  DeviceStore,
+  InterestRefusal,
+  SetUserResult,
+  UserOfDevice,
+} from '../../src/push/device-store.ts';
 import type {
   Device,
   DeviceId,
@@ -5,16 +12,9 @@ import type {
   DeviceToken,
   NewDevice,
   Recipient,
-} from '../../src/push/device.ts';
-import {
-  type AudienceSource,
-  type DeviceStore,
-  type InterestRefusal,
-  type SetUserResult,
-  StoreLost,
-  type UserOfDevice,
-} from '../../src/push/ports.ts';
-import type { PublishTarget } from '../../src/push/publish.ts';
+} from '../../src/push/model/device.ts';
+import type { PublishTarget } from '../../src/push/model/publish.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
 
 export interface KeptDevice {

@@ -1,7 +1,5 @@
-import type { Platform } from '../../src/push/device.ts';
-import { platforms } from '../../src/push/device.ts';
-import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/ports.ts';
-import { StoreLost } from '../../src/push/ports.ts';
+import type { Platform } from '../../src/push/model/device.ts';
+import { platforms } from '../../src/push/model/device.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -10,7 +8,9 @@ import type {
   PublishState,
   PublishStatus,
   Report,
-} from '../../src/push/publish.ts';
+} from '../../src/push/model/publish.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/publish-store.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
 import type { MemoryDevices } from './devices.ts';
 
 /** Something that may be claimed at a time, and who has claimed it and did not finish. */

@@ -1,4 +1,4 @@
-import { readJsonObject } from '../../push/json-object.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
 import type { Certificate } from '../self-signed.ts';

@@ -1,6 +1,6 @@
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { readJsonObject } from '../../push/json-object.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfUnanswered } from '../unanswered.ts';
 

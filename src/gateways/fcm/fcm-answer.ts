@@ -1,6 +1,6 @@
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfUnanswered } from '../unanswered.ts';

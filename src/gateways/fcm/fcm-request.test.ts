@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FieldFault } from '../../push/field-fault.ts';
 import type { Notification } from '../../push/gateway.ts';
 import { FCM_MESSAGE_BYTES_MAX, fcmMessageBytes } from '../../push/messages/fcm-message.ts';
+import { newPublishId } from '../../push/model/publish-id.ts';
 import { type FcmPayload, readFcmPayload } from '../../push/payloads/fcm.ts';
-import { newPublishId } from '../../push/publish-id.ts';
+import { FieldFault } from '../../push/refusal.ts';
 import { FcmBodies, fcmPath } from './fcm-request.ts';
 
 const NOW_MS = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 import { isFieldValue } from '../../outgoing/http2/header-field.ts';
 import type { Outcome } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 

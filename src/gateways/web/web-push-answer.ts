@@ -1,5 +1,5 @@
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 import { scopeOfUnanswered } from '../unanswered.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { PlatformCounts } from '../publish.ts';
-import { newPublishId } from '../publish-id.ts';
+import type { PlatformCounts } from '../model/publish.ts';
+import { newPublishId } from '../model/publish-id.ts';
 import {
   finishedBody,
   publishWebhookHeaders,

@@ -13,7 +13,7 @@ import {
   signedQuery,
   styles,
 } from './library-signing.fixture.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 
 /** The app, the request and the signature that Pusher's documentation works through. Source: §14.1. */
 const KEY = '278d425bdf160c739803';
@@ -44,18 +44,18 @@ interface Sent {
   readonly nowMs?: number;
 }
 
-function ask(sent: Sent): Authenticated | Refusal {
+function ask(sent: Sent): Authenticated | ApiRefusal {
   const { method = 'POST', appId = '3', target, pathPrefix = '', nowMs = WORKED_AT_MS } = sent;
   const request = { method, target: requestTarget(target), pathPrefix };
   const known = authenticate(apps, appId, request, nowMs);
-  if (known instanceof Refusal) return known;
+  if (known instanceof ApiRefusal) return known;
   return refuseBody(known.parameters, Buffer.from(sent.body ?? '')) ?? known;
 }
 
 /** The words of a refusal, or `accepted`. */
 function verdict(sent: Sent): string {
   const answer = ask(sent);
-  if (!(answer instanceof Refusal)) return 'accepted';
+  if (!(answer instanceof ApiRefusal)) return 'accepted';
   expect(answer.problem).toBe('unauthenticated');
   return answer.text;
 }
@@ -79,7 +79,7 @@ describe('the worked example of the documentation', () => {
 
   it('is accepted', () => {
     const answer = ask(worked);
-    expect(answer).not.toBeInstanceOf(Refusal);
+    expect(answer).not.toBeInstanceOf(ApiRefusal);
     expect(answer).toMatchObject({ app: { id: '3' } });
   });
 
@@ -424,7 +424,7 @@ describe('a query with many parameters', () => {
   it('is read up to 100 of them', () => {
     expect(verdict(withMore(96))).toBe('accepted');
     const refused = ask(withMore(97));
-    expect(refused instanceof Refusal && [refused.problem, refused.text]).toEqual([
+    expect(refused instanceof ApiRefusal && [refused.problem, refused.text]).toEqual([
       'invalid',
       'Too many query parameters: at most 100 are allowed',
     ]);
@@ -434,7 +434,7 @@ describe('a query with many parameters', () => {
     for (const parameter of ['a[]', '&', 'a[0]=+', '%5B%5D']) {
       const target = `/apps/3/channels?auth_key=${KEY}&+&${`${parameter}&`.repeat(3900)}`;
       const refused = ask({ method: 'GET', target });
-      expect(refused instanceof Refusal && refused.problem).toBe('invalid');
+      expect(refused instanceof ApiRefusal && refused.problem).toBe('invalid');
     }
   });
 });

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../push/refusal.ts';
+import type { PushRefusal } from '../../push/refusal.ts';
 import type { EndpointName, PathParams } from './routes.ts';
 
 /** What is known of a request before its body has come. */
@@ -24,7 +24,7 @@ export interface PushCall extends PushHead {
 }
 
 export type PushAnswer =
-  | Refusal
+  | PushRefusal
   /** 200 with a JSON text, which gets a line's end. */
   | { readonly json: string }
   /** 200 without a body. */
@@ -50,9 +50,9 @@ export interface Trusted {
  */
 export interface Endpoint {
   /** What the head alone is refused for, in the order of checks, or who is behind it. The body is not read before. */
-  before?(head: PushHead): Refusal | Trusted | undefined;
+  before?(head: PushHead): PushRefusal | Trusted | undefined;
   /** What a request with a body is refused for before that is read. It may ask the store. */
-  beforeBody?(head: PushHead): Promise<Refusal | undefined>;
+  beforeBody?(head: PushHead): Promise<PushRefusal | undefined>;
   answer(call: PushCall): PushAnswer | Promise<PushAnswer>;
 }
 

@@ -1,27 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
-import { Refusal } from '../../push/refusal.ts';
+import { PushRefusal } from '../../push/refusal.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
-import type { Connection } from './connection.ts';
+import { statuses } from './problems.ts';
+import type { PushFamily } from './routes.ts';
+import type { Connection } from './server/connection.ts';
 import {
   type Certificate,
   type ConnectionFault,
-  Door,
-  type DoorEvents,
-  type DoorSettings,
-} from './door.ts';
-import { Exchange, type ExchangeContext, type PushMeter } from './exchange.ts';
-import { FairTurns } from './fair-turns.ts';
-import { statuses } from './problems.ts';
-import { RefusalLog } from './refusal-log.ts';
-import { familyOfPacket, rawAnswer, refusalOfFault } from './refused.ts';
-import { type PoolLoad, RequestPool } from './request-pool.ts';
-import type { PushFamily } from './routes.ts';
+  HttpServer,
+  type HttpServerEvents,
+  type ListenSettings,
+} from './server/http-server.ts';
+import { RefusalLog } from './server/refusal-log.ts';
+import { familyOfPacket, rawAnswer, refusalOfFault } from './server/refusal-response.ts';
+import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
+import { type PoolLoad, RequestPool } from './server/request-pool.ts';
+import { RequestScheduler } from './server/request-scheduler.ts';
 
 export interface PushListenerContext {
   readonly log: Log;
@@ -36,7 +36,7 @@ export interface PushListener extends AsyncDisposable {
    * Serves these from now on; before, their paths are answered with 503. `slowDown` says whether a client asks too
    * often that has no secret key, whatever it asks for.
    */
-  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void;
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => PushRefusal | undefined): void;
   /**
    * Takes new connections with another certificate; of those that are open, idle ones end at once, the others
    * with their next answer. Fails, and leaves everything as it is, where the certificate cannot be used. Does
@@ -51,7 +51,7 @@ export interface PushListener extends AsyncDisposable {
 
 /** Opens the port of the push side. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
 export async function listenForPush(
-  settings: DoorSettings,
+  settings: ListenSettings,
   context: PushListenerContext,
   bounds: PushBounds = pushBounds,
 ): Promise<PushListener> {
@@ -77,25 +77,25 @@ const CONNECTIONS_BURST_SECONDS = 5;
 /** It is never set, unlike the clock of the system. */
 const monotonic = { now: () => performance.now() };
 
-class Listener implements PushListener, ExchangeContext, DoorEvents {
+class Listener implements PushListener, RequestContext, HttpServerEvents {
   readonly bounds: PushBounds;
   readonly proxies: TrustedProxies;
   readonly backends: RequestPool<number>;
   readonly anonymous: RequestPool<string>;
-  readonly backendTurns = new FairTurns<number>((waitingInstances) =>
+  readonly backendScheduler = new RequestScheduler<number>((waitingInstances) =>
     waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
   );
-  readonly anonymousTurns = new FairTurns<string>(() =>
+  readonly anonymousScheduler = new RequestScheduler<string>(() =>
     performance.now() - this.backendMs < BACKEND_MS ? ANONYMOUS_COST_BESIDE : ANONYMOUS_COST,
   );
-  readonly receiving = new Set<Exchange>();
+  readonly receiving = new Set<RequestHandler>();
   readonly log: Log;
   readonly refusals = new RefusalLog(monotonic);
   readonly meter: PushMeter;
   endpoints: Endpoints | undefined;
-  slowDown: (head: PushHead) => Refusal | undefined = () => undefined;
-  private settings: DoorSettings;
-  private readonly doors = new Set<Door>();
+  slowDown: (head: PushHead) => PushRefusal | undefined = () => undefined;
+  private settings: ListenSettings;
+  private readonly servers = new Set<HttpServer>();
   private replaced: Promise<void> = Promise.resolve();
   private backendMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
@@ -103,7 +103,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   private readonly bites = new LogThrottle(monotonic);
   private readonly speedChecks: NodeJS.Timeout;
 
-  constructor(settings: DoorSettings, context: PushListenerContext, bounds: PushBounds) {
+  constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
     this.settings = settings;
     this.log = context.log;
     this.meter = context.meter;
@@ -113,7 +113,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);
     this.speedChecks = setInterval(() => {
       const nowMs = performance.now();
-      for (const exchange of this.receiving) exchange.checkSpeed(nowMs);
+      for (const handler of this.receiving) handler.checkSpeed(nowMs);
     }, bounds.checkMs);
   }
 
@@ -123,12 +123,12 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   }
 
   async open(): Promise<void> {
-    const door = await Door.open(this.settings, this.bounds, this);
-    this.settings = { ...this.settings, port: door.port };
-    this.doors.add(door);
+    const server = await HttpServer.open(this.settings, this.bounds, this);
+    this.settings = { ...this.settings, port: server.port };
+    this.servers.add(server);
   }
 
-  serve(endpoints: Endpoints, slowDown: (head: PushHead) => Refusal | undefined): void {
+  serve(endpoints: Endpoints, slowDown: (head: PushHead) => PushRefusal | undefined): void {
     this.endpoints = endpoints;
     this.slowDown = slowDown;
   }
@@ -139,7 +139,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
 
   connections(): number {
     let open = 0;
-    for (const door of this.doors) open += door.size;
+    for (const server of this.servers) open += server.size;
     return open;
   }
 
@@ -153,9 +153,9 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   private async replace(tls: Certificate): Promise<void> {
     const before = this.settings;
     if (before.tls === undefined || this.stopped) return;
-    // Tried first, since the old door must be shut before the new one can be opened.
+    // Tried first, since the old server must be shut before the new one can be opened.
     createSecureContext({ cert: tls.cert, key: tls.key });
-    for (const door of this.doors) this.shut(door);
+    for (const server of this.servers) this.shut(server);
     this.settings = { ...before, tls };
     try {
       await this.open();
@@ -167,11 +167,11 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   }
 
   /** Its connections have as long as a request may take: Node.js looks after no time once it is closed. */
-  private shut(door: Door): void {
-    const timer = setTimeout(() => door.end(), this.bounds.requestMs);
-    void door.close().then(() => {
+  private shut(server: HttpServer): void {
+    const timer = setTimeout(() => server.end(), this.bounds.requestMs);
+    void server.close().then(() => {
       clearTimeout(timer);
-      this.doors.delete(door);
+      this.servers.delete(server);
     });
   }
 
@@ -179,9 +179,9 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     this.stopped = true;
     await this.replaced;
     const timer = setTimeout(() => {
-      for (const door of this.doors) door.end();
+      for (const server of this.servers) server.end();
     }, this.bounds.stopMs);
-    await Promise.all([...this.doors].map((door) => door.close()));
+    await Promise.all([...this.servers].map((server) => server.close()));
     clearTimeout(timer);
     clearInterval(this.speedChecks);
   }
@@ -192,7 +192,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
     connection: Connection,
     asksFirst: boolean,
   ): void {
-    new Exchange(this, connection, request, response, asksFirst).begin();
+    new RequestHandler(this, connection, request, response, asksFirst).begin();
   }
 
   fault({ code = '', rawPacket }: ConnectionFault, connection: Connection): void {
@@ -211,7 +211,7 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   }
 
   tunnel(connection: Connection): void {
-    const refusal = new Refusal('bad-request', 'CONNECT is for proxies, and this is none');
+    const refusal = new PushRefusal('bad-request', 'CONNECT is for proxies, and this is none');
     this.refuse(connection, refusal, 'other', 0);
   }
 
@@ -286,7 +286,12 @@ class Listener implements PushListener, ExchangeContext, DoorEvents {
   }
 
   /** Answers what is no request that could be answered. */
-  private refuse(connection: Connection, refusal: Refusal, family: PushFamily, lingerMs: number) {
+  private refuse(
+    connection: Connection,
+    refusal: PushRefusal,
+    family: PushFamily,
+    lingerMs: number,
+  ) {
     if (!connection.endWith(rawAnswer(refusal, family), lingerMs)) return;
     const { status } = statuses[refusal.problem];
     const { peer, peerKey } = connection;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { DeviceResult } from '../../../src/push/delivery.ts';
-import type { Recipient } from '../../../src/push/device.ts';
-import type { NewPublish, PublishTarget } from '../../../src/push/publish.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+import type { DeviceResult } from '../../../src/push/model/delivery.ts';
+import type { Recipient } from '../../../src/push/model/device.ts';
+import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import type { AfterJob, Job } from '../../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { AfterJob, Job } from '../../../src/push/model/delivery.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';

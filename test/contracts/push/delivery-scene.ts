@@ -1,3 +1,6 @@
+import type { AudienceSource } from '../../../src/push/audience-source.ts';
+import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
 import type {
   AfterJob,
   AfterProgress,
@@ -5,18 +8,17 @@ import type {
   DeviceStory,
   Job,
   PublishUnderWay,
-} from '../../../src/push/delivery.ts';
-import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
-import type { NewDevice, Platform, Recipient } from '../../../src/push/device.ts';
-import type { AudienceSource, DeviceStore, PublishStore } from '../../../src/push/ports.ts';
+} from '../../../src/push/model/delivery.ts';
+import type { NewDevice, Platform, Recipient } from '../../../src/push/model/device.ts';
 import type {
   NewPublish,
   PlatformCounts,
   PublishId,
   PublishStatus,
   PublishTarget,
-} from '../../../src/push/publish.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+} from '../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
+import type { PublishStore } from '../../../src/push/publish-store.ts';
 import { newDevice } from './device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);

@@ -1,7 +1,7 @@
-import type { DeviceResult, Job, PlanningClaim } from '../../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
-import type { NewDevice, Platform, Recipient } from '../../../src/push/device.ts';
-import type { NewPublish } from '../../../src/push/publish.ts';
+import type { DeviceResult, Job, PlanningClaim } from '../../../src/push/model/delivery.ts';
+import type { NewDevice, Platform, Recipient } from '../../../src/push/model/device.ts';
+import type { NewPublish } from '../../../src/push/model/publish.ts';
 import type { DeliveryStores } from './delivery-scene.ts';
 
 export interface World {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeviceId } from '../../../src/push/device.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../../src/stores/push/devices/device-list.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeviceId } from '../../../src/push/device.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import type { DeviceId } from '../../../src/push/device.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { inDialect } from '../../../src/stores/database/dialect.ts';
 import { migrate, migrations } from '../../../src/stores/database/migrations.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { NewPublish, PublishTarget } from '../../../src/push/publish.ts';
+import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';

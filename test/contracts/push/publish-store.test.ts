@@ -1,5 +1,5 @@
-import type { DeviceStore } from '../../../src/push/ports.ts';
-import type { PublishId } from '../../../src/push/publish.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { PublishId } from '../../../src/push/model/publish.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { writeDevices } from '../../../src/stores/push/publishes/page-devices.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { DeviceId } from '../../../src/push/device.ts';
-import { type DeviceStore, StoreLost } from '../../../src/push/ports.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';

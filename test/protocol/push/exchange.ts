@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
-import type { Platform } from '../../../src/push/device.ts';
+import type { Platform } from '../../../src/push/model/device.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
 import { configOf, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { Refusal } from '../../../src/push/refusal.ts';
+import { PushRefusal } from '../../../src/push/refusal.ts';
 import type { Endpoint, PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
 import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
@@ -225,7 +225,7 @@ describe('requests under way, where there are as many as there may be:', () => {
 
 describe('a request that is refused for how much its sender asks', () => {
   const slowDown: Endpoint = {
-    before: () => new Refusal('rate-limited', 'Too many', 1),
+    before: () => new PushRefusal('rate-limited', 'Too many', 1),
     answer: () => ({ json: '{}' }),
   };
 
@@ -385,7 +385,7 @@ describe('a body', () => {
     await using server = await openListener({
       endpoints: {
         setInterests: {
-          beforeBody: async () => new Refusal('device-not-found', 'Could not find the device'),
+          beforeBody: async () => new PushRefusal('device-not-found', 'Could not find the device'),
           answer: () => ({ json: '{}' }),
         },
       },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { Refusal } from '../../../src/push/refusal.ts';
+import { PushRefusal } from '../../../src/push/refusal.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import type { PushAnswer } from '../../../src/transports/push-api/call.ts';
 import { listenForPush } from '../../../src/transports/push-api/listener.ts';
@@ -402,7 +402,7 @@ describe('an endpoint', () => {
     await using server = await openListener({
       endpoints: {
         publishToInterests: { answer: () => ({ json: '{"a":"ü"}' }) },
-        publishToUsers: { answer: async () => new Refusal('rate-limited', 'Too many', 0.4) },
+        publishToUsers: { answer: async () => new PushRefusal('rate-limited', 'Too many', 0.4) },
         readServiceWorker: {
           answer: () => ({ text: 'ü', contentType: 'text/javascript', headers: { etag: '"1"' } }),
         },
@@ -448,7 +448,7 @@ describe('an endpoint', () => {
 
   it('that cannot ask its store is logged as a warning', async () => {
     await using server = await openListener({
-      endpoints: { readDevice: { answer: async () => new Refusal('store', 'It is away', 5) } },
+      endpoints: { readDevice: { answer: async () => new PushRefusal('store', 'It is away', 5) } },
     });
     await using connection = await RawHttp.open(server);
     const answer = await connection.asks({ method: 'GET', target: DEVICE });

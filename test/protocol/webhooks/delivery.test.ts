@@ -85,7 +85,7 @@ describe('a webhook request', () => {
     const webhooks = [{ url: backend.url, events: EVENT_TYPES }];
     await using server = await startFanfare({ app: { webhooks } });
     await using ann = await occupies(server, ['news']);
-    const line = JSON.parse(await server.logged(/A webhook was given up/));
+    const line = JSON.parse(await server.logged(/Webhook failed/));
     expect(line).toMatchObject({
       level: 'warn',
       app: APP.id,

@@ -1,13 +1,14 @@
 import type { Pause } from '../../../push/delivering/ports.ts';
 import type { DeliveryStore } from '../../../push/delivery-store.ts';
-import type { InstanceDirectory } from '../../../push/instance.ts';
-import type { DeviceStore, PublishStore } from '../../../push/ports.ts';
+import type { DeviceStore } from '../../../push/device-store.ts';
+import type { InstanceDirectory } from '../../../push/model/instance.ts';
+import type { PublishStore } from '../../../push/publish-store.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
-import type { BackendRates } from './backend-rates.ts';
-import type { AddressLimits, DeviceRates } from './device-rates.ts';
+import type { BackendRates } from './backend/backend-rates.ts';
+import type { AddressLimits, DeviceRates } from './device/device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
 /** What operators may change of this API. It is read at each request. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { StoreBusy, StoreLost } from '../../../push/ports.ts';
+import { StoreBusy, StoreLost } from '../../../push/store-faults.ts';
 import { statuses } from '../problems.ts';
 import { routes } from '../routes.ts';
 import {

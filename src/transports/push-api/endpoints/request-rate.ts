@@ -1,4 +1,4 @@
-import { Refusal } from '../../../push/refusal.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
 import type { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
 
@@ -13,14 +13,14 @@ export function refuseOverRate(
   instance: number,
   limit: number,
   nowMs: number,
-): Refusal | undefined {
+): PushRefusal | undefined {
   if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
   return tooOften(limit);
 }
 
 /** `limit` is per second. */
-export function tooOften(limit: number): Refusal {
-  return new Refusal(
+export function tooOften(limit: number): PushRefusal {
+  return new PushRefusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,
     RETRY_AFTER_SECONDS,

@@ -1,6 +1,6 @@
-import { Refusal } from '../../../push/refusal.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
 import type { Endpoint, PushHead } from '../call.ts';
-import { serviceWorkerScript } from '../service-worker.ts';
+import { serviceWorkerScript } from '../service-worker/service-worker.ts';
 import type { EndpointContext, PushEndpointSettings } from './context.ts';
 
 /** A name or an address, and perhaps a port. It gets into a script, so nothing else may be there. */
@@ -12,7 +12,7 @@ export function readServiceWorker({ settings }: EndpointContext): Endpoint {
     answer(call) {
       const endpoint = settings.publicUrl ?? originOf(call, settings);
       if (endpoint === undefined) {
-        return new Refusal(
+        return new PushRefusal(
           'bad-request',
           'The Host header is missing or not valid, and the server was not told its public address',
         );

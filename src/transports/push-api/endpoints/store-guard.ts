@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
-import { StoreBusy, StoreLost } from '../../../push/ports.ts';
-import { Refusal } from '../../../push/refusal.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
+import { StoreBusy, StoreLost } from '../../../push/store-faults.ts';
 import type { PushAnswer } from '../call.ts';
 
 /** What is known of the store, and whom to tell of it. */
@@ -34,7 +34,7 @@ export class StoreGuard {
   async ask<T, Answer extends PushAnswer | undefined>(
     question: () => Promise<T>,
     answer: (found: T) => MaybePromise<Answer>,
-  ): Promise<Answer | Refusal> {
+  ): Promise<Answer | PushRefusal> {
     const away = this.away();
     if (away !== undefined) return away;
     let found: T;
@@ -51,19 +51,19 @@ export class StoreGuard {
   }
 
   /** Why an instance is not served: the store may have one that was not read. */
-  noInstance(): Refusal {
+  noInstance(): PushRefusal {
     return this.away() ?? NO_INSTANCE;
   }
 
   /** Why nothing can be asked now. */
-  away(): Refusal | undefined {
+  away(): PushRefusal | undefined {
     const fault = this.state.storeFault();
     return fault === undefined ? undefined : unavailable(fault);
   }
 }
 
-const NO_INSTANCE = new Refusal('instance-not-found', 'Could not find the instance');
+const NO_INSTANCE = new PushRefusal('instance-not-found', 'Could not find the instance');
 
-function unavailable(why: string): Refusal {
-  return new Refusal('store', `The store cannot be used now: ${why}`, RETRY_AFTER_SECONDS);
+function unavailable(why: string): PushRefusal {
+  return new PushRefusal('store', `The store cannot be used now: ${why}`, RETRY_AFTER_SECONDS);
 }
