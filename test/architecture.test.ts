@@ -68,6 +68,9 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   bench: ['src', 'testing'],
 };
 
+/** Which folders of `transports` may import which others of it. */
+const mayShare: Readonly<Record<string, readonly string[]>> = { websocket: ['clients'] };
+
 /** What the runtime offers to the pure folders: only what computes. */
 const PURE = ['channels', 'push', 'runtime'];
 /** The clock and the timers that are handed to what is pure. */
@@ -209,6 +212,21 @@ describe('the import table', () => {
       .filter(({ folder }) => folder === 'testing')
       .filter((file) => localImports(file).some((target) => isTest(target)));
     expect(broken.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('lets no transport know another, and what all client connections share know none', () => {
+    const broken: string[] = [];
+    for (const file of product) {
+      const [, from, own] = file.path.split('/');
+      if (file.folder !== 'transports' || own === undefined || from === undefined) continue;
+      for (const target of localImports(file)) {
+        const [folder, to, of] = target.split('/');
+        if (folder !== 'transports' || of === undefined || to === undefined || to === from)
+          continue;
+        if (!mayShare[from]?.includes(to)) broken.push(`${file.path} imports ${target}`);
+      }
+    }
+    expect(broken).toEqual([]);
   });
 
   it('has no circle, type imports included', () => {

@@ -12,13 +12,13 @@ import {
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
-import { fanfare, temporaryDirectory } from './run-fanfare.ts';
+import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const CONFIG = ['--config', 'config.json'];
 
-/** Runs the command beside a server, with its configuration. */
+/** Runs the command beside a server, with its configuration, while this process goes on using the server. */
 const backUp = (server: Fanfare, ...args: readonly string[]) =>
-  fanfare(server.directory, ['backup', ...args, ...CONFIG]);
+  fanfareProcess(server.directory, ['backup', ...args, ...CONFIG]);
 
 /** Occupies channel after channel and triggers an event in each, until told to stop. Gives how many. */
 function keepBusy(server: Fanfare) {

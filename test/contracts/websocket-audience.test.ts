@@ -2,19 +2,18 @@ import { expect, it, mock, spyOn } from 'bun:test';
 import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import type { Peer } from '../../src/channels/ports.ts';
-import { newHalf } from '../../src/channels/socket-id.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
 import { Connections } from '../../src/transports/clients/connections.ts';
+import { SlowConsumers } from '../../src/transports/clients/slow-consumers.ts';
 import { WebSocketAudience } from '../../src/transports/websocket/audience.ts';
 import { holdingNothing } from '../../src/transports/websocket/coalescing/hold-back.fixture.ts';
 import { HoldBack } from '../../src/transports/websocket/coalescing/hold-back.ts';
 import {
-  Connection,
-  type ConnectionData,
   isAdmitted,
   type Socket,
-} from '../../src/transports/websocket/connection.ts';
-import { SlowConsumers } from '../../src/transports/websocket/slow-consumers.ts';
+  type SocketData,
+  WebSocketConnection,
+} from '../../src/transports/websocket/websocket-connection.ts';
 import { audienceContract, type Listener, type OpenAudience } from './audience.contract.ts';
 import { appWith, channel } from './values.ts';
 
@@ -52,11 +51,17 @@ async function open(isHolding = false): Promise<OpenAudience> {
     new TableMeter(),
   );
   const opened: Socket[] = [];
-  const server = Bun.serve<ConnectionData>({
+  const server = Bun.serve<SocketData>({
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, listening) {
-      const data = new Connection(app, newHalf(), listening, 0, holdBack);
+      const data = new WebSocketConnection({
+        app,
+        firstHalf: connections.newFirstHalf(),
+        address: 0,
+        server: listening,
+        holdBack,
+      });
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
     websocket: {
@@ -79,9 +84,8 @@ async function open(isHolding = false): Promise<OpenAudience> {
       await new Promise((resolve) => client.addEventListener('open', resolve));
       const socket = opened.at(-1);
       if (socket === undefined) throw new Error('Not opened');
-      const { firstHalf, socketId } = socket.data;
-      connections.add(firstHalf, app, socket, true);
-      return listener(client, socket.data, socketId);
+      connections.add(socket.data);
+      return listener(client, socket.data, socket.data.socketId);
     },
     [Symbol.asyncDispose]: () => server.stop(true),
   };
@@ -121,7 +125,7 @@ function audienceOn(servers: number, holdBack: HoldBack): WebSocketAudience {
   const server = {
     subscriberCount: () => 3,
     publish: () => 0,
-  } as unknown as Server<ConnectionData>;
+  } as unknown as Server<SocketData>;
   audience.serve(Array.from({ length: servers }, () => server));
   return audience;
 }
@@ -155,6 +159,6 @@ it('sends what it held for the others of a connection that has ended meanwhile',
   const topic = topicOf(app, channel('news'));
   for (const { peer } of [ann, bob]) opened.audience.join(peer, topic);
   expect(opened.audience.sendSoon(topic, () => 'of ann', ann.socketId)).toBe(1);
-  if (ann.peer instanceof Connection) ann.peer.socket?.terminate();
+  if (ann.peer instanceof WebSocketConnection) ann.peer.socket?.terminate();
   expect(await bob.heard()).toEqual(['of ann']);
 });

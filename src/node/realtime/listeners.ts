@@ -1,9 +1,9 @@
 import type { Server } from 'bun';
 import type { WebSocketAudience } from '../../transports/websocket/audience.ts';
-import type { ConnectionData } from '../../transports/websocket/connection.ts';
+import type { SocketData } from '../../transports/websocket/websocket-connection.ts';
 import type { Certificate } from '../link/messages.ts';
 
-type ConnectionServer = Server<ConnectionData>;
+type ConnectionServer = Server<SocketData>;
 type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;
 
 export interface ListenersOptions {

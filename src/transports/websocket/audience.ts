@@ -3,9 +3,9 @@ import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Connections } from '../clients/connections.ts';
+import type { SlowConsumers } from '../clients/slow-consumers.ts';
 import type { HoldBack, Publish } from './coalescing/hold-back.ts';
-import type { Connection, ConnectionData, Socket } from './connection.ts';
-import type { SlowConsumers } from './slow-consumers.ts';
+import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 
 /**
  * Bun's own topics: what one turn of the loop publishes is merged into one write per connection, and the
@@ -16,7 +16,7 @@ export class WebSocketAudience implements Audience {
   private readonly slowConsumers: SlowConsumers;
   private readonly holdBack: HoldBack;
   private readonly meter: Meter;
-  private servers: readonly Server<ConnectionData>[] = [];
+  private servers: readonly Server<SocketData>[] = [];
 
   constructor(
     connections: Connections,
@@ -31,30 +31,30 @@ export class WebSocketAudience implements Audience {
   }
 
   /** Where subscribers are: mostly one server, and more for a while after its certificate was replaced. */
-  serve(servers: readonly Server<ConnectionData>[]): void {
+  serve(servers: readonly Server<SocketData>[]): void {
     this.servers = servers;
   }
 
   join(peer: Peer, topic: Topic): void {
     // Nobody hears what was sent before they joined.
     this.holdBack.flush();
-    const connection = connectionOf(peer);
-    connection.socket?.subscribe(topic);
-    this.slowConsumers.joined(connection);
+    if (!(peer instanceof WebSocketConnection)) return;
+    peer.socket?.subscribe(topic);
+    this.slowConsumers.joined(peer);
   }
 
   leave(peer: Peer, topic: Topic): void {
     this.holdBack.flush();
-    connectionOf(peer).socket?.unsubscribe(topic);
+    socketOf(peer)?.unsubscribe(topic);
   }
 
   send(topic: Topic, frame: string, except?: Peer): number {
-    const excepted = except === undefined ? undefined : connectionOf(except).socket;
+    const excepted = socketOf(except);
     return this.publish(topic, () => frame, excepted, false);
   }
 
   sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
-    const excepted = except === undefined ? undefined : this.connections.get(except);
+    const excepted = except === undefined ? undefined : socketOf(this.connections.get(except));
     return this.publish(topic, makeFrame, excepted, true);
   }
 
@@ -135,7 +135,6 @@ class TopicPublish implements Publish {
   }
 }
 
-/** Every peer that this transport hands to the core is a connection of its own. */
-function connectionOf(peer: Peer): Connection {
-  return peer as Connection;
+function socketOf(peer: Peer | undefined): Socket | undefined {
+  return peer instanceof WebSocketConnection ? peer.socket : undefined;
 }
