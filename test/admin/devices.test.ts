@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
 import {
@@ -9,7 +10,6 @@ import {
   registered,
   startPush,
 } from '../protocol/push/exchange.ts';
-import { admin } from './api-client.ts';
 
 let server: Fanfare;
 let ids: readonly string[];

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { admin } from '../admin/api-client.ts';
 import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');

@@ -234,8 +234,8 @@ describe('fanfare push explain', () => {
     for (const [args, why] of [
       [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. A publish is`],
       [['status', unknown], `knows no publish ${unknown}`],
-      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance knows no such device'],
-      [['explain', id, 'phone'], 'That is no id of a device'],
+      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance has no such device'],
+      [['explain', id, 'phone'], 'That is no device id'],
       [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. A`],
       [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
       [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { makeApp } from '../admin/api-client.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,

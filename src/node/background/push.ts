@@ -24,7 +24,7 @@ import { pushBounds } from '../../transports/push-api/bounds.ts';
 import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
-import { UNSEEN_FACTOR } from '../../transports/push-api/server/http-server.ts';
+import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { Certificate, ListenerAddress } from '../link/messages.ts';
@@ -145,9 +145,9 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const toldByPush = health.toldBy('push');
-  const refusals = new LogThrottle({ now: Date.now });
+  const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
-  const rates = new DeviceRates({ limits, now: Date.now, log, refusals });
+  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
   listener.serve(
     createPushEndpoints({
       instances: served.directory,
@@ -168,8 +168,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
-      strangerLog,
-      refusals,
+      tenantLog: strangerLog,
+      logThrottle,
       rates,
       settings,
     }),
@@ -219,7 +219,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
 function connectionRoom(hasTls: boolean): number {
   const openFiles = readOpenFiles();
   if (openFiles === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(openFiles.push / (hasTls ? UNSEEN_FACTOR : 1)));
+  return Math.max(1, Math.floor(openFiles.push / (hasTls ? RUNTIME_LIMIT_FACTOR : 1)));
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {

@@ -1,4 +1,4 @@
-import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../servers/fanfare.ts';
 
 /** An answer of the admin listener. */
 export interface AdminAnswer {

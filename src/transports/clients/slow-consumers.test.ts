@@ -1,9 +1,9 @@
 import { describe, expect, it, spyOn } from 'bun:test';
 import { appWith, subscriptionTo } from '../../channels/hub.fixture.ts';
-import type { Connections } from '../clients/connections.ts';
+import { connectionsWith, FakeConnection } from './connection.fixture.ts';
 import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { SlowConsumers } from './slow-consumers.ts';
-import { connectionsOf, fakeSocket } from './socket.fixture.ts';
 
 const BUFFER = 1000;
 
@@ -11,10 +11,10 @@ const slowConsumersOf = (connections: Connections, totalBytesMax = 1_000_000) =>
   new SlowConsumers({ connections, bytesMax: BUFFER, totalBytesMax, end: () => undefined });
 
 function stage() {
-  const [slow, fine] = [fakeSocket(), fakeSocket()];
-  const { connections } = connectionsOf([slow, fine]);
+  const [slow, fine] = [new FakeConnection({ id: '1.1' }), new FakeConnection({ id: '2.1' })];
+  const connections = connectionsWith([slow, fine]);
   const slowConsumers = slowConsumersOf(connections);
-  for (const { data } of [slow, fine]) join(slowConsumers, data, 'a');
+  for (const connection of [slow, fine]) join(slowConsumers, connection, 'a');
   return { slow, fine, slowConsumers };
 }
 
@@ -28,7 +28,7 @@ describe('a connection that ended without a close frame', () => {
     const { slow, slowConsumers } = stage();
     slowConsumers.publishing('app/a', 10_000, 1);
 
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 
   it('read too slowly, when a buffer waited for it', () => {
@@ -37,23 +37,23 @@ describe('a connection that ended without a close frame', () => {
 
     slowConsumers.publishing('app/a', BUFFER / 4, 1);
 
-    expect(slowConsumers.wasTooSlow(fine.socket)).toBe(false);
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
+    expect(slowConsumers.wasTooSlow(fine)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
   it('read too slowly, when what came since it was seen may have filled its buffer', () => {
     const { slow, slowConsumers } = stage();
     slow.waiting = 400;
-    slowConsumers.answered(slow.socket);
+    slowConsumers.answered(slow);
     slowConsumers.publishing('app/a', 600, 1);
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
 
-    slowConsumers.answered(slow.socket);
+    slowConsumers.answered(slow);
     slowConsumers.publishing('app/a', 200, 1);
     slow.waiting = 0;
     slowConsumers.publishing('app/a', 40, 1);
     // A quarter of a buffer was not published yet since it was seen, so that is all that is known of it.
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 
   it('is seen before it can fill its buffer, between two looks at the clock', () => {
@@ -63,23 +63,23 @@ describe('a connection that ended without a close frame', () => {
       slow.waiting = bytes;
     }
 
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
   it('is seen before it can fill its buffer from all of its topics together', () => {
     const { slow, slowConsumers } = stage();
-    for (const channel of ['b', 'c', 'd']) join(slowConsumers, slow.data, channel);
+    for (const channel of ['b', 'c', 'd']) join(slowConsumers, slow, channel);
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
       slowConsumers.publishing(`app/${'abcd'[(bytes / 100) % 4]}`, 100, 1);
       slow.waiting = bytes;
     }
 
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
   it('is not looked at for what can only have been sent to others', () => {
     const { slow, slowConsumers } = stage();
-    const looked = spyOn(slow.socket, 'getBufferedAmount');
+    const looked = spyOn(slow, 'waitingBytes');
     for (let topic = 0; topic < 100; topic++) slowConsumers.publishing(`app/${topic}`, 100, 1);
     expect(looked).not.toHaveBeenCalled();
     for (const _ of [1, 2, 3]) slowConsumers.publishing('app/a', 100, 1);
@@ -90,7 +90,7 @@ describe('a connection that ended without a close frame', () => {
     const { slow, slowConsumers } = stage();
     slowConsumers.publishing('app/a', 200, 1);
     slowConsumers.publishing('app/a', 100, 1);
-    const looked = spyOn(slow.socket, 'getBufferedAmount');
+    const looked = spyOn(slow, 'waitingBytes');
     slowConsumers.publishing('app/a', 100, 1);
     slowConsumers.publishing('app/b', 200, 1);
     expect(looked).not.toHaveBeenCalled();
@@ -99,11 +99,11 @@ describe('a connection that ended without a close frame', () => {
   it('read too slowly, when it was its own answers that waited', () => {
     const { slow, fine, slowConsumers } = stage();
     slow.waiting = BUFFER + 1;
-    slowConsumers.answered(slow.socket);
-    slowConsumers.answered(fine.socket);
+    slowConsumers.answered(slow);
+    slowConsumers.answered(fine);
 
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
-    expect(slowConsumers.wasTooSlow(fine.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
+    expect(slowConsumers.wasTooSlow(fine)).toBe(false);
   });
 
   it('is not called slow for what it has read since', () => {
@@ -111,46 +111,47 @@ describe('a connection that ended without a close frame', () => {
     slow.waiting = BUFFER;
     slowConsumers.publishing('app/a', BUFFER / 4, 1);
     slow.waiting = 0;
-    slowConsumers.answered(slow.socket);
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    slowConsumers.answered(slow);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
 
     slow.waiting = BUFFER;
-    slowConsumers.answered(slow.socket);
+    slowConsumers.answered(slow);
     slow.waiting = 0;
     slowConsumers.lookAgain();
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
 
     slow.waiting = 400;
-    slowConsumers.answered(slow.socket);
+    slowConsumers.answered(slow);
     slowConsumers.publishing('app/a', 600, 1);
     // It has read all of that.
     slowConsumers.lookAgain();
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 
   it('is judged once', () => {
     const { slow, slowConsumers } = stage();
     slow.waiting = BUFFER;
-    slowConsumers.answered(slow.socket);
+    slowConsumers.answered(slow);
 
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(true);
-    expect(slowConsumers.wasTooSlow(slow.socket)).toBe(false);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(true);
+    expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 });
 
 describe('what waits for all connections together', () => {
   function crowd() {
     const [loud, quiet] = [appWith({ id: 'loud' }), appWith({ id: 'quiet' })];
-    const fakes = Array.from({ length: 6 }, (_, n) =>
-      fakeSocket(0, `${n + 1}.1`, 1, n < 5 ? loud : quiet),
+    const fakes = Array.from(
+      { length: 6 },
+      (_, n) => new FakeConnection({ id: `${n + 1}.1`, app: n < 5 ? loud : quiet }),
     );
-    const { connections } = connectionsOf(fakes);
+    const connections = connectionsWith(fakes);
     const ended: string[] = [];
     const slowConsumers = new SlowConsumers({
       connections,
       bytesMax: 100_000,
       totalBytesMax: 2000,
-      end: ({ data }) => ended.push(data.socketId),
+      end: ({ socketId }) => ended.push(socketId),
     });
     return { fakes, slowConsumers, ended };
   }
@@ -161,7 +162,7 @@ describe('what waits for all connections together', () => {
     slowConsumers.publishing('loud/a', 100, 5);
     // 2,550 bytes waited, of which 1,500 may stay: 500, 450 and 400 of the loud app go, 550 of the other stay.
     expect(ended).toEqual(['5.1', '4.1', '3.1']);
-    const last = fakes[4]?.socket;
+    const last = fakes[4];
     expect(last && slowConsumers.wasTooSlow(last)).toBe(true);
     // They are not ended twice, nor counted again while they end.
     slowConsumers.publishing('loud/a', 100, 5);

@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { Connections } from '../clients/connections.ts';
-import { hashOf, PLACES, placeOf } from './coalescing/topic-place.ts';
-import type { Connection, Socket } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { hashOf, PLACES, placeOf } from './topic-place.ts';
 
 interface Sample {
   readonly bytes: number;
@@ -17,7 +17,7 @@ export interface SlowConsumersOptions {
   /** What may wait for all connections together. */
   readonly totalBytesMax: number;
   /** Ends a connection because it reads too slowly, in another turn of the loop: this is in the middle of a publish. */
-  readonly end: (socket: Socket) => void;
+  readonly end: (connection: Connection) => void;
 }
 
 /** A share of what may wait: as much may be published before all connections are looked at again. */
@@ -42,10 +42,10 @@ export class SlowConsumers {
   private readonly connections: Connections;
   private readonly bytesMax: number;
   /** Ended by this class, and not by Bun. */
-  private readonly ended = new Set<Socket>();
+  private readonly ended = new Set<Connection>();
   /** Bytes that were sent to all connections since all were looked at. */
   private sent = 0;
-  private readonly samples = new Map<Socket, Sample>();
+  private readonly samples = new Map<Connection, Sample>();
   /** Since all were looked at. Topics share places, so it is no less than what was published to each of them. */
   private readonly publishedTo = new Float64Array(PLACES);
   private published = 0;
@@ -76,19 +76,19 @@ export class SlowConsumers {
   }
 
   /** To be called after a connection was answered: answers are not published. */
-  answered(socket: Socket): void {
-    const bytes = socket.getBufferedAmount();
-    if (bytes > 0) this.samples.set(socket, { bytes, reach: this.reach });
-    else if (this.samples.size > 0) this.samples.delete(socket);
+  answered(connection: Connection): void {
+    const bytes = connection.waitingBytes();
+    if (bytes > 0) this.samples.set(connection, { bytes, reach: this.reach });
+    else if (this.samples.size > 0) this.samples.delete(connection);
   }
 
   /** To be called now and then: what was read since does not make a connection slow that goes away later. */
   lookAgain(): void {
     const { reach } = this;
-    for (const socket of this.samples.keys()) {
-      const bytes = socket.getBufferedAmount();
-      if (bytes > 0) this.samples.set(socket, { bytes, reach });
-      else this.samples.delete(socket);
+    for (const connection of this.samples.keys()) {
+      const bytes = connection.waitingBytes();
+      if (bytes > 0) this.samples.set(connection, { bytes, reach });
+      else this.samples.delete(connection);
     }
   }
 
@@ -101,11 +101,11 @@ export class SlowConsumers {
     this.samples.clear();
     this.sent = 0;
     let total = 0;
-    for (const socket of this.connections.all()) {
-      this.mostTopics = Math.max(this.mostTopics, topicsOf(socket.data));
-      const bytes = socket.getBufferedAmount();
-      if (bytes > 0) this.samples.set(socket, { bytes, reach: 0 });
-      if (!this.ended.has(socket)) total += bytes;
+    for (const connection of this.connections.all()) {
+      this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
+      const bytes = connection.waitingBytes();
+      if (bytes > 0) this.samples.set(connection, { bytes, reach: 0 });
+      if (!this.ended.has(connection)) total += bytes;
     }
     if (total > this.options.totalBytesMax) this.endSlowest(total);
   }
@@ -114,8 +114,8 @@ export class SlowConsumers {
   private endSlowest(totalBytes: number): void {
     const { totalBytesMax, end } = this.options;
     const budget = new FairBudget<App>(totalBytesMax * LEFT_AFTER_ENDING);
-    const waiting = [...this.samples].filter(([socket]) => !this.ended.has(socket));
-    const byApp = Map.groupBy(waiting, ([{ data }]) => data.app);
+    const waiting = [...this.samples].filter(([connection]) => !this.ended.has(connection));
+    const byApp = Map.groupBy(waiting, ([{ app }]) => app);
     for (const [app, samples] of byApp) {
       samples.sort(([, a], [, b]) => a.bytes - b.bytes);
       for (const [, { bytes }] of samples) budget.add(app, bytes);
@@ -124,19 +124,19 @@ export class SlowConsumers {
       const app = budget.largestOwner();
       const slowest = app && byApp.get(app)?.pop();
       if (app === undefined || slowest === undefined) return;
-      const [socket, { bytes }] = slowest;
+      const [connection, { bytes }] = slowest;
       budget.release(app, bytes);
       left -= bytes;
-      this.ended.add(socket);
-      end(socket);
+      this.ended.add(connection);
+      end(connection);
     }
   }
 
   /** Whether a connection that was just closed with 1006 had more waiting for it than it may. */
-  wasTooSlow(socket: Socket): boolean {
-    const sample = this.samples.get(socket);
-    this.samples.delete(socket);
-    if (this.ended.delete(socket)) return true;
+  wasTooSlow(connection: Connection): boolean {
+    const sample = this.samples.get(connection);
+    this.samples.delete(connection);
+    if (this.ended.delete(connection)) return true;
     if (sample === undefined) return false;
     const most = sample.bytes + (this.reach - sample.reach);
     return sample.bytes >= this.bytesMax / 2 || most >= this.bytesMax;
