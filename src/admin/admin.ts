@@ -40,7 +40,7 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
-  /** Throws `Refusal` if the realtime loop does not answer. */
+  /** Throws `OperationRefused` if the realtime loop does not answer. */
   readonly live: {
     apps(): Promise<readonly AppActivity[]>;
     /** May return fewer channels than `limit` although there are more. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../channels/app.ts';
 import { appSettings } from '../config/channels-settings.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import type { KeptTenant } from '../tenants/manage-tenants.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';
@@ -46,6 +46,6 @@ export function showApp({ tenant: app, source }: KeptTenant<App>, withSecrets: b
     ...app,
     source,
     keys: app.keys.map(({ key }) => ({ key })),
-    webhooks: app.webhooks.map((webhook) => ({ ...webhook, url: shownUrl(webhook.url) })),
+    webhooks: app.webhooks.map((webhook) => ({ ...webhook, url: redactedUrl(webhook.url) })),
   };
 }

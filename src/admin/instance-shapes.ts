@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import type { KeptTenant } from '../tenants/manage-tenants.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';
@@ -73,7 +73,7 @@ export function showInstance(
     web: instance.web && { ...instance.web, vapid: withoutPrivateKey(instance.web.vapid) },
     webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
       ...webhook,
-      url: shownUrl(webhook.url),
+      url: redactedUrl(webhook.url),
     })),
   };
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../config/plain-json.ts';
 import { printable } from '../runtime/printable.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import { requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =
@@ -20,7 +20,7 @@ export class AdminApi {
 
   constructor(url: string, password: string | undefined) {
     this.url = url;
-    this.shown = shownUrl(url);
+    this.shown = redactedUrl(url);
     this.password = password;
   }
 

@@ -1,4 +1,4 @@
-import { type LocalGatewaysOptions, startLocalGateways } from '../fake-gateways/start.ts';
+import { type FakeGatewaysOptions, startFakeGateways } from '../fake-gateways/start.ts';
 import { printable } from '../runtime/printable.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
@@ -43,14 +43,14 @@ export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-type Received = Parameters<LocalGatewaysOptions['hear']>[0];
+type Received = Parameters<FakeGatewaysOptions['hear']>[0];
 
 /** `fanfare fake-gateways`: runs stand-ins for the gateways and prints what they receive, until a signal. */
 export async function fakeGateways({ given, output }: Invocation): Promise<ExitCode> {
   noOperand(given);
   const signals = stopSignal();
   const asJson = given.has('json');
-  await using gateways = await startLocalGateways({
+  await using gateways = await startFakeGateways({
     host: readHost(given),
     ports: {
       control: readPort(given, { option: 'port', fallback: PORTS.control }),

@@ -9,8 +9,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
-import { readJsonObject } from '../push/json-object.ts';
-import { accountFile, type FakeAccount, newFakeAccount } from './fcm-account.ts';
+import { readJsonObject } from '../runtime/json-object.ts';
+import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
 import { type Certificate, makeSelfSigned } from './self-signed.ts';
 

@@ -1,5 +1,5 @@
-import type { Platform } from '../push/device.ts';
 import type { Gateway, Outcome } from '../push/gateway.ts';
+import type { Platform } from '../push/model/device.ts';
 
 /** The reason of devices on whose platform the instance has a gateway that cannot be made. */
 const SETTINGS_UNUSABLE = 'settings-unusable';

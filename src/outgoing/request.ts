@@ -1,5 +1,5 @@
 import { parseAddress } from '../runtime/ip-address.ts';
-import { AddressGuard, codeOf, type GuardOptions } from './guard.ts';
+import { AddressGuard, codeOf, type GuardOptions } from './address-guard.ts';
 
 /** A request to an address that someone else gave. */
 export interface OutgoingRequest {
@@ -32,7 +32,7 @@ export type OutgoingAnswer =
 
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-export interface OutgoingOptions extends GuardOptions {
+export interface SendRequestOptions extends GuardOptions {
   /** Certificates to trust instead of the system's, as PEM. */
   readonly ca?: string;
 }
@@ -62,7 +62,7 @@ const NOT_CONNECTED = new Set([
  * Where the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; it is then told the
  * checked address and not the name.
  */
-export function createOutgoing({ ca, ...options }: OutgoingOptions): SendRequest {
+export function createSendRequest({ ca, ...options }: SendRequestOptions): SendRequest {
   const guard = new AddressGuard(options);
 
   return async (request) => {

@@ -1,4 +1,4 @@
-import type { InstanceDirectory, PushInstance } from '../push/instance.ts';
+import type { InstanceDirectory, PushInstance } from '../push/model/instance.ts';
 import type { LiveInstance } from './push-instance.ts';
 
 /** The instances of this server, in memory. */

@@ -7,7 +7,7 @@ import {
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 import { appKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
@@ -87,9 +87,13 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
     return this.change(id, async () => {
       await this.stored(id);
       const result = await this.store.removeKey(id, key);
-      if (result === 'unknown') throw new Refusal('not-found', `App ${id} has no key ${key}`);
+      if (result === 'unknown')
+        throw new OperationRefused('not-found', `App ${id} has no key ${key}`);
       if (result === 'last') {
-        throw new Refusal('conflict', `${key} is the only key of app ${id}; add one first`);
+        throw new OperationRefused(
+          'conflict',
+          `${key} is the only key of app ${id}; add one first`,
+        );
       }
     });
   }
@@ -101,8 +105,8 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
   }
 }
 
-function keyTaken(): Refusal {
-  return new Refusal('conflict', 'keys: another app already has this key', 'keys');
+function keyTaken(): OperationRefused {
+  return new OperationRefused('conflict', 'keys: another app already has this key', 'keys');
 }
 
 function asObject(value: unknown): object {

@@ -11,7 +11,7 @@ import {
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 import { instanceKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
@@ -86,15 +86,15 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
       const [secret, another] = secretKeysMeant((await this.stored(id)).secretKeys, given);
       if (another !== undefined) {
         const message = `Instance ${id} has several secret keys that start so; give the whole key`;
-        throw new Refusal('conflict', message);
+        throw new OperationRefused('conflict', message);
       }
       const result = secret === undefined ? 'unknown' : await this.store.removeKey(id, secret);
       if (result === 'unknown') {
-        throw new Refusal('not-found', `Instance ${id} has no such secret key`);
+        throw new OperationRefused('not-found', `Instance ${id} has no such secret key`);
       }
       if (result === 'last') {
         const message = `This is the only secret key of instance ${id}; add one first`;
-        throw new Refusal('conflict', message);
+        throw new OperationRefused('conflict', message);
       }
     });
   }

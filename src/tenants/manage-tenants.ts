@@ -1,5 +1,5 @@
 import { Mutex } from '../runtime/mutex.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 import { completeTenants, type StoredTenant, type TenantKind } from './tenant-kind.ts';
 
 /** Keys that a tenant may have. Each request may be checked against all of them. */
@@ -26,7 +26,7 @@ interface TenantStore<Stored> {
 
 /**
  * What managing apps and managing instances share. Changes run one after the other, and each has taken effect when it
- * settles. Throws `Refusal`.
+ * settles. Throws `OperationRefused`.
  */
 export abstract class TenantAdmin<
   Store extends TenantStore<Stored>,
@@ -68,7 +68,7 @@ export abstract class TenantAdmin<
     if (stored === undefined) throw this.notFound(id);
     const { served, notServed } = completeTenants(this.kind, [stored], configured);
     if (served[0] !== undefined) return { tenant: served[0], source: 'store' };
-    throw new Refusal('conflict', `${this.name(id)} is not served: ${notServed[0]?.why}`);
+    throw new OperationRefused('conflict', `${this.name(id)} is not served: ${notServed[0]?.why}`);
   }
 
   /** All tenants as they are in the store, without defaults. The oldest first. */
@@ -88,7 +88,10 @@ export abstract class TenantAdmin<
     return this.enqueue(async () => {
       if (this.configured().some((tenant) => tenant.id === id)) {
         const where = `change it there, at ${this.kind.setting}`;
-        throw new Refusal('conflict', `${this.name(id)} is in the configuration: ${where}`);
+        throw new OperationRefused(
+          'conflict',
+          `${this.name(id)} is in the configuration: ${where}`,
+        );
       }
       return await make();
     });
@@ -102,12 +105,12 @@ export abstract class TenantAdmin<
     });
   }
 
-  protected notFound(id: string): Refusal {
-    return new Refusal('not-found', `There is no ${this.kind.noun} ${id}`);
+  protected notFound(id: string): OperationRefused {
+    return new OperationRefused('not-found', `There is no ${this.kind.noun} ${id}`);
   }
 
-  protected alreadyExists(id: string): Refusal {
-    return new Refusal('conflict', `id: ${this.kind.noun} ${id} already exists`, 'id');
+  protected alreadyExists(id: string): OperationRefused {
+    return new OperationRefused('conflict', `id: ${this.kind.noun} ${id} already exists`, 'id');
   }
 
   private name(id: string): string {
@@ -118,15 +121,22 @@ export abstract class TenantAdmin<
 /** Refuses a list of keys that is too long or names one twice. `setting` is the one that lists them. */
 export function checkKeys(setting: string, keys: readonly string[]): void {
   if (keys.length > KEYS_MAX) {
-    throw new Refusal('invalid', `${setting}: must have at most ${KEYS_MAX} entries`, setting);
+    throw new OperationRefused(
+      'invalid',
+      `${setting}: must have at most ${KEYS_MAX} entries`,
+      setting,
+    );
   }
   if (new Set(keys).size < keys.length) {
-    throw new Refusal('invalid', `${setting}: lists the same key twice`, setting);
+    throw new OperationRefused('invalid', `${setting}: lists the same key twice`, setting);
   }
 }
 
 /** Refuses one more key where there are as many as there may be. */
 export function checkRoomForKey(keys: readonly unknown[]): void {
   if (keys.length < KEYS_MAX) return;
-  throw new Refusal('conflict', `There are ${KEYS_MAX} keys already, the limit; remove one first`);
+  throw new OperationRefused(
+    'conflict',
+    `There are ${KEYS_MAX} keys already, the limit; remove one first`,
+  );
 }

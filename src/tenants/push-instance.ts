@@ -1,5 +1,5 @@
 import type { InstanceSettings } from '../config/schema.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 
 /** An instance that is served, with all of its settings. */
 export interface LiveInstance {

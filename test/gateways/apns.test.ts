@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { apnsRefusal, type FakeApns } from '../../src/fake-gateways/apns.ts';
+import { apnsRefusal, type FakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { apnsDevice, apnsDevices, apnsSite, deliverAll, publishBy, TOPIC } from './apns-devices.ts';
 

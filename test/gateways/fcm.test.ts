@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
-import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm.ts';
-import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
+import { newFakeAccount } from '../../src/fake-gateways/fcm/access-token-issuer.ts';
+import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
-import { Paces } from '../../src/gateways/fcm/pace.ts';
+import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
-import { FakeTimers } from '../../src/webhooks/fake-timers.fixture.ts';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import {
   deliverAll,
   fcmDevice,
@@ -223,7 +223,7 @@ describe('who sends', () => {
 describe('the pace', () => {
   it('is what Google allows, whichever instances send', async () => {
     const timers = new FakeTimers();
-    const paces = new Paces({ timers, perMinute: 600 });
+    const paces = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ paces });
     await using other = site.open({});
     const atOnce = deliverAll(publishBy(site.gateway), fcmDevices(300));
@@ -239,7 +239,7 @@ describe('the pace', () => {
 
   it('lets only so many wait, whichever instances send', async () => {
     const timers = new FakeTimers();
-    const paces = new Paces({ timers, perMinute: 600 });
+    const paces = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ paces });
     await connected(site);
     await using other = site.open({});
@@ -258,7 +258,7 @@ describe('the pace', () => {
 
   it('is slower once FCM has had too much', async () => {
     const timers = new FakeTimers();
-    const paces = new Paces({ timers, perMinute: 600 });
+    const paces = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ paces });
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
     const deliver = publishBy(site.gateway);
@@ -272,7 +272,7 @@ describe('the pace', () => {
 
   it('is not slower because a device that was never accepted gets too much', async () => {
     const timers = new FakeTimers();
-    const paces = new Paces({ timers, perMinute: 600 });
+    const paces = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ paces });
     const deliver = publishBy(site.gateway);
     expect(await deliver(fcmDevice(1))).toEqual(accepted);

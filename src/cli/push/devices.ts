@@ -1,7 +1,7 @@
 import { type ShownDevice, showDevice } from '../../admin/device-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
 import { openDatabase } from '../../stores/database/database.ts';
-import { type DeviceFilter, DeviceList } from '../../stores/push/device-list.ts';
+import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { countOf, fail, type Invocation, printResult } from '../invocation.ts';
 import {

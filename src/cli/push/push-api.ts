@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { printable } from '../../runtime/printable.ts';
-import { shownUrl } from '../../runtime/shown-url.ts';
+import { redactedUrl } from '../../runtime/redacted-url.ts';
 import { requestServer } from '../server-request.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 
@@ -31,7 +31,7 @@ export class PushApi {
 
   constructor(options: PushApiOptions) {
     this.options = options;
-    this.shown = shownUrl(options.url);
+    this.shown = redactedUrl(options.url);
   }
 
   /** Reads something of an instance. Throws `Unreachable`, or an error for a response that cannot be used. */

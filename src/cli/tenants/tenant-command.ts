@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { type Database, openDatabase } from '../../stores/database/database.ts';
-import { Refusal } from '../../tenants/refusal.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { noOperand, onlyOperand } from '../options.ts';
 import type { ExitCode } from '../output.ts';
@@ -31,7 +31,7 @@ export function tenantCommand<Admin>(
     try {
       return await action({ ...invocation, admin: adminOf(database, config) });
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof OperationRefused)) throw error;
       const hint =
         error.status === 404
           ? `\nSee: fanfare ${noun}s list. It leaves out ${noun}s of the configuration, which are changed there.`

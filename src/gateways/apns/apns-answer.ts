@@ -1,8 +1,8 @@
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { readJsonObject } from '../../push/json-object.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfSilence } from '../silence.ts';
+import { scopeOfUnanswered } from '../unanswered.ts';
 
 type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
 
@@ -139,7 +139,7 @@ function meaningOf(status: number): Meaning {
 export function readApnsSilence({ why }: Unanswered): Outcome {
   return why === 'too-large'
     ? { result: 'refused', reason: why, words: '' }
-    : tryAgain(why, undefined, scopeOfSilence(why));
+    : tryAgain(why, undefined, scopeOfUnanswered(why));
 }
 
 function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {

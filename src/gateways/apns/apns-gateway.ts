@@ -1,13 +1,13 @@
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
-import type { Sender } from '../../outgoing/http2/fair-line.ts';
+import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
 import type { HeaderField } from '../../outgoing/http2/header-field.ts';
-import { Http2Origin, type OriginNews } from '../../outgoing/http2/origin.ts';
 import { fieldOf } from '../../outgoing/http2/request.ts';
-import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
+import type { Recipient } from '../../push/model/device.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
 import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
@@ -36,7 +36,7 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
   /** Hears what an operator may want to know of. */
-  readonly tell?: (environment: Environment, news: OriginNews) => void;
+  readonly tell?: (environment: Environment, news: Http2Event) => void;
 }
 
 /** Enough for 20,000 notifications a second where Apple takes a tenth of a second for each. */
@@ -65,7 +65,7 @@ export function createApnsGateway(options: ApnsGatewayOptions): Gateway<'apns'> 
 /** One of Apple's services. */
 interface Service {
   readonly environment: Environment;
-  readonly origin: Http2Origin;
+  readonly origin: Http2Client;
   /** Apps of which it has known a token: that it does not know another one says something of that one then. */
   readonly topics: Set<string>;
   replacedAtMs: number;
@@ -217,7 +217,7 @@ class ApnsGateway implements Gateway<'apns'> {
     const { ca, findAddresses, timers, tell } = this.options;
     const service: Service = {
       environment,
-      origin: new Http2Origin({
+      origin: new Http2Client({
         origin: this.originOf(environment),
         ca,
         connectionsMax: this.options.connectionsMax ?? CONNECTIONS_MAX,

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
-import { signEs256 } from '../es256.ts';
+import { signEs256 } from '../jwt.ts';
 
 /** Who sends, as Apple knows them. */
 export interface ApnsCredentials {

@@ -1,9 +1,9 @@
-import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfSilence } from '../silence.ts';
+import { scopeOfUnanswered } from '../unanswered.ts';
 
 type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
 
@@ -121,7 +121,7 @@ export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
 export function readFcmSilence({ why }: Unanswered): Outcome {
   return why === 'too-large'
     ? { result: 'refused', reason: why, words: '' }
-    : tryAgain(why, undefined, scopeOfSilence(why));
+    : tryAgain(why, undefined, scopeOfUnanswered(why));
 }
 
 interface FcmFault {
@@ -186,7 +186,7 @@ function readError(body: Uint8Array): FcmFault {
     errorCode,
     statusName,
     reason: errorCode ?? statusName,
-    words: gatewayWords(text),
+    words: redactedText(text),
     isOfToken,
     // Where it names nothing, it may be a token of a form that nobody has seen yet: others are tried nevertheless.
     isOfMessage: !isOfToken && (fieldsOfMessage.length > 0 || TOO_BIG.test(text)),

@@ -1,17 +1,17 @@
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
-import type { Sender } from '../../outgoing/http2/fair-line.ts';
+import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
 import type { HeaderField } from '../../outgoing/http2/header-field.ts';
-import { Http2Origin, type OriginNews } from '../../outgoing/http2/origin.ts';
 import { fieldOf } from '../../outgoing/http2/request.ts';
-import type { Recipient } from '../../push/device.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
+import type { Recipient } from '../../push/model/device.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { AccessTokens, type RequestToken } from './access-token.ts';
 import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
-import { type Pace, Paces } from './pace.ts';
+import { type ProjectRate, ProjectRates } from './project-rate.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 export interface FcmGatewayOptions {
@@ -25,13 +25,13 @@ export interface FcmGatewayOptions {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   /** Shared by all gateways of a server. */
-  readonly paces?: Paces;
+  readonly paces?: ProjectRates;
   readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
   /** Hears what an operator may want to know of. */
-  readonly tell?: (news: OriginNews) => void;
+  readonly tell?: (news: Http2Event) => void;
 }
 
 const ORIGIN = 'https://fcm.googleapis.com';
@@ -79,8 +79,8 @@ class FcmGateway implements Gateway<'fcm'> {
   private readonly nowMs: () => number;
   private readonly path: string;
   private readonly tokens: AccessTokens;
-  private readonly pace: Pace;
-  private readonly origin: Http2Origin;
+  private readonly pace: ProjectRate;
+  private readonly origin: Http2Client;
   private readonly known: Sender = { of: this, isNewcomer: false };
   private readonly newcomer: Sender = { of: this, isNewcomer: true };
   /** Whether a device of this project was reached: of one that is of another, that says something then. */
@@ -91,9 +91,9 @@ class FcmGateway implements Gateway<'fcm'> {
     this.nowMs = nowMs;
     this.path = fcmPath(account.projectId);
     this.tokens = new AccessTokens({ account, request: requestToken, nowMs });
-    const paces = options.paces ?? new Paces({ timers: timers ?? monotonicTimers });
+    const paces = options.paces ?? new ProjectRates({ timers: timers ?? monotonicTimers });
     this.pace = paces.of(account.projectId);
-    this.origin = new Http2Origin({
+    this.origin = new Http2Client({
       origin: options.origin ?? ORIGIN,
       ca,
       connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,

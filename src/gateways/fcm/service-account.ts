@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 
 /** Who sends, as Google knows them. */
 export interface ServiceAccount {

@@ -1,7 +1,7 @@
 import { isFieldValue } from '../../outgoing/http2/header-field.ts';
-import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
 import type { Outcome } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** What became of a request for an access token. */
@@ -91,6 +91,6 @@ function away(why: string, afterMs?: number): ReadToken {
 
 function wrong(why: string, words: string): ReadToken {
   const reason = `access-token-${why}`;
-  const fault = { result: 'not-authorised', reason, words: gatewayWords(words) } as const;
+  const fault = { result: 'not-authorised', reason, words: redactedText(words) } as const;
   return { ok: false, fault: { ...fault, scope: 'connection' } };
 }

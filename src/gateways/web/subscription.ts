@@ -1,5 +1,5 @@
-import { decodeBase64 } from '../../push/base64url.ts';
-import { isJsonObject } from '../../push/json-object.ts';
+import { decodeBase64 } from '../../push/credentials/base64url.ts';
+import { isJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
 /** Where a browser is reached, and what its messages are encrypted with. */

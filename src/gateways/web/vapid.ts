@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
-import { signEs256 } from '../es256.ts';
+import { signEs256 } from '../jwt.ts';
 
 /** What tells push services who sends, and browsers who may. */
 export interface VapidSettings {

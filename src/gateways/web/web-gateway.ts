@@ -1,14 +1,14 @@
-import type { Sender } from '../../outgoing/http2/fair-line.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
-import type { PushServiceRules } from '../../push/instance.ts';
 import { webMessage } from '../../push/messages/web-message.ts';
+import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import { readEndpoint } from '../../push/push-service.ts';
+import { readEndpoint } from '../../push/requests/push-service.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
+import { EncryptionBudget } from './encryption-budget.ts';
+import type { PushServices } from './push-services.ts';
 import { readSubscription, type Subscription } from './subscription.ts';
-import { Turns } from './turns.ts';
 import { VapidAuthorization, type VapidSettings, VapidSigner } from './vapid.ts';
-import type { WebOrigins } from './web-origins.ts';
 import { readWebPushResult } from './web-push-answer.ts';
 import { WebPushFields } from './web-push-request.ts';
 
@@ -17,7 +17,7 @@ export interface WebGatewayOptions {
   /** Looked at for each message: they may have changed since a browser registered. */
   readonly rules: PushServiceRules;
   /** Whoever made them closes them. They connect to private addresses exactly where `rules` allow that. */
-  readonly origins: Pick<WebOrigins, 'send'>;
+  readonly origins: Pick<PushServices, 'send'>;
   readonly nowMs: () => number;
 }
 
@@ -37,7 +37,7 @@ class WebGateway implements Gateway<'web'> {
   readonly atOnce = AT_ONCE;
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
-  private readonly turns = new Turns();
+  private readonly turns = new EncryptionBudget();
   private readonly known: Sender = { of: this, isNewcomer: false };
   private readonly newcomer: Sender = { of: this, isNewcomer: true };
   /** What tells each push service who sends, by its origin. */

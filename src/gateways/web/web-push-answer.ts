@@ -1,8 +1,8 @@
-import { gatewayWords } from '../../outgoing/http2/peer-words.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfSilence } from '../silence.ts';
+import { scopeOfUnanswered } from '../unanswered.ts';
 
 /** What a push service answered. */
 export interface WebPushAnswer {
@@ -61,7 +61,7 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
 function readSilence(reason: string): Outcome {
   // The endpoint is too long for any request.
   if (reason === 'too-large') return { result: 'refused', reason, words: '' };
-  return tryAgain(reason, undefined, scopeOfSilence(reason));
+  return tryAgain(reason, undefined, scopeOfUnanswered(reason));
 }
 
 /** The gateway is the one push service here: each is a way of its own, and others are not held up by its trouble. */
@@ -104,7 +104,7 @@ function readBody(body: Uint8Array): AnswerBody {
   return {
     errno: object && readErrno(object),
     appleReason: object && readAppleReason(object),
-    words: gatewayWords(wordsIn(object) ?? Buffer.from(body).toString()),
+    words: redactedText(wordsIn(object) ?? Buffer.from(body).toString()),
   };
 }
 

@@ -1,8 +1,8 @@
-import type { Sender } from '../../outgoing/http2/fair-line.ts';
 import { type HeaderField, keptField, plainField } from '../../outgoing/http2/header-field.ts';
 import type { Notification } from '../../push/gateway.ts';
+import type { PublishId } from '../../push/model/publish.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import type { PublishId } from '../../push/publish.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
 
 /** A message on its way to a push service. */
 export interface WebPushRequest {

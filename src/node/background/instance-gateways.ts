@@ -4,20 +4,20 @@ import { createApnsGateway } from '../../gateways/apns/apns-gateway.ts';
 import { RecentEnvironments } from '../../gateways/apns/environments.ts';
 import { ProviderTokens, readSigningKey } from '../../gateways/apns/provider-token.ts';
 import { createFcmGateway } from '../../gateways/fcm/fcm-gateway.ts';
-import { Paces } from '../../gateways/fcm/pace.ts';
+import { ProjectRates } from '../../gateways/fcm/project-rate.ts';
 import { readServiceAccount } from '../../gateways/fcm/service-account.ts';
 import { unusableGateway } from '../../gateways/unusable-gateway.ts';
-import { Http1Places } from '../../gateways/web/http1-places.ts';
+import { Http1Slots } from '../../gateways/web/http1-slots.ts';
+import { PushServices } from '../../gateways/web/push-services.ts';
 import { createWebGateway } from '../../gateways/web/web-gateway.ts';
-import { WebOrigins } from '../../gateways/web/web-origins.ts';
-import { createFindGuarded } from '../../outgoing/guard.ts';
+import { createGuardedLookup } from '../../outgoing/address-guard.ts';
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
-import type { OriginNews } from '../../outgoing/http2/origin.ts';
-import { createOutgoing, type SendRequest } from '../../outgoing/request.ts';
+import type { Http2Event } from '../../outgoing/http2/client.ts';
+import { createSendRequest, type SendRequest } from '../../outgoing/request.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import type { DeliveredInstance, DeliveredInstances } from '../../push/delivering/ports.ts';
-import type { Platform } from '../../push/device.ts';
 import type { Gateway } from '../../push/gateway.ts';
+import type { Platform } from '../../push/model/device.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
@@ -54,10 +54,10 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly resolver: Resolver;
   private readonly tokens = new ProviderTokens();
   private readonly environments = new RecentEnvironments();
-  private readonly paces = new Paces({ timers: monotonicTimers });
+  private readonly paces = new ProjectRates({ timers: monotonicTimers });
   /** By whom they trust and where they may connect to: instances share the connections to push services. */
-  private readonly webOrigins = new Map<string, WebOrigins>();
-  private readonly http1Places = new Http1Places();
+  private readonly webOrigins = new Map<string, PushServices>();
+  private readonly http1Places = new Http1Slots();
   private readonly made = new Map<string, Made>();
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
@@ -217,14 +217,14 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     };
   }
 
-  private webOriginsOf(allowPrivateAddresses: boolean, ca: string | undefined): WebOrigins {
+  private webOriginsOf(allowPrivateAddresses: boolean, ca: string | undefined): PushServices {
     const name = JSON.stringify([allowPrivateAddresses, ca]);
     let origins = this.webOrigins.get(name);
     if (origins === undefined) {
       const send = this.sendTo(allowPrivateAddresses, ca);
       const guard = { allowPrivateAddresses, resolver: this.resolver };
-      origins = new WebOrigins({
-        findAddresses: createFindGuarded(guard, ownerOfPushService),
+      origins = new PushServices({
+        findAddresses: createGuardedLookup(guard, ownerOfPushService),
         sendOverHttp1: (request) =>
           send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
         http1Places: this.http1Places,
@@ -238,16 +238,20 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
 
   private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
     const { resolver } = this;
-    return createOutgoing({ allowPrivateAddresses, resolver, ...(ca === undefined ? {} : { ca }) });
+    return createSendRequest({
+      allowPrivateAddresses,
+      resolver,
+      ...(ca === undefined ? {} : { ca }),
+    });
   }
 
   /** The operator names these hosts: a proxy or a stand-in may be at a private address. */
   private findFor(instance: string): FindAddresses {
     const guard = { allowPrivateAddresses: true, resolver: this.resolver };
-    return createFindGuarded(guard, () => ownerOf(instance));
+    return createGuardedLookup(guard, () => ownerOf(instance));
   }
 
-  private tell(platform: Platform, where: string, news: OriginNews): void {
+  private tell(platform: Platform, where: string, news: Http2Event): void {
     switch (news.news) {
       case 'unreachable':
         this.log.warn('A gateway cannot be reached', { platform, where, why: news.why });

@@ -1,12 +1,12 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
 import type { Config } from '../../config/schema.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
-import { createOutgoing } from '../../outgoing/request.ts';
+import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
@@ -14,7 +14,7 @@ import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { type Database, openDatabase } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
-import { DeviceList } from '../../stores/push/device-list.ts';
+import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -80,7 +80,7 @@ export async function startBackground(
       app: (id) => apps.directory.byId(id),
       instance: (id) => instances.directory.byId(id),
       settings: config.webhooks,
-      send: createOutgoing({ ...config.webhooks, resolver }),
+      send: createSendRequest({ ...config.webhooks, resolver }),
       log,
       timers: systemTimers,
       shared: database.dialect === 'postgres',

@@ -1,5 +1,6 @@
 import { newcomersMax } from '../../runtime/newcomer-share.ts';
 import type { Timers } from '../../runtime/ports.ts';
+import { redactedText } from '../../runtime/redacted-text.ts';
 import type { Exchange } from './exchange.ts';
 import {
   ERROR,
@@ -18,7 +19,6 @@ import { HEADER_LIST_BYTES_MAX, HeaderDecoder, HeaderFault } from './header-deco
 import { HeaderEncoder, headerBytesMax } from './header-encoder.ts';
 import type { HeaderField } from './header-field.ts';
 import { OutBuffer } from './out-buffer.ts';
-import { gatewayWords } from './peer-words.ts';
 import type { UnknownWhy } from './request.ts';
 import type { Wire, WireListener } from './wire.ts';
 
@@ -481,7 +481,7 @@ export class Connection implements WireListener {
       throw new ProtocolFault(ERROR.frameSizeError, 'half a goodbye');
     this.lastIdOfPeer = Math.min(this.lastIdOfPeer, bytes.readUInt32BE(start) & STREAM_ID_MAX);
     const code = bytes.readUInt32BE(start + 4);
-    const words = gatewayWords(bytes.toString('utf8', start + 8, end));
+    const words = redactedText(bytes.toString('utf8', start + 8, end));
     this.leave(`the peer says goodbye (${code}${words === '' ? '' : `, ${words}`})`);
     for (const [streamId, exchange] of this.exchanges) {
       if (streamId <= this.lastIdOfPeer) continue;

@@ -1,4 +1,4 @@
-import type { Sender } from './fair-line.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
 import type { HeaderField } from './header-field.ts';
 
 /** A request to an origin. */
