@@ -170,7 +170,7 @@ export class Part implements PartOfWork {
     this.way = way;
     this.prepared = prepared;
     this.areNewcomers = areNewcomers;
-    this.places = [...places, ...tried];
+    this.places = places.concat(tried);
     this.triedFrom = places.length;
     this.waitingSinceMs = nowMs;
     this.left = left;
