@@ -10,9 +10,10 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
 import { readJsonObject } from '../push/json-object.ts';
+import type { Certificate } from '../runtime/certificate.ts';
 import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
-import { type Certificate, makeSelfSigned } from './self-signed.ts';
+import { makeSelfSigned } from './self-signed.ts';
 
 /** The public key and the private one, in URL-safe base64. */
 export interface VapidTexts {

@@ -5,6 +5,7 @@ import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
 import type { PushInstance } from '../../push/instance.ts';
 import { StoreBusy } from '../../push/ports.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -27,7 +28,7 @@ import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoin
 import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import type { Certificate, ListenerAddress } from '../link/messages.ts';
+import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { openPushDelivery } from './push-delivery.ts';

@@ -1,7 +1,7 @@
 import type { Server } from 'bun';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { WebSocketAudience } from '../../transports/websocket/audience.ts';
 import type { ConnectionData } from '../../transports/websocket/connection.ts';
-import type { Certificate } from '../link/messages.ts';
 
 type ConnectionServer = Server<ConnectionData>;
 type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;

@@ -14,6 +14,7 @@ import { MemoryRoster } from '../../engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from '../../observability/meter.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
@@ -33,13 +34,7 @@ import { HoldBack } from '../../transports/websocket/hold-back.ts';
 import { LoopShare } from '../../transports/websocket/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { FileGuard } from '../file-guard.ts';
-import type {
-  Certificate,
-  ListenerAddress,
-  LiveApp,
-  Question,
-  Questions,
-} from '../link/messages.ts';
+import type { ListenerAddress, LiveApp, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { Listeners } from './listeners.ts';

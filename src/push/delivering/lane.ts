@@ -1,4 +1,4 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Platform, Recipient } from '../device.ts';
 import type { Outcome } from '../gateway.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
@@ -296,7 +296,7 @@ export class Lane {
 
   /** Newcomers leave some places of the whole lane to other devices, however many ways they wait on. */
   private hasPlaceForNewcomer(): boolean {
-    return this.newcomersInFlight < newcomersMax(this.gateway.atOnce, false);
+    return this.newcomersInFlight < untrustedLimit(this.gateway.atOnce, false);
   }
 
   /**

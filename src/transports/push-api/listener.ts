@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import { Refusal } from '../../push/refusal.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
@@ -8,13 +9,7 @@ import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';
 import type { Connection } from './connection.ts';
-import {
-  type Certificate,
-  type ConnectionFault,
-  Door,
-  type DoorEvents,
-  type DoorSettings,
-} from './door.ts';
+import { type ConnectionFault, Door, type DoorEvents, type DoorSettings } from './door.ts';
 import { Exchange, type ExchangeContext, type PushMeter } from './exchange.ts';
 import { FairTurns } from './fair-turns.ts';
 import { statuses } from './problems.ts';
