@@ -1,4 +1,4 @@
-import { type JsonObject, readJsonObject } from '../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 import type { NotificationLog } from './notification-log.ts';
 import type { Received } from './received.ts';
 import type { Script } from './script.ts';

@@ -1,4 +1,4 @@
-import { isGiven, isJsonObject, type JsonObject } from '../push/json-object.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../runtime/json-object.ts';
 import { fcmRefusal } from './fcm/fake-fcm.ts';
 import type { Received } from './received.ts';
 import type { Act } from './script.ts';

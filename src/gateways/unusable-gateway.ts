@@ -1,5 +1,5 @@
-import type { Platform } from '../push/device.ts';
 import type { Gateway, Outcome } from '../push/gateway.ts';
+import type { Platform } from '../push/model/device.ts';
 
 /** The reason that devices fail with when the gateway's settings are unusable. */
 const SETTINGS_UNUSABLE = 'settings-unusable';

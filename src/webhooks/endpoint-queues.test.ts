@@ -76,8 +76,8 @@ describe('the bounds of what waits', () => {
     expect(queues).toMatchObject({ rows: 3, bytes: 30 });
     expect(queues.oldestAtMs()).toBe(7);
     expect(queues.nextDueAtMs()).toBe(8);
-    expect(queues.hungry(7)).toEqual([]);
-    expect(queues.hungry(8).map(({ endpoint }) => endpoint)).toEqual(['a']);
+    expect(queues.wanted(7)).toEqual([]);
+    expect(queues.wanted(8).map(({ endpoint }) => endpoint)).toEqual(['a']);
   });
 });
 
@@ -85,7 +85,11 @@ describe('turns', () => {
   it('go round, and each endpoint keeps its place', () => {
     const queues = new EndpointQueues();
     for (const endpoint of ['a', 'b', 'c']) {
-      queues.feed({ endpoint, requests: [1, 2, 3, 4].map(() => claimed(endpoint)), dueAtMs: 0 });
+      queues.addClaimed({
+        endpoint,
+        requests: [1, 2, 3, 4].map(() => claimed(endpoint)),
+        dueAtMs: 0,
+      });
     }
     const order = Array.from({ length: 9 }, () => queues.next()?.endpoint);
     expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c']);
@@ -94,13 +98,13 @@ describe('turns', () => {
   it('end where all that may be under way is, without anything to wake up for', () => {
     const queues = new EndpointQueues();
     for (let index = 0; index < inFlightMax.channels.all + 10; index++) {
-      queues.feed({ endpoint: `${index}`, requests: [claimed(`${index}`)], dueAtMs: 0 });
+      queues.addClaimed({ endpoint: `${index}`, requests: [claimed(`${index}`)], dueAtMs: 0 });
     }
     while (queues.next() !== undefined) {
       // Sends whatever may be sent.
     }
     expect(queues.inFlight).toBe(inFlightMax.channels.all);
-    expect(queues.hungry(1)).toEqual([]);
+    expect(queues.wanted(1)).toEqual([]);
     expect(queues.nextDueAtMs()).toBe(Number.POSITIVE_INFINITY);
     queues.done('0', false);
     expect(queues.next()).toBeDefined();
@@ -112,7 +116,7 @@ describe('kinds', () => {
     const queues = new EndpointQueues();
     for (const endpoint of endpoints) {
       const requests = Array.from({ length: each }, () => claimed(endpoint));
-      queues.feed({ endpoint, requests, dueAtMs: Number.POSITIVE_INFINITY });
+      queues.addClaimed({ endpoint, requests, dueAtMs: Number.POSITIVE_INFINITY });
     }
     return queues;
   };
@@ -131,7 +135,7 @@ describe('kinds', () => {
     expect(queues.inFlight).toBe(inFlightMax.channels.all + inFlightMax.push.all);
     queues.dueFrom(endpointOf('publish', 'owner', 'a'), 5);
     expect(queues.nextDueAtMs()).toBe(5);
-    expect(queues.hungry(5)).toHaveLength(1);
+    expect(queues.wanted(5)).toHaveLength(1);
     queues.done(of('push', 1)[0] ?? '', false);
     expect(sendAll(queues)).toHaveLength(1);
   });
@@ -142,7 +146,7 @@ describe('kinds', () => {
     expect(sent).toHaveLength(inFlightMax.channels.all / 2);
     const honest = of('channels', 5, 'honest');
     for (const endpoint of honest) {
-      queues.feed({ endpoint, requests: [claimed(endpoint)], dueAtMs: 0 });
+      queues.addClaimed({ endpoint, requests: [claimed(endpoint)], dueAtMs: 0 });
     }
     expect(sendAll(queues)).toEqual(honest);
     for (const endpoint of [...honest, ...sent]) queues.done(endpoint, false);
@@ -154,7 +158,7 @@ describe('kinds', () => {
     const queues = queuesWith([first], 50);
     expect(sendAll(queues)).toHaveLength(inFlightMax.push.endpoint);
     for (const endpoint of others) {
-      queues.feed({
+      queues.addClaimed({
         endpoint,
         requests: [claimed(endpoint), claimed(endpoint)],
         dueAtMs: Number.POSITIVE_INFINITY,
@@ -169,7 +173,7 @@ describe('kinds', () => {
     const sent = sendAll(queues);
     expect(sent).toHaveLength(inFlightMax.publish.share);
     const theirs = endpointOf('publish', 'them', '0');
-    queues.feed({ endpoint: theirs, requests: [claimed(theirs)], dueAtMs: 0 });
+    queues.addClaimed({ endpoint: theirs, requests: [claimed(theirs)], dueAtMs: 0 });
     expect(sendAll(queues)).toEqual([theirs]);
     for (const endpoint of sent) queues.done(endpoint, true);
     expect(sendAll(queues)).toHaveLength(inFlightMax.publish.share);

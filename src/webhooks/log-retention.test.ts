@@ -13,10 +13,10 @@ function logOf(rowsOf: Readonly<Record<string, number>>, bytesEach: number) {
     replay: unused,
     finished: async () =>
       [...left].map(([ownerId, rows]) => ({ ownerId, rows, bytes: rows * bytesEach })),
-    async forget(beforeMs, limit, ownerId) {
+    async forget({ finishedBeforeMs, limit, ownerId }) {
       let rows = 0;
       for (const [owner, had] of left) {
-        if (beforeMs <= 1_000 || (ownerId ?? owner) !== owner) continue;
+        if (finishedBeforeMs <= 1_000 || (ownerId ?? owner) !== owner) continue;
         const gone = Math.min(had, limit - rows);
         left.set(owner, had - gone);
         rows += gone;

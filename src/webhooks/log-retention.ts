@@ -5,36 +5,42 @@ import type { FinishedRequests, OutboxLog } from './outbox.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes what the log no longer keeps: finished requests older than `logDays`, and beyond the log's bounds the
- * oldest of the app or instance that has most. One small commit after the other, and others get their turn in between.
+ * Deletes finished requests older than `logDays`. Beyond the log's row and byte limits, also deletes the oldest of the
+ * owner that has most. Uses small commits and lets other work run between them.
  */
 export async function enforceLogRetention(
   log: OutboxLog,
   logDays: number,
   nowMs: number,
 ): Promise<void> {
-  // One millisecond on, so that with 0 days everything goes.
-  const beforeMs = nowMs + 1 - logDays * DAY_MS;
-  while ((await log.forget(beforeMs, FORGET_ROWS)).rows === FORGET_ROWS) await setImmediate();
+  // One millisecond later, so that 0 days deletes everything.
+  const finishedBeforeMs = nowMs + 1 - logDays * DAY_MS;
+  const limit = FORGET_ROWS;
+  while ((await log.forget({ finishedBeforeMs, limit })).rows === limit) await setImmediate();
 
   const kept = [...(await log.finished())];
-  await forgetSurplus(log, kept, 'rows', LOG_ROWS_MAX);
-  await forgetSurplus(log, kept, 'bytes', LOG_BYTES_MAX);
+  await forgetSurplus(log, kept, 'rows');
+  await forgetSurplus(log, kept, 'bytes');
 }
 
-/** Forgets until all owners together have no more than `most`. Keeps `kept` right. */
+const logMax = { rows: LOG_ROWS_MAX, bytes: LOG_BYTES_MAX };
+
+/** Deletes until all owners together are within the limit. Keeps `kept` up to date. */
 async function forgetSurplus(
   log: OutboxLog,
   kept: FinishedRequests[],
   unit: 'rows' | 'bytes',
-  most: number,
 ): Promise<void> {
   let total = kept.reduce((sum, owner) => sum + owner[unit], 0);
-  while (total > most) {
+  while (total > logMax[unit]) {
     kept.sort((a, b) => b[unit] - a[unit]);
     const [largest] = kept;
     if (largest === undefined) return;
-    const forgotten = await log.forget(Number.MAX_SAFE_INTEGER, FORGET_ROWS, largest.ownerId);
+    const forgotten = await log.forget({
+      finishedBeforeMs: Number.MAX_SAFE_INTEGER,
+      limit: FORGET_ROWS,
+      ownerId: largest.ownerId,
+    });
     if (forgotten.rows === 0) return;
     kept[0] = {
       ownerId: largest.ownerId,

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
-import { type Platform, platforms } from '../../src/push/device.ts';
-import { askPush } from '../support/push-requests.ts';
+import { type Platform, platforms } from '../../src/push/model/device.ts';
+import { askPush } from '../../testing/clients/push-requests.ts';
 import {
   allAccepted,
   type Crowd,

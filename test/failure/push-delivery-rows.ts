@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import type { Platform } from '../../src/push/device.ts';
+import type { Platform } from '../../src/push/model/device.ts';
 import { openDatabase, sqliteFileOf } from '../../src/stores/database/database.ts';
 import { readDevices } from '../../src/stores/push/publishes/page-devices.ts';
 import { readPlaces } from '../../src/stores/push/publishes/page-places.ts';

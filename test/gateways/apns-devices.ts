@@ -10,10 +10,10 @@ import {
 } from '../../src/gateways/apns/apns-gateway.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
 
 export const TOPIC = 'com.example.app';
 

@@ -10,11 +10,11 @@ import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
-import { FieldFault } from '../../src/push/field-fault.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
+import { FieldFault } from '../../src/push/refusal.ts';
 
 /** Making one takes a while. */
 const account = newFakeAccount();

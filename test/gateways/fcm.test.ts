@@ -4,7 +4,7 @@ import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.t
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
-import { FakeTimers } from '../../src/webhooks/fake-timers.fixture.ts';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import {
   deliverAll,
   fcmDevice,

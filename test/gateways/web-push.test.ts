@@ -11,11 +11,11 @@ import { createGuardedLookup } from '../../src/outgoing/address-guard.ts';
 import { a, b } from '../../src/outgoing/certificates.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Gateway, Notification, Outcome, TroubleScope } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
-import { readWebToken } from '../../src/push/web-subscription.ts';
+import { readWebToken } from '../../src/push/requests/web-subscription.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {

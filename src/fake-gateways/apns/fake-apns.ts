@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ERROR } from '../../outgoing/http2/frames.ts';
-import { readJsonObject } from '../../push/json-object.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';

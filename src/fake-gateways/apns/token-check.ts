@@ -1,5 +1,5 @@
 import { type KeyObject, verify } from 'node:crypto';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 
 /** A key that a fake Apple knows. */
 export interface KnownKey {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 
 /** A service account that a fake Google knows, with its private key. */
 export interface FakeAccount {

@@ -1,4 +1,4 @@
-import { isGiven, isJsonObject, type JsonObject } from '../../push/json-object.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 
 /** What is wrong with a message, and where, as Google says it. */
 export interface FcmMessageFault {

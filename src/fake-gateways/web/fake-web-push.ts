@@ -1,5 +1,5 @@
-import { readJsonObject } from '../../push/json-object.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../push/gateway.ts';
-import { readJsonObject } from '../../push/json-object.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import { tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';

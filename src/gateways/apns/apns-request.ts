@@ -1,6 +1,6 @@
 import { type HeaderField, keptField, plainField } from '../../outgoing/http2/header-field.ts';
 import type { ApnsHeaders } from '../../push/messages/apns-message.ts';
-import type { PublishId } from '../../push/publish.ts';
+import type { PublishId } from '../../push/model/publish.ts';
 
 /** Hexadecimal; Apple specifies no length. */
 const TOKEN = /^[0-9a-f]{16,400}$/i;

@@ -1,5 +1,5 @@
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import { tryAgain } from '../outcomes.ts';

@@ -7,8 +7,8 @@ import {
   fcmMessage,
   fcmMessageBytes,
 } from '../../push/messages/fcm-message.ts';
+import type { PublishId } from '../../push/model/publish.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
-import type { PublishId } from '../../push/publish.ts';
 
 /** A Firebase installation id, which newer apps register instead of a token. Source: push protocol, §8.2. */
 const INSTALLATION_ID = /^[\w-]{22}$/;

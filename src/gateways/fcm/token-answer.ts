@@ -1,7 +1,7 @@
 import { isFieldValue } from '../../outgoing/http2/header-field.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
+import { FakeTimers } from '../../../testing/fake-timers.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
 import { Http1Pool } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
 

@@ -1,5 +1,5 @@
-import { decodeBase64 } from '../../push/base64url.ts';
-import { isJsonObject } from '../../push/json-object.ts';
+import { decodeBase64 } from '../../push/credentials/base64url.ts';
+import { isJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
 /** How a browser is reached, and the keys for its messages. */

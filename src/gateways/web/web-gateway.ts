@@ -1,8 +1,8 @@
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
-import type { PushServiceRules } from '../../push/instance.ts';
 import { webMessage } from '../../push/messages/web-message.ts';
+import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import { readEndpoint } from '../../push/push-service.ts';
+import { readEndpoint } from '../../push/requests/push-service.ts';
 import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../push/gateway.ts';
-import { type JsonObject, readJsonObject } from '../../push/json-object.ts';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import { tryAgain, unansweredOutcome } from '../outcomes.ts';

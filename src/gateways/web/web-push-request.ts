@@ -1,7 +1,7 @@
 import { type HeaderField, keptField, plainField } from '../../outgoing/http2/header-field.ts';
 import type { Notification } from '../../push/gateway.ts';
+import type { PublishId } from '../../push/model/publish.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import type { PublishId } from '../../push/publish.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 
 /** A request that sends one message to a push service. */

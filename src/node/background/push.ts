@@ -3,8 +3,8 @@ import type { TableMeter } from '../../observability/meter.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { PushInstance } from '../../push/instance.ts';
-import { StoreBusy } from '../../push/ports.ts';
+import type { PushInstance } from '../../push/model/instance.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -22,10 +22,10 @@ import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { createFirstInstance } from '../../tenants/first-start.ts';
 import { type LiveInstance, LiveInstances } from '../../tenants/live-instances.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
-import { UNSEEN_FACTOR } from '../../transports/push-api/door.ts';
-import { DeviceRates } from '../../transports/push-api/endpoints/device-rates.ts';
+import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
+import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../link/messages.ts';
@@ -146,9 +146,9 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const toldByPush = health.toldBy('push');
-  const refusals = new LogThrottle({ now: Date.now });
+  const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
-  const rates = new DeviceRates({ limits, now: Date.now, log, refusals });
+  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
   listener.serve(
     createPushEndpoints({
       instances: served.directory,
@@ -169,8 +169,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
-      strangerLog,
-      refusals,
+      tenantLog: strangerLog,
+      logThrottle,
       rates,
       settings,
     }),
@@ -220,7 +220,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
 function connectionRoom(hasTls: boolean): number {
   const openFiles = readOpenFiles();
   if (openFiles === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(openFiles.push / (hasTls ? UNSEEN_FACTOR : 1)));
+  return Math.max(1, Math.floor(openFiles.push / (hasTls ? RUNTIME_LIMIT_FACTOR : 1)));
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
 import type { Config } from '../../config/schema.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';

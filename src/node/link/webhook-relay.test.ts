@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { WebhookRelay } from './webhook-relay.ts';
 

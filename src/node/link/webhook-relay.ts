@@ -1,5 +1,5 @@
+import type { AppWebhookEvent, WebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { WebhookSink } from '../../channels/ports.ts';
-import type { AppWebhookEvent, WebhookEvent } from '../../channels/webhooks.ts';
 import { FairQueue } from '../../runtime/fair-queue.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 

@@ -1,5 +1,5 @@
+import { FakeTimers } from '../../../testing/fake-timers.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
 import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
 import { FakeNetwork, settled } from './network.fixture.ts';
 import type { Http2Result } from './request.ts';

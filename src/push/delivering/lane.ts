@@ -1,6 +1,6 @@
 import { untrustedLimit } from '../../runtime/sender-queue.ts';
-import type { Platform, Recipient } from '../device.ts';
 import type { Outcome } from '../gateway.ts';
+import type { Platform, Recipient } from '../model/device.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Rate } from './bucket.ts';
 import { endpointOrigin } from './endpoint-origin.ts';

@@ -1,7 +1,7 @@
+import { isGiven, isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import { redactedUrl } from '../../runtime/redacted-url.ts';
-import { platforms } from '../device.ts';
-import { isGiven, isJsonObject, parseJsonObject } from '../json-object.ts';
-import type { PublishId, PublishStatus } from '../publish.ts';
+import { platforms } from '../model/device.ts';
+import type { PublishId, PublishStatus } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeviceId, NewDevice } from '../../../src/push/device.ts';
-import type { AudienceSource, DeviceStore } from '../../../src/push/ports.ts';
+import type { AudienceSource } from '../../../src/push/audience-source.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { DeviceId, NewDevice } from '../../../src/push/model/device.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 /** An audience to test, and the devices that it is read from. */

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'bun:test';
-import type { AfterJob, Job } from '../../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { AfterJob, Job } from '../../../src/push/model/delivery.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import {
   DeliveryScene,
   type DeliveryStores,
   LEASE_MS,
   NOW_MS,
   resultOf,
-} from '../../support/delivery-scene.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+} from './delivery-scene.ts';
 
 const PAGE_DEVICES = 20;
 

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import { DEVICE_REMOVED, type Job, type WaitingDevices } from '../../../src/push/delivery.ts';
 import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
-import { newDeviceId } from '../../../src/push/device-id.ts';
-import { StoreLost } from '../../../src/push/ports.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+import { DEVICE_REMOVED, type Job, type WaitingDevices } from '../../../src/push/model/delivery.ts';
+import { newDeviceId } from '../../../src/push/model/device-id.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
 import {
   DeliveryScene,
   type DeliveryStores,
   LEASE_MS,
   NOW_MS,
   resultOf,
-} from '../../support/delivery-scene.ts';
+} from './delivery-scene.ts';
 import { newDevice } from './device-store.contract.ts';
 
 /** Stores to test. */

@@ -3,11 +3,11 @@ import { StoredAudience } from '../../../src/stores/push/devices/audience-source
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
-import { MemoryDeliveries } from '../../support/memory-deliveries.ts';
-import { MemoryPublishes } from '../../support/memory-publishes.ts';
-import { MemoryAudience, MemoryDevices } from '../../support/memory-push-stores.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import { deliveryStoreContract } from './delivery-store.contract.ts';
 
 deliveryStoreContract('MemoryDeliveries', async () => {

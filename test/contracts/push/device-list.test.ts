@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeviceId } from '../../../src/push/device.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../../src/stores/push/devices/device-list.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
-import { databases } from '../../support/databases.ts';
-import { acceptDevice, makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 const ALL: DeviceFilter = {

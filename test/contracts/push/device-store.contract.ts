@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Device, DeviceId, NewDevice, Platform } from '../../../src/push/device.ts';
-import { newDeviceId } from '../../../src/push/device-id.ts';
-import { DEVICES_PER_USER } from '../../../src/push/instance.ts';
-import { type DeviceStore, StoreLost } from '../../../src/push/ports.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { Device, DeviceId, NewDevice, Platform } from '../../../src/push/model/device.ts';
+import { newDeviceId } from '../../../src/push/model/device-id.ts';
+import { DEVICES_PER_USER } from '../../../src/push/model/instance.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 
 /** A store to test. */

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeviceId } from '../../../src/push/device.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
-import { databases } from '../../support/databases.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import type { DeviceId } from '../../../src/push/device.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { inDialect } from '../../../src/stores/database/dialect.ts';
 import { migrate, migrations } from '../../../src/stores/database/migrations.ts';
@@ -8,8 +8,8 @@ import { openPostgres } from '../../../src/stores/database/postgres.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
-import { databases } from '../../support/databases.ts';
-import { throwAwayPostgres } from '../../support/postgres.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 /** Makes the tables as a version made them that did not know a column yet, and fills them. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import type { PublishUnderWay } from '../../../src/push/delivery.ts';
-import type { NewPublish } from '../../../src/push/publish.ts';
+import type { PublishUnderWay } from '../../../src/push/model/delivery.ts';
+import type { NewPublish } from '../../../src/push/model/publish.ts';
 import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../src/push/untold-ends.ts';
-import { DeliveryScene, type DeliveryStores, NOW_MS } from '../../support/delivery-scene.ts';
+import { DeliveryScene, type DeliveryStores, NOW_MS } from './delivery-scene.ts';
 
 /** Stores to test. */
 export interface OpenUntoldEnds extends DeliveryStores, AsyncDisposable {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import type { NewPublish, PublishTarget } from '../../../src/push/publish.ts';
+import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
-import { DeliveryScene, NOW_MS } from '../../support/delivery-scene.ts';
-import { makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { DeliveryScene, NOW_MS } from './delivery-scene.ts';
 
 describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   let place: Awaited<ReturnType<typeof make>>;

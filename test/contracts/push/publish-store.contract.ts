@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import { newDeviceId } from '../../../src/push/device-id.ts';
-import { type PublishStore, StoreLost } from '../../../src/push/ports.ts';
-import type { NewPublish, PublishId, PublishStatus, Report } from '../../../src/push/publish.ts';
-import { newPublishId } from '../../../src/push/publish-id.ts';
+import { newDeviceId } from '../../../src/push/model/device-id.ts';
+import type {
+  NewPublish,
+  PublishId,
+  PublishStatus,
+  Report,
+} from '../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
+import type { PublishStore } from '../../../src/push/publish-store.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12);
 const DAY_MS = 24 * 60 * 60 * 1000;

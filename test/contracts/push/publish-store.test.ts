@@ -1,13 +1,13 @@
-import type { DeviceStore } from '../../../src/push/ports.ts';
-import type { PublishId } from '../../../src/push/publish.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { PublishId } from '../../../src/push/model/publish.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { writeDevices } from '../../../src/stores/push/publishes/page-devices.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../support/databases.ts';
-import { MemoryPublishes } from '../../support/memory-publishes.ts';
-import { MemoryDevices } from '../../support/memory-push-stores.ts';
-import { acceptDevice, makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 import { publishStoreContract } from './publish-store.contract.ts';
 

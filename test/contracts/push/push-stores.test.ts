@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { DeviceId } from '../../../src/push/device.ts';
-import { type DeviceStore, StoreLost } from '../../../src/push/ports.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
 import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
-import { databases } from '../../support/databases.ts';
-import { MemoryAudience, MemoryDevices } from '../../support/memory-push-stores.ts';
-import { throwAwayPostgres } from '../../support/postgres.ts';
-import { acceptDevice, makeInstance } from '../../support/push-instance.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { audienceSourceContract, type OpenAudience } from './audience-source.contract.ts';
 import {
   deviceStoreContract,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { AppStore, type StoredApp } from '../../../src/stores/tenants/app-store.ts';
-import { databases, type EmptyStore } from '../../support/databases.ts';
+import { databases, type EmptyStore } from '../../../testing/databases/databases.ts';
 
 const app = (id: string, more: Partial<StoredApp> = {}): StoredApp => ({
   id,

@@ -7,7 +7,7 @@ import {
   type StoredInstance,
   StoredInstances,
 } from '../../../src/stores/tenants/instance-store.ts';
-import { throwAwayPostgres } from '../../support/postgres.ts';
+import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 
 /** A store that is empty, and where several processes could open it. */
 interface Place extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { UsageStore } from '../../../src/stores/tenants/usage-store.ts';
-import { databases, type EmptyStore } from '../../support/databases.ts';
+import { databases, type EmptyStore } from '../../../testing/databases/databases.ts';
 
 const used = (appId: string, day: string, messages: number, clientMessages = 0) => ({
   appId,

@@ -3,7 +3,7 @@ import { openStoredWebhooks } from '../../../src/admin/offline-webhooks.ts';
 import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../../src/stores/webhooks/outbox.ts';
 import type { NewOutboxRequest } from '../../../src/webhooks/outbox.ts';
-import { databases } from '../../support/databases.ts';
+import { databases } from '../../../testing/databases/databases.ts';
 
 const request = (id: string, ownerId: string): NewOutboxRequest => ({
   id,

@@ -81,7 +81,7 @@ export function outboxContract(
     afterEach(() => ports.close());
 
     const claim = (endpoint: string, limit: number, nowMs: number, untilMs: number) =>
-      ports.outbox.claim([{ endpoint, limit }], nowMs, untilMs);
+      ports.outbox.claim({ wanted: [{ endpoint, limit }], nowMs, untilMs });
 
     it('gives a request to one caller only while the claim lasts', async () => {
       const [mine] = await claim('one', 1, 2_000, 9_000);
@@ -102,7 +102,11 @@ export function outboxContract(
       const claims = await Promise.all(
         Array.from({ length: 20 }, (_, index) => {
           const by = index % 2 === 0 ? ports.outbox : ports.other;
-          return by.claim([{ endpoint: 'one', limit: 7 }], 5_000, 9_000 + index);
+          return by.claim({
+            wanted: [{ endpoint: 'one', limit: 7 }],
+            nowMs: 5_000,
+            untilMs: 9_000 + index,
+          });
         }),
       );
       const ids = claims.flatMap(([one]) => one?.requests.map(({ id }) => id) ?? []);
@@ -112,15 +116,15 @@ export function outboxContract(
 
     it('gives the requests of each endpoint that are due, the earliest first', async () => {
       await ports.outbox.write([], [retried(first, 5_000)]);
-      const claims = await ports.outbox.claim(
-        [
+      const claims = await ports.outbox.claim({
+        wanted: [
           { endpoint: 'one', limit: 5 },
           { endpoint: 'two', limit: 5 },
           { endpoint: 'none', limit: 5 },
         ],
-        2_000,
-        9_000,
-      );
+        nowMs: 2_000,
+        untilMs: 9_000,
+      });
       expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
         [second.id],
         [other.id],
@@ -131,7 +135,7 @@ export function outboxContract(
 
     it('ends all claims when told to', async () => {
       await claim('one', 5, 2_000, 9_000);
-      await ports.outbox.releaseClaims();
+      await ports.outbox.releaseAllClaims();
       expect((await claim('one', 5, 2_000, 9_000))[0]?.requests).toHaveLength(2);
     });
 
@@ -217,12 +221,12 @@ export function outboxContract(
       await ports.outbox.write([], [failed(outboxRequest(1), 3_000)]);
       await ports.outbox.write([outboxRequest(4)], []);
       await claim('one', 1, 2_000, 9_000);
-      await ports.outbox.releaseLostClaim(['one', 'none'], 9_000);
-      const claims = await ports.outbox.claim(
-        ['one', 'two', 'none'].map((endpoint) => ({ endpoint, limit: 5 })),
-        2_000,
-        9_500,
-      );
+      await ports.outbox.releaseClaim(['one', 'none'], 9_000);
+      const claims = await ports.outbox.claim({
+        wanted: ['one', 'two', 'none'].map((endpoint) => ({ endpoint, limit: 5 })),
+        nowMs: 2_000,
+        untilMs: 9_500,
+      });
       expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
         ['id-000004'],
         [],
@@ -237,7 +241,11 @@ export function outboxContract(
       const next = outboxRequest(5);
       await ports.outbox.write([end, next], []);
       const idsOf = async (by: Outbox, nowMs: number, untilMs: number) => {
-        const [claimed] = await by.claim([{ endpoint: 'one', limit: 9 }], nowMs, untilMs);
+        const [claimed] = await by.claim({
+          wanted: [{ endpoint: 'one', limit: 9 }],
+          nowMs,
+          untilMs,
+        });
         return [claimed?.requests.map(({ id }) => id), claimed?.dueAtMs];
       };
       // Not with it, and not while somebody has it; others go on.
@@ -381,12 +389,24 @@ export function outboxContract(
         { ownerId: 'app', rows: 1, bytes: 7 },
         { ownerId: 'app-2', rows: 1, bytes: 7 },
       ]);
-      expect(await ports.log.forget(9_000, 9, 'nobody')).toEqual({ rows: 0, bytes: 0 });
-      expect(await ports.log.forget(3_000, 9)).toEqual({ rows: 0, bytes: 0 });
-      expect(await ports.log.forget(9_000, 1)).toEqual({ rows: 1, bytes: 7 });
+      expect(
+        await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'nobody' }),
+      ).toEqual({ rows: 0, bytes: 0 });
+      expect(await ports.log.forget({ finishedBeforeMs: 3_000, limit: 9 })).toEqual({
+        rows: 0,
+        bytes: 0,
+      });
+      expect(await ports.log.forget({ finishedBeforeMs: 9_000, limit: 1 })).toEqual({
+        rows: 1,
+        bytes: 7,
+      });
       expect(await ports.log.show(second.id)).toBeUndefined();
-      expect(await ports.log.forget(9_000, 9, 'app')).toEqual({ rows: 0, bytes: 0 });
-      expect(await ports.log.forget(9_000, 9, 'app-2')).toEqual({ rows: 1, bytes: 7 });
+      expect(await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'app' })).toEqual(
+        { rows: 0, bytes: 0 },
+      );
+      expect(
+        await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'app-2' }),
+      ).toEqual({ rows: 1, bytes: 7 });
       expect(await ports.log.show(first.id)).toMatchObject({ state: 'waiting' });
       expect(await ports.log.finished()).toEqual([]);
     });

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../../src/stores/webhooks/outbox-log.ts';
-import { databases } from '../../support/databases.ts';
+import { databases } from '../../../testing/databases/databases.ts';
 import { outboxContract, outboxRequest } from './outbox.contract.ts';
 
 /** One of two servers has written the end of a publish while the other wrote that its start is over. */
@@ -20,13 +20,17 @@ for (const { name, make } of databases) {
     const outbox = new StoredOutbox(database);
     await outbox.write([outboxRequest(1), outboxRequest(2, { afterId: 'id-000001' })], []);
     const claimed = async () => {
-      const [claim] = await outbox.claim([{ endpoint: 'one', limit: 9 }], 2_000, 9_000);
-      await outbox.releaseClaims();
+      const [claim] = await outbox.claim({
+        wanted: [{ endpoint: 'one', limit: 9 }],
+        nowMs: 2_000,
+        untilMs: 9_000,
+      });
+      await outbox.releaseAllClaims();
       return claim?.requests.map(({ id }) => id);
     };
     await holdOverdue(database, 'id-000001');
     expect(await claimed()).toEqual([]);
-    await outbox.releaseHeld();
+    await outbox.unblock();
     // The other one still waits for this one.
     expect(await claimed()).toEqual(['id-000001']);
   });

@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
-import type { DeviceId, Platform, Recipient } from '../../../push/device.ts';
-import type { AudienceSource } from '../../../push/ports.ts';
-import type { PublishTarget } from '../../../push/publish.ts';
+import type { AudienceSource } from '../../../push/audience-source.ts';
+import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
+import type { PublishTarget } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from './device-rows.ts';

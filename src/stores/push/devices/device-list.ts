@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { DeviceId, DeviceMetadata, Platform } from '../../../push/device.ts';
+import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { afterRemoval, type BigInteger, type DeletedRow } from './device-rows.ts';
 

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { DeviceId, Platform } from '../../../push/device.ts';
+import type { DeviceId, Platform } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';

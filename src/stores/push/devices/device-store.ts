@@ -1,19 +1,19 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type {
+  DeviceStore,
+  InterestRefusal,
+  SetUserResult,
+  UserOfDevice,
+} from '../../../push/device-store.ts';
+import type {
   Device,
   DeviceId,
   DeviceMetadata,
   DeviceToken,
   NewDevice,
   Platform,
-} from '../../../push/device.ts';
-import {
-  type DeviceStore,
-  type InterestRefusal,
-  type SetUserResult,
-  StoreLost,
-  type UserOfDevice,
-} from '../../../push/ports.ts';
+} from '../../../push/model/device.ts';
+import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
 import { type Dialect, exclusively } from '../../database/dialect.ts';
 import type { Later } from '../../database/write-queue.ts';

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { StoreLost } from '../../../push/ports.ts';
+import { StoreLost } from '../../../push/store-faults.ts';
 import type { Batch, Later } from '../../database/write-queue.ts';
 
 /** What an instance has. */

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { DeviceResult } from '../../../push/delivery.ts';
+import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { Later } from '../../database/write-queue.ts';

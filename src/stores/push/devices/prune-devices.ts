@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { DeviceResult } from '../../../push/delivery.ts';
-import type { DeviceId, Platform } from '../../../push/device.ts';
+import type { DeviceResult } from '../../../push/model/delivery.ts';
+import type { DeviceId, Platform } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { Later } from '../../database/write-queue.ts';

@@ -1,13 +1,13 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage } from '../../../push/delivery.ts';
-import { platforms } from '../../../push/device.ts';
+import type { NewPage } from '../../../push/model/delivery.ts';
+import { platforms } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import { type BigInteger, inPieces } from '../devices/device-rows.ts';
 import type { HeldPublish } from '../publishes/locked-publish.ts';
 import { writeDevices } from '../publishes/page-devices.ts';
 import type { HeldItem, Together } from '../publishes/publish-changes.ts';
-import { unlessHeld } from './due-work.ts';
 
 /** A page, until when it is claimed and by whom, and the number that it gets. */
 export interface PageToAdd {
@@ -72,7 +72,7 @@ async function readPlans(
   const rows: PlanRow[] = await sql`
     SELECT publish, planned_to FROM publish_plans
     WHERE ${isAmong(dialect, sql, 'publish', numbers)} AND ended = 0
-    ORDER BY publish ${unlessHeld(dialect, sql)}`;
+    ORDER BY publish ${skipLocked(dialect, sql)}`;
   return new Map(rows.map((row) => [Number(row.publish), Number(row.planned_to)]));
 }
 

@@ -1,3 +1,4 @@
+import type { DeliveryStore } from '../../../push/delivery-store.ts';
 import type {
   AfterJob,
   AfterProgress,
@@ -10,10 +11,9 @@ import type {
   PlanningClaim,
   UsersReached,
   WaitingDevices,
-} from '../../../push/delivery.ts';
-import type { DeliveryStore } from '../../../push/delivery-store.ts';
-import type { DeviceId } from '../../../push/device.ts';
-import type { PublishId } from '../../../push/publish.ts';
+} from '../../../push/model/delivery.ts';
+import type { DeviceId } from '../../../push/model/device.ts';
+import type { PublishId } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import { readStory } from '../publishes/device-story.ts';
 import { countBacklog, earliestReady } from './due-work.ts';

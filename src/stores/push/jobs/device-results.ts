@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import { DEVICE_REMOVED, type DeviceResult } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
+import { DEVICE_REMOVED, type DeviceResult } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import { inPieces } from '../devices/device-rows.ts';
 import type { HeldPublish } from '../publishes/locked-publish.ts';
 import type { CountName } from '../publishes/publish-counts.ts';

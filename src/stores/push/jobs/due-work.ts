@@ -1,6 +1,5 @@
 import type { SQL, TransactionSQL } from 'bun';
-import type { DeliveryBacklog } from '../../../push/delivery.ts';
-import type { Dialect } from '../../database/dialect.ts';
+import type { DeliveryBacklog } from '../../../push/model/delivery.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 
 /** What waits until it may be claimed. */
@@ -104,11 +103,6 @@ function least(numbers: readonly number[]): number | undefined {
 export function isReady(sql: TransactionSQL, instance: number, nowMs: number) {
   return sql`ready_at IS NOT NULL
     AND (instance, ready_at) >= (${instance}, 0) AND (instance, ready_at) <= (${instance}, ${nowMs})`;
-}
-
-/** Leaves out what others are at: whoever claims takes something else meanwhile. SQLite has one writer at a time. */
-export function unlessHeld(dialect: Dialect, sql: TransactionSQL) {
-  return dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``;
 }
 
 /** Work that was claimed, once it is known that its publish was not cancelled meanwhile. */

@@ -1,8 +1,9 @@
 import type { TransactionSQL } from 'bun';
-import type { Job } from '../../../push/delivery.ts';
-import { type Platform, platforms } from '../../../push/device.ts';
+import type { Job } from '../../../push/model/delivery.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
@@ -10,7 +11,7 @@ import type { HeldPublish } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces } from '../publishes/page-places.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
-import { type Handed, handed, isReady, readyInstances, unlessHeld } from './due-work.ts';
+import { type Handed, handed, isReady, readyInstances } from './due-work.ts';
 import { inTurn, oneByOne, type Take, takeFairly, takeOfBoth } from './fair-claims.ts';
 
 /** What is wanted, and until when it is claimed. */
@@ -99,7 +100,7 @@ export class JobClaims {
       WITH due AS MATERIALIZED (
         SELECT number FROM publish_pages
         WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, number LIMIT ${count} ${unlessHeld(dialect, sql)})
+        ORDER BY instance, ready_at, number LIMIT ${count} ${skipLocked(dialect, sql)})
       UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
       RETURNING number, publish, devices, done`;
@@ -137,7 +138,7 @@ export class JobClaims {
       const due: ClaimedDevice[] = await sql`
         SELECT publish, device, platform, attempts, leased_by, ${placeOf(dialect, sql)} AS place
         FROM publish_devices WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, publish, device LIMIT ${devicesMost} ${unlessHeld(dialect, sql)}`;
+        ORDER BY instance, ready_at, publish, device LIMIT ${devicesMost} ${skipLocked(dialect, sql)}`;
       const groups = grouped(due).slice(0, count - taken);
       for (const group of groups) {
         await sql`UPDATE publish_devices SET ready_at = ${untilMs}, leased_by = ${this.server}

@@ -1,8 +1,9 @@
 import type { TransactionSQL } from 'bun';
-import type { AfterJob, AfterProgress, DeviceResult, Job } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
+import type { AfterJob, AfterProgress, DeviceResult, Job } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import { markAccepted } from '../devices/mark-accepted.ts';
@@ -10,7 +11,6 @@ import { pruneDevices } from '../devices/prune-devices.ts';
 import type { Answer, HeldPublish } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { countRemoved, keepResults, keepUsers, type Results } from './device-results.ts';
-import { unlessHeld } from './due-work.ts';
 import { finishPages, keepPageProgress } from './page-results.ts';
 
 /** Results of a job, and who has them. */
@@ -85,7 +85,7 @@ async function keepRetries(
     SELECT device FROM publish_devices
     WHERE publish = ${held.number} AND ${isAmong(dialect, sql, 'device', devices)}
       AND leased_by = ${server}
-    ORDER BY device ${unlessHeld(dialect, sql)}`;
+    ORDER BY device ${skipLocked(dialect, sql)}`;
   const waited = rows.map(({ device }) => Number(device));
   if (waited.length === 0) return false;
   held.tally.count(platform, 'retrying', -waited.length);

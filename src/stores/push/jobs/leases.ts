@@ -1,10 +1,11 @@
 import type { TransactionSQL } from 'bun';
-import type { Job } from '../../../push/delivery.ts';
+import type { Job } from '../../../push/model/delivery.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
-import { unlessHeld, waitingTables } from './due-work.ts';
+import { waitingTables } from './due-work.ts';
 
 /** What a server has claimed of one publish. */
 interface Leases {
@@ -52,14 +53,14 @@ async function extendOf(
     await sql`UPDATE publish_plans SET ready_at = ${untilMs} WHERE publish IN (
       SELECT publish FROM publish_plans
       WHERE publish = ${publish} AND ready_at IS NOT NULL AND leased_by = ${server}
-      ${unlessHeld(dialect, sql)})`;
+      ${skipLocked(dialect, sql)})`;
   }
   const pages = jobs.flatMap((job) => (job.what === 'page' ? job.page : []));
   if (pages.length > 0) {
     await sql`UPDATE publish_pages SET ready_at = ${untilMs} WHERE number IN (
       SELECT number FROM publish_pages
       WHERE ${isAmong(dialect, sql, 'number', pages)}
-        AND ready_at IS NOT NULL AND leased_by = ${server} ${unlessHeld(dialect, sql)})`;
+        AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(dialect, sql)})`;
   }
   const devices = jobs.flatMap((job) => (job.what === 'retries' ? job.job.devices : []));
   if (devices.length > 0) {
@@ -67,7 +68,7 @@ async function extendOf(
       WHERE publish = ${publish} AND device IN (
         SELECT device FROM publish_devices
         WHERE publish = ${publish} AND ${isAmong(dialect, sql, 'device', devices)}
-          AND ready_at IS NOT NULL AND leased_by = ${server} ${unlessHeld(dialect, sql)})`;
+          AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(dialect, sql)})`;
   }
 }
 

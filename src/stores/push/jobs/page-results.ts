@@ -1,6 +1,7 @@
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/device.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
@@ -8,7 +9,6 @@ import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces, writePlaces } from '../publishes/page-places.ts';
 import type { HeldItem, Together } from '../publishes/publish-changes.ts';
 import { countRemoved, keepResults, keepUsers, type Results } from './device-results.ts';
-import { unlessHeld } from './due-work.ts';
 
 /** What has become of a page, or of some of its devices. */
 export interface PageResults {
@@ -183,5 +183,5 @@ function ownPages(dialect: Dialect, sql: TransactionSQL, pages: readonly number[
   return sql`
     SELECT number FROM publish_pages
     WHERE ${isAmong(dialect, sql, 'number', pages)} AND state = 'waiting' AND leased_by = ${server}
-    ${unlessHeld(dialect, sql)}`;
+    ${skipLocked(dialect, sql)}`;
 }

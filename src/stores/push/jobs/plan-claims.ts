@@ -1,13 +1,14 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage, PlanningClaim } from '../../../push/delivery.ts';
+import type { NewPage, PlanningClaim } from '../../../push/model/delivery.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { addPages, type PageToAdd } from './add-pages.ts';
-import { type Handed, handed, readyInstances, unlessHeld } from './due-work.ts';
+import { type Handed, handed, readyInstances } from './due-work.ts';
 import { inTurn, takeFairly } from './fair-claims.ts';
 
 /** What is wanted, and until when it is claimed. */
@@ -157,6 +158,6 @@ async function endAt(
     WHERE publish IN (
       SELECT publish FROM publish_plans
       WHERE publish = ${publish} AND planned_to = ${after} AND ended = 0
-      ${unlessHeld(dialect, sql)})`;
+      ${skipLocked(dialect, sql)})`;
   return count > 0;
 }

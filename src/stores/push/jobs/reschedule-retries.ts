@@ -1,9 +1,9 @@
 import type { SQL, TransactionSQL } from 'bun';
-import type { PlaceInLine, WaitingDevices } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
+import type { PlaceInLine, WaitingDevices } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
-import { unlessHeld } from './due-work.ts';
 
 /** A place in the index in which devices wait for another attempt. */
 interface Place extends PlaceInLine {
@@ -47,7 +47,7 @@ export async function bringForward(
         WHERE (publish, device) IN (
           SELECT publish, device FROM publish_devices
           WHERE ${isIn(sql, from, upTo)} AND platform = ${platform} AND reason = ${reason}
-          ${unlessHeld(database.dialect, sql)})`,
+          ${skipLocked(database.dialect, sql)})`,
     );
   }
   const { dueAtMs, publish, device } = upTo;
@@ -70,7 +70,7 @@ export async function bringBack(database: Database, byMs: number, beforeMs: numb
           WHERE (publish, device) IN (
             SELECT publish, device FROM publish_devices
             WHERE ${isIn(sql, after, upTo)} AND ready_at > ${beforeMs}
-            ${unlessHeld(database.dialect, sql)})`,
+            ${skipLocked(database.dialect, sql)})`,
       );
     }
     // Whoever was brought back is behind this place now, and is not come to again.

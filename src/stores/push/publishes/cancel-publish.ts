@@ -1,8 +1,8 @@
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/device.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
-import { unlessHeld } from '../jobs/due-work.ts';
 import type { HeldPublish } from './locked-publish.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function cancelPublish(
   await sql`UPDATE publish_plans SET ready_at = NULL
     WHERE publish IN (
       SELECT publish FROM publish_plans WHERE publish = ${held.number}
-      ${unlessHeld(dialect, sql)})`;
+      ${skipLocked(dialect, sql)})`;
   await cancelPages(dialect, sql, held);
   // What the same commit has counted so far stands in no row yet.
   await held.tally.add(sql, held.number);
@@ -42,7 +42,7 @@ async function cancelPages(
     WHERE number IN (
       SELECT number FROM publish_pages
       WHERE publish = ${held.number} AND state = 'waiting' AND leased_by IS NULL
-      ${unlessHeld(dialect, sql)})
+      ${skipLocked(dialect, sql)})
     RETURNING apns, fcm, web`;
   for (const page of cancelled) {
     for (const platform of platforms) held.tally.count(platform, 'cancelled', page[platform]);

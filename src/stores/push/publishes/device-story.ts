@@ -1,8 +1,12 @@
 import type { SQL } from 'bun';
-import type { DeviceEvent, DeviceStory } from '../../../push/delivery.ts';
-import type { DeviceId, Platform } from '../../../push/device.ts';
-import type { PublishId, PublishState, PublishTarget } from '../../../push/publish.ts';
-import { outlineOfBody, type PublishOutline, readOutline } from '../../../push/publish-outline.ts';
+import type { DeviceEvent, DeviceStory } from '../../../push/model/delivery.ts';
+import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
+import {
+  outlineOfBody,
+  type PublishOutline,
+  readOutline,
+} from '../../../push/model/publish-outline.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { AfterJob, PublishUnderWay } from '../../../push/delivery.ts';
-import type { PublishId, PublishState, PublishTarget } from '../../../push/publish.ts';
+import type { AfterJob, PublishUnderWay } from '../../../push/model/delivery.ts';
+import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from '../devices/device-rows.ts';

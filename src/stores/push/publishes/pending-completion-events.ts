@@ -1,12 +1,12 @@
 import type { TransactionSQL } from 'bun';
-import type { PublishId, PublishTarget } from '../../../push/publish.ts';
+import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
 import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../push/untold-ends.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { Batch } from '../../database/write-queue.ts';
 import { type BigInteger, inPieces } from '../devices/device-rows.ts';
-import { unlessHeld } from '../jobs/due-work.ts';
 
 interface EndRow {
   readonly publish: BigInteger;
@@ -88,7 +88,7 @@ export class StoredUntoldEnds implements UntoldEnds {
     const ends: EndRow[] = await sql`
       WITH due AS MATERIALIZED (
         SELECT publish FROM untold_ends WHERE ready_at <= ${nowMs}
-        ORDER BY ready_at, publish LIMIT ${most} ${unlessHeld(dialect, sql)})
+        ORDER BY ready_at, publish LIMIT ${most} ${skipLocked(dialect, sql)})
       UPDATE untold_ends SET ready_at = ${untilMs}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
       RETURNING publish, finished_at`;

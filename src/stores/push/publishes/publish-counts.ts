@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
-import type { Platform } from '../../../push/device.ts';
-import type { PlatformCounts } from '../../../push/publish.ts';
+import type { Platform } from '../../../push/model/device.ts';
+import type { PlatformCounts } from '../../../push/model/publish.ts';
 import { inPieces } from '../devices/device-rows.ts';
 
 export type CountName = keyof PlatformCounts;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/device.ts';
-import type { AfterCancel, KeptReport, PublishStore } from '../../../push/ports.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -9,8 +8,9 @@ import type {
   PublishState,
   PublishStatus,
   Report,
-} from '../../../push/publish.ts';
-import { writeOutline } from '../../../push/publish-outline.ts';
+} from '../../../push/model/publish.ts';
+import { writeOutline } from '../../../push/model/publish-outline.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../../push/publish-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { Batch } from '../../database/write-queue.ts';
 import { requireInstance, requireInstances } from '../../tenants/instance-presence.ts';

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import type { PublishTarget } from '../../../push/publish.ts';
+import type { PublishTarget } from '../../../push/model/publish.ts';
 import { hasEndToTell } from '../../../push/untold-ends.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
