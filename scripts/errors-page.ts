@@ -1,11 +1,11 @@
 import { inBandProblems } from '../src/channels/problems.ts';
 import { statuses } from '../src/transports/channels-api/problems.ts';
-import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 import {
   type CloseRow,
   closeCodes,
   nativeCloseCodes,
-} from '../src/transports/websocket/close-codes.ts';
+} from '../src/transports/clients/close-codes.ts';
+import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 
 /** `docs/errors.md`: every number that a client can see, from the tables that the server itself uses. */
 export function printErrors(): string {

@@ -47,7 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'fake-gateways',
     'node',
     'push/explain',
-    'push/device.ts',
+    'push/model/device.ts',
     'runtime',
     'stores',
     'tenants',
@@ -56,6 +56,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // src itself holds main.ts alone.
   '.': ['cli'],
 };
+
+/**
+ * The same for the folders beside src. Tests and fixtures of src may import what `testing` may, and `testing`.
+ * Nothing imports a test.
+ */
+const besideMayImport: Readonly<Record<string, readonly string[]>> = {
+  testing: ['src'],
+  scripts: ['src'],
+  test: ['scripts', 'src', 'testing'],
+  bench: ['src', 'testing'],
+};
+
+/** Which folders of `transports` may import which others of it. */
+const mayShare: Readonly<Record<string, readonly string[]>> = { websocket: ['clients'] };
 
 /** What the runtime offers to the pure folders: only what computes. */
 const PURE = ['channels', 'push', 'runtime'];
@@ -103,24 +117,28 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"])\/\/[^\n]*/g, '$1');
 }
 
-async function readSources(): Promise<readonly SourceFile[]> {
+/** The files below a folder; their paths and folders are counted from there. */
+async function readSources(below: string, pattern: string): Promise<readonly SourceFile[]> {
   const files: SourceFile[] = [];
-  for await (const path of new Glob('src/**/*.ts').scan(ROOT)) {
-    const source = await Bun.file(join(ROOT, path)).text();
+  for await (const found of new Glob(pattern).scan(ROOT)) {
+    const source = await Bun.file(join(ROOT, found)).text();
     const text = withoutComments(source);
-    const inSrc = relative('src', path);
-    const [first = '', ...rest] = inSrc.split('/');
+    const path = relative(below, found);
+    const [first = '', ...rest] = path.split('/');
     // Type imports count too, so they are read from the text: a transpiler would drop them.
     const imports = [...text.matchAll(IMPORT)].map(([, a, b, c]) => a ?? b ?? c ?? '');
-    files.push({ path: inSrc, folder: rest.length === 0 ? '.' : first, text, source, imports });
+    files.push({ path, folder: rest.length === 0 ? '.' : first, text, source, imports });
   }
   return files;
 }
 
-const sources = await readSources();
-const product = sources.filter(({ path }) => !/\.(test|fixture)\.ts$/.test(path));
+const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path);
 
-/** The files of src that a file imports. */
+const sources = await readSources('src', 'src/**/*.ts');
+const product = sources.filter(({ path }) => !isTest(path));
+const all = await readSources('.', '{src,testing,test,bench,scripts}/**/*.ts');
+
+/** The files of this repository that a file imports. */
 function localImports(file: SourceFile): readonly string[] {
   return file.imports
     .filter((name) => name.startsWith('.'))
@@ -138,10 +156,13 @@ function folderOf(path: string): string {
 describe('the import table', () => {
   it('was checked against files that exist', () => {
     expect(product.length).toBeGreaterThan(50);
+    for (const folder of Object.keys(besideMayImport)) {
+      expect(all.filter((file) => file.folder === folder).length).toBeGreaterThan(1);
+    }
     expect(product.flatMap(localImports).length).toBeGreaterThan(100);
     // What the text search finds, the real parser finds as well.
     const parsed = new Transpiler({ loader: 'ts' });
-    for (const file of product) {
+    for (const file of all) {
       for (const { path } of parsed.scanImports(file.source)) expect(file.imports).toContain(path);
     }
   });
@@ -169,8 +190,47 @@ describe('the import table', () => {
     expect(broken).toEqual([]);
   });
 
+  it('is kept by everything beside src, and by the tests in src', () => {
+    const broken: string[] = [];
+    for (const file of all) {
+      if (file.folder === 'src' && !isTest(file.path)) continue;
+      const allowed = besideMayImport[file.folder === 'src' ? 'test' : file.folder] ?? [];
+      for (const target of localImports(file)) {
+        const folder = folderOf(target);
+        const isAllowed =
+          target === 'package.json' || folder === file.folder || allowed.includes(folder);
+        if (!isAllowed || target.endsWith('.test.ts')) {
+          broken.push(`${file.path} imports ${target}`);
+        }
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
+  it('lets `testing` import no fixture of src, since fixtures import `testing`', () => {
+    const broken = all
+      .filter(({ folder }) => folder === 'testing')
+      .filter((file) => localImports(file).some((target) => isTest(target)));
+    expect(broken.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('lets no transport know another, and what all client connections share know none', () => {
+    const broken: string[] = [];
+    for (const file of product) {
+      const [, from, own] = file.path.split('/');
+      if (file.folder !== 'transports' || own === undefined || from === undefined) continue;
+      for (const target of localImports(file)) {
+        const [folder, to, of] = target.split('/');
+        if (folder !== 'transports' || of === undefined || to === undefined || to === from)
+          continue;
+        if (!mayShare[from]?.includes(to)) broken.push(`${file.path} imports ${target}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
   it('has no circle, type imports included', () => {
-    const imports = new Map(product.map((file) => [file.path, localImports(file)]));
+    const imports = new Map(all.map((file) => [file.path, localImports(file)]));
     const done = new Set<string>();
     const circles: string[] = [];
     const walk = (path: string, way: readonly string[]) => {
@@ -235,5 +295,17 @@ describe('the wire', () => {
       'channels/wire.ts',
       'doctor/client/client-messages.ts',
     ]);
+  });
+});
+
+describe('the audience', () => {
+  it('is sent to by broadcast alone, so that one place can reach other nodes as well', () => {
+    // Anything of an audience but joining and leaving, or its `send` taken apart from it.
+    const use = /\baudience\b\??(?:\.|\[['"])(?!(?:join|leave|leaveAll|ts)\b)\w+/i;
+    const apart = /\{[^{}]*\bsend\b[^{}]*\} = [\w.]*audience\b/i;
+    const senders = product
+      .filter(({ folder }) => ['channels', 'transports', 'engines'].includes(folder))
+      .filter(({ text }) => use.test(text) || apart.test(text));
+    expect(senders.map(({ path }) => path)).toEqual(['channels/broadcast.ts']);
   });
 });

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import type { UnknownWhy, UnprocessedWhy } from '../src/outgoing/http2/request.ts';
-import { type Platform, platforms } from '../src/push/device.ts';
 import { isKnownReason } from '../src/push/explain/advice.ts';
 import { timelineWhats } from '../src/push/explain/timeline.ts';
+import { type Platform, platforms } from '../src/push/model/device.ts';
 
 /**
  * Every reason that stands in the sources of the gateways and of the pipeline can be explained. They are read from
@@ -103,7 +103,7 @@ describe('a reason', () => {
   });
 
   it('of the pipeline is explained on every platform', async () => {
-    const text = `${await textOf('push/delivering')}\n${await Bun.file(join(ROOT, 'push/delivery.ts')).text()}`;
+    const text = `${await textOf('push/delivering')}\n${await Bun.file(join(ROOT, 'push/model/delivery.ts')).text()}`;
     const reasons = new Set([
       ...literals(text),
       ...all(text, /const [A-Z_]+ = '([a-z][a-z-]+)'/g).filter(
@@ -125,8 +125,8 @@ describe('a reason', () => {
   });
 });
 
-it('names in docs/operating.md whatever can stand in a timeline', async () => {
-  const text = await Bun.file(join(ROOT, '../docs/operating.md')).text();
+it('docs/push-troubleshooting.md has every kind of timeline entry with its meaning', async () => {
+  const text = await Bun.file(join(ROOT, '../docs/push-troubleshooting.md')).text();
   for (const [what, says] of Object.entries(timelineWhats)) {
     expect(text).toContain(`| \`${what}\` | ${says} |`);
   }

@@ -1,5 +1,5 @@
 /** A gateway that takes all notifications: a process of its own that does what its parent asks over IPC. */
-import { startFakeFcm } from '../../src/fake-gateways/fcm.ts';
+import { startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { ArrivalWatch } from './arrivals.ts';
 import { sinkAnswers, startGatewaySink } from './gateway-sink.ts';
 import type { SinkAddress, SinkCall, SinkCallName, SinkCalls, SinkReply } from './sink-calls.ts';

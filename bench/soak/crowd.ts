@@ -1,9 +1,9 @@
+import type { Random } from '../../testing/random.ts';
 import type { AppAddress } from '../bench-app.ts';
 import { EVENT_NAME } from '../load/bench-event.ts';
 import { eventBody, signedTarget } from '../load/trigger-request.ts';
 import { type Ear, SoakClient, type Told } from './client.ts';
 import { Expectations } from './expectations.ts';
-import type { Random } from './random.ts';
 
 /** A channel, as the clients know it. */
 interface Room {
@@ -135,10 +135,10 @@ export class Crowd implements Ear {
   }
 
   private async doSomething(): Promise<void> {
-    const visitor = this.random.oneOf(this.visitors);
+    const visitor = this.random.pickIfAny(this.visitors);
     if (visitor === undefined || visitor.busy) return;
     const chance = this.random.next();
-    const mine = this.random.oneOf([...visitor.rooms]);
+    const mine = this.random.pickIfAny([...visitor.rooms]);
     if (chance < 0.05) await this.alone(visitor, [...visitor.rooms], () => this.replace(visitor));
     else if (mine === undefined || (chance < 0.35 && visitor.rooms.size < ROOMS_MAX)) {
       // Some channels are full, and many nearly empty.

@@ -38,7 +38,7 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
-  /** Throws `Refusal` where the loop that knows does not answer. */
+  /** Throws `OperationRefused` where the loop that knows does not answer. */
   readonly live: {
     apps(): Promise<readonly LiveApp[]>;
     /** May give fewer than asked for although there are more. */

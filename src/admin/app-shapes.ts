@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { appSettings } from '../config/channels-settings.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import type { KeptApp } from '../tenants/kept.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';
@@ -48,6 +48,6 @@ export function showApp({ app, source: from }: KeptApp, withSecrets: boolean) {
     ...app,
     source: from,
     keys: app.keys.map(({ key }) => ({ key })),
-    webhooks: app.webhooks.map((webhook) => ({ ...webhook, url: shownUrl(webhook.url) })),
+    webhooks: app.webhooks.map((webhook) => ({ ...webhook, url: redactedUrl(webhook.url) })),
   };
 }

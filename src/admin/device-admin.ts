@@ -1,6 +1,6 @@
 import type { Log } from '../runtime/ports.ts';
-import type { DeviceFilter, DeviceList } from '../stores/push/device-list.ts';
-import { Refusal } from '../tenants/refusal.ts';
+import type { DeviceFilter, DeviceList } from '../stores/push/devices/device-list.ts';
+import { OperationRefused } from '../tenants/operation-refused.ts';
 
 export interface DeviceAdminOptions {
   readonly store: DeviceList;
@@ -9,7 +9,7 @@ export interface DeviceAdminOptions {
   readonly log: Log;
 }
 
-/** Lists and removes the devices of instances. Throws `Refusal`. */
+/** Lists and removes the devices of instances. Throws `OperationRefused`. */
 export class DeviceAdmin {
   private readonly options: DeviceAdminOptions;
 
@@ -35,7 +35,7 @@ export class DeviceAdmin {
 
   private numberOf(id: string): number {
     const number = this.options.numberOf(id);
-    if (number === undefined) throw new Refusal('not-found', `There is no instance ${id}`);
+    if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
     return number;
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { DeviceFilter, ListedDevice } from '../stores/push/device-list.ts';
-import { Refusal } from '../tenants/refusal.ts';
+import type { DeviceFilter, ListedDevice } from '../stores/push/devices/device-list.ts';
+import { OperationRefused } from '../tenants/operation-refused.ts';
 
 export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
 
@@ -96,7 +96,7 @@ export function requireCondition(filter: DeviceFilter): DeviceFilter {
   if (neverAccepted || [platform, registeredBeforeMs, seenBeforeMs].some((one) => one)) {
     return filter;
   }
-  throw new Refusal(
+  throw new OperationRefused(
     'invalid',
     'one of platform, neverAccepted, registeredBefore and seenBefore is required',
   );

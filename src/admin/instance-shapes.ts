@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instanceSettings } from '../config/push-settings.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import type { KeptInstance } from '../tenants/kept.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';
@@ -70,7 +70,7 @@ export function showInstance({ instance, source: from }: KeptInstance, withSecre
     web: instance.web && { ...instance.web, vapid: publicHalf(instance.web.vapid) },
     webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
       ...webhook,
-      url: shownUrl(webhook.url),
+      url: redactedUrl(webhook.url),
     })),
   };
 }

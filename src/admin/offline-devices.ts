@@ -1,5 +1,5 @@
 import { openDatabase } from '../stores/database/database.ts';
-import { type DeviceFilter, DeviceList } from '../stores/push/device-list.ts';
+import { type DeviceFilter, DeviceList } from '../stores/push/devices/device-list.ts';
 import { StoredInstances } from '../stores/tenants/instance-store.ts';
 import { type ShownDevice, showDevice } from './device-shapes.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RefusalCode, statusOf } from '../tenants/refusal.ts';
+import { type RefusalCode, statusOf } from '../tenants/operation-refused.ts';
 import { API_PATH, type Operation } from './operation.ts';
 
 /** What the listener of the admin API shows beside it, as plain text. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
 import { checked } from '../tenants/checked.ts';
-import type { RefusalCode } from '../tenants/refusal.ts';
+import type { RefusalCode } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
 
 /** What stands before the path of every operation. */

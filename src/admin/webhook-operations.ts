@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal } from '../tenants/refusal.ts';
+import { OperationRefused } from '../tenants/operation-refused.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';
 import {
@@ -76,7 +76,7 @@ export const webhookOperations: readonly Operation[] = [
         case 'replayed':
           return { id, state: 'waiting' as const };
         case 'waiting':
-          throw new Refusal('conflict', `Webhook ${id} still waits to be delivered`);
+          throw new OperationRefused('conflict', `Webhook ${id} still waits to be delivered`);
         case 'unknown':
           throw noSuchWebhook(id);
         default:
@@ -86,6 +86,6 @@ export const webhookOperations: readonly Operation[] = [
   }),
 ];
 
-function noSuchWebhook(id: string): Refusal {
-  return new Refusal('not-found', `There is no webhook ${id}`);
+function noSuchWebhook(id: string): OperationRefused {
+  return new OperationRefused('not-found', `There is no webhook ${id}`);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
 
 const time = z.iso.datetime();
@@ -74,7 +74,7 @@ export function showWebhook(entry: OutboxEntry): ShownWebhook {
     instance: entry.kind === 'channels' ? null : entry.ownerId,
     state: entry.state,
     reason: entry.reason,
-    url: shownUrl(entry.url),
+    url: redactedUrl(entry.url),
     attempts: entry.attempts,
     bodyBytes: entry.bodyBytes,
     createdAt: timeText(entry.createdAtMs),

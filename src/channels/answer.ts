@@ -1,10 +1,10 @@
 import { relay } from './client-event.ts';
 import type { Hub } from './hub.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import type { Session } from './session.ts';
-import { signIn } from './sign-in.ts';
-import { subscribe, unsubscribe } from './subscribe.ts';
-import { tell } from './tell.ts';
+import { reportProblem } from './report-problem.ts';
+import type { Session } from './subscribing/session.ts';
+import { subscribe, unsubscribe } from './subscribing/subscribe.ts';
+import { signIn } from './users/sign-in.ts';
 import { type ClientMessage, PONG } from './wire.ts';
 
 /** Answers one message of a client. The compiler refuses a message that has no case. */
@@ -24,14 +24,14 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
     case 'pong':
       return; // That it came is the news, and the transport has noted it.
     case 'unsupported':
-      return tell(
+      return reportProblem(
         hub,
         session,
         'unsupported-event',
         `Unsupported event received on socket: ${message.event}`,
       );
     case 'malformed':
-      return tell(hub, session, 'malformed-message', message.why);
+      return reportProblem(hub, session, 'malformed-message', message.why);
     default:
       return message satisfies never;
   }

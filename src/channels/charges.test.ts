@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { answer } from './answer.ts';
 import type { App } from './app.ts';
-import { publish } from './deliver.ts';
 import {
   appWith,
   channelName,
@@ -13,8 +12,9 @@ import {
   VECTOR,
 } from './hub.fixture.ts';
 import type { Transition } from './ports.ts';
-import { sign } from './signature.ts';
-import { unsubscribe } from './subscribe.ts';
+import { publish } from './publish.ts';
+import { sign } from './signatures/signature.ts';
+import { unsubscribe } from './subscribing/subscribe.ts';
 import { readClientMessage } from './wire.ts';
 
 /** What counts as a message of the daily quota. Source: Channels protocol, precedence table and §14.4. */

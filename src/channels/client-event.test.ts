@@ -8,7 +8,7 @@ import {
   sessionOf,
   subscriptionTo,
 } from './hub.fixture.ts';
-import type { Session, Subscription } from './session.ts';
+import type { Session, Subscription } from './subscribing/session.ts';
 
 function says(hub: FakeHub, session: Session, channel: string, data = '"d"'): void {
   relay(hub, session, {

@@ -1,10 +1,11 @@
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
+import { broadcast } from './broadcast.ts';
 import { needsAuthorisation } from './channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import type { InBandProblem } from './problems.ts';
-import type { Session } from './session.ts';
-import { tell } from './tell.ts';
+import { reportProblem } from './report-problem.ts';
+import type { Session } from './subscribing/session.ts';
 
 import { type ClientMessage, clientEventMessage } from './wire.ts';
 
@@ -13,18 +14,16 @@ type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 /** Passes a client's event on to the others in its channel, or tells the client why not. Source: §7. */
 export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   const refused = refusalOf(hub, session, message);
-  if (refused !== undefined) return tell(hub, session, refused.problem, refused.message);
+  if (refused !== undefined) return reportProblem(hub, session, refused.problem, refused.message);
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
   const { channel, topic, member } = subscription;
-  const receivers = hub.audience.send(
-    topic,
-    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
-    session.peer,
-  );
+  const makeFrame = () =>
+    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId);
+  const receivers = broadcast(hub, topic, makeFrame, { except: session.peer });
   hub.usage.charge(session.app, receivers, 'clients');
-  if (!hub.news.wantsClientEvents(session.app)) return;
-  hub.news.clientEvent(session.app, {
+  if (!hub.lifecycle.wantsClientEvents(session.app)) return;
+  hub.lifecycle.clientEvent(session.app, {
     name: 'client_event',
     channel: channel.text,
     event: message.event,

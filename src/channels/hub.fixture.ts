@@ -1,12 +1,12 @@
 import type { LogFields, Timers } from '../runtime/ports.ts';
-import { StrangerLog } from '../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
-import { ChannelNews } from './channel-news.ts';
 import { type Topic, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
-import { LocalChannels } from './local-channels.ts';
-import { MemberChanges } from './member-changes.ts';
+import { LifecycleEvents } from './lifecycle/lifecycle-events.ts';
+import { MemberChanges } from './lifecycle/member-changes.ts';
+import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type {
   Audience,
   CachedEvent,
@@ -14,14 +14,15 @@ import type {
   Member,
   Peer,
   Roster,
+  SendOptions,
   Transition,
 } from './ports.ts';
-import { Session, type Subscription } from './session.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
+import { LocalChannels } from './subscribing/local-channels.ts';
+import { Session, type Subscription } from './subscribing/session.ts';
 import { Usage } from './usage.ts';
-import { UserNews } from './user-news.ts';
-import { UserSessions } from './user-sessions.ts';
-import type { AppWebhookEvent } from './webhooks.ts';
+import { UserSessions } from './users/user-sessions.ts';
+import { WatchlistEvents } from './users/watchlist-events.ts';
 
 /** What the core asks of the world, played by things that remember what they were asked. */
 
@@ -75,6 +76,11 @@ export function appWith(settings: Partial<App> = {}): App {
 
 class FakePeer implements Peer {
   readonly frames: string[] = [];
+  readonly socketId: SocketId;
+
+  constructor(id: SocketId) {
+    this.socketId = id;
+  }
 
   send(frame: string): void {
     this.frames.push(frame);
@@ -87,12 +93,13 @@ class FakePeer implements Peer {
 }
 
 class FakeSession extends Session {
-  readonly peer = new FakePeer();
+  readonly peer: FakePeer;
   readonly socketId: SocketId;
 
   constructor(app: App, id: SocketId) {
     super(app);
     this.socketId = id;
+    this.peer = new FakePeer(id);
   }
 }
 
@@ -125,17 +132,17 @@ class FakeAudience implements Audience {
     this.members.get(topic)?.delete(peer);
   }
 
-  send(topic: Topic, frame: string, except?: SocketId | Peer): number {
+  leaveAll(peer: Peer): void {
+    for (const peers of this.members.values()) peers.delete(peer);
+  }
+
+  send(topic: Topic, makeFrame: () => string, { except, mayWait }: SendOptions = {}): number {
+    const frame = makeFrame();
     this.sent.push({ topic, frame, except });
+    if (mayWait) this.sentSoon.push(frame);
     const peers = this.members.get(topic) ?? new Set();
     for (const peer of peers) peer.send(frame);
     return peers.size;
-  }
-
-  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
-    const frame = makeFrame();
-    this.sentSoon.push(frame);
-    return this.send(topic, frame, except);
   }
 }
 
@@ -276,11 +283,18 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     cache: engine,
     clock,
     log,
-    strangerLog: new StrangerLog(log, clock),
+    strangerLog: new RateLimitedLog(log, clock),
     meter,
-    news: new ChannelNews(clock, audience, usage, { emit: (event) => void told.push(event) }),
-    memberChanges: new MemberChanges(clock, audience, usage),
-    userNews: new UserNews(clock, audience),
+    lifecycle: new LifecycleEvents({
+      timers: clock,
+      broadcaster: { audience },
+      usage,
+      sink: {
+        emit: (event) => void told.push(event),
+      },
+    }),
+    memberChanges: new MemberChanges({ timers: clock, broadcaster: { audience }, usage }),
+    watchlists: new WatchlistEvents(clock, { audience }),
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,

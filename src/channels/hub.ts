@@ -1,12 +1,12 @@
 import type { Clock, Log } from '../runtime/ports.ts';
-import type { StrangerLog } from '../runtime/stranger-log.ts';
-import type { ChannelNews } from './channel-news.ts';
-import type { LocalChannels } from './local-channels.ts';
-import type { MemberChanges } from './member-changes.ts';
+import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
+import type { LifecycleEvents } from './lifecycle/lifecycle-events.ts';
+import type { MemberChanges } from './lifecycle/member-changes.ts';
 import type { Audience, EventCache, Meter, Roster, UserRoster } from './ports.ts';
+import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { Usage } from './usage.ts';
-import type { UserNews } from './user-news.ts';
-import type { UserSessions } from './user-sessions.ts';
+import type { UserSessions } from './users/user-sessions.ts';
+import type { WatchlistEvents } from './users/watchlist-events.ts';
 
 /** What the core works with, handed to whatever runs in it. */
 export interface Hub {
@@ -18,11 +18,11 @@ export interface Hub {
   readonly clock: Clock;
   readonly log: Log;
   /** For what clients cause. */
-  readonly strangerLog: StrangerLog;
+  readonly strangerLog: RateLimitedLog;
   readonly meter: Meter;
-  readonly news: ChannelNews;
+  readonly lifecycle: LifecycleEvents;
   readonly memberChanges: MemberChanges;
-  readonly userNews: UserNews;
+  readonly watchlists: WatchlistEvents;
   readonly usage: Usage;
   /** Ends a connection of an app, by its id, that has many subscriptions: another app needs room. */
   readonly endConnectionOf: (appId: string) => void;

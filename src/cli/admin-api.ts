@@ -1,5 +1,5 @@
 import { printable } from '../runtime/printable.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 
 /** How long a server may take to answer. Milliseconds. */
 const ANSWER_MAX_MS = 10_000;
@@ -23,7 +23,7 @@ export class AdminApi {
 
   constructor(url: string, password: string | undefined) {
     this.url = url;
-    this.shown = shownUrl(url);
+    this.shown = redactedUrl(url);
     this.password = password;
   }
 

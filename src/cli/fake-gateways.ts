@@ -1,4 +1,4 @@
-import { type LocalGatewaysOptions, startLocalGateways } from '../fake-gateways/start.ts';
+import { type FakeGatewaysOptions, startFakeGateways } from '../fake-gateways/start.ts';
 import { printable } from '../runtime/printable.ts';
 import { type Arguments, JSON_OPTION, type Option } from './options.ts';
 import { type ExitCode, type Output, UsageError } from './output.ts';
@@ -26,7 +26,7 @@ export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-type Hear = LocalGatewaysOptions['hear'];
+type Hear = FakeGatewaysOptions['hear'];
 
 /** `fanfare fake-gateways`: runs stand-ins for the gateways, and shows what arrives, until it is told to stop. */
 export async function fakeGateways(given: Arguments, output: Output): Promise<ExitCode> {
@@ -34,7 +34,7 @@ export async function fakeGateways(given: Arguments, output: Output): Promise<Ex
   if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
   const signals = stopSignal();
   const asJson = given.has('json');
-  await using gateways = await startLocalGateways({
+  await using gateways = await startFakeGateways({
     host: readHost(given),
     ports: {
       control: readPort(given, 'port', PORTS.control),

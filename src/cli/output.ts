@@ -1,5 +1,5 @@
 import { printableLines } from '../runtime/printable.ts';
-import { withShownUrls } from '../runtime/shown-url.ts';
+import { redactUrls } from '../runtime/redacted-url.ts';
 
 /** Where a command writes to; a test reads it back. */
 export interface Output {
@@ -9,12 +9,22 @@ export interface Output {
   complain(text: string): void;
 }
 
-/** Escapes whatever could control a terminal. What is JSON stays JSON, with the same values. */
-export const terminal: Output = {
-  print: (text) => process.stdout.write(`${printableLines(text)}\n`),
-  // It may repeat what was typed, or an error of a library.
-  complain: (text) => process.stderr.write(`${printableLines(withShownUrls(text))}\n`),
-};
+/** Writes lines to two streams, and escapes what could control a terminal. What is JSON stays JSON with the same values. */
+export function outputTo(
+  stdout: (text: string) => unknown,
+  stderr: (text: string) => unknown,
+): Output {
+  return {
+    print: (text) => stdout(`${printableLines(text)}\n`),
+    // It may repeat what was typed, or an error of a library.
+    complain: (text) => stderr(`${printableLines(redactUrls(text))}\n`),
+  };
+}
+
+export const terminal = outputTo(
+  (text) => process.stdout.write(text),
+  (text) => process.stderr.write(text),
+);
 
 /** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */
 export type ExitCode = 0 | 1 | 2;

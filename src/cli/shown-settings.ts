@@ -1,5 +1,5 @@
 import { isObject } from '../config/plain-json.ts';
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -11,7 +11,7 @@ export function shownSettings(settings: Settings): Settings {
     ...settings,
     webhooks: webhooks.map((webhook: unknown) =>
       isObject(webhook) && typeof webhook['url'] === 'string'
-        ? { ...webhook, url: shownUrl(webhook['url']) }
+        ? { ...webhook, url: redactedUrl(webhook['url']) }
         : webhook,
     ),
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { DEFAULT_LIMITS } from '../../test/support/push-limits.ts';
+import { DEFAULT_LIMITS } from '../../testing/push-limits.ts';
 import { app, configIn, instance, load, loadJson, problemsIn, vapid } from './loading.fixture.ts';
 
 describe('a configuration', () => {

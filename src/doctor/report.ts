@@ -1,5 +1,5 @@
 import { printable } from '../runtime/printable.ts';
-import { withShownUrls } from '../runtime/shown-url.ts';
+import { redactUrls } from '../runtime/redacted-url.ts';
 import { type Finding, notChecked } from './finding.ts';
 
 /** Every check there is, in the order in which they are made. */
@@ -107,7 +107,7 @@ export class Report {
 
   /** Servers quote what they were sent; the secret itself is never sent, and never shown either. */
   private withoutSecret(text: string): string {
-    const shown = withShownUrls(text);
+    const shown = redactUrls(text);
     return this.secret === undefined || this.secret === ''
       ? shown
       : shown.replaceAll(this.secret, '(the secret)');

@@ -1,4 +1,4 @@
-import { shownUrl } from '../runtime/shown-url.ts';
+import { redactedUrl } from '../runtime/redacted-url.ts';
 
 /** Where one side of a server is reached: the clients' or the backends'. */
 export interface Endpoint {
@@ -81,7 +81,7 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
   const tls = schemes[url.protocol];
   if (tls === undefined || url.hostname === '') {
     return refused(
-      `"${shownUrl(text)}" does not begin with http://, https://, ws:// or wss://`,
+      `"${redactedUrl(text)}" does not begin with http://, https://, ws:// or wss://`,
       example,
     );
   }

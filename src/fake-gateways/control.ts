@@ -1,14 +1,14 @@
-import { type JsonObject, readJsonObject } from '../push/json-object.ts';
-import type { FakeSubscription } from './fake-push-service.ts';
-import type { Journal } from './journal.ts';
+import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
+import type { NotificationLog } from './notification-log.ts';
 import type { Received } from './received.ts';
 import type { Script } from './script.ts';
 import { readScriptRequest } from './script-request.ts';
+import type { FakeSubscription } from './web/fake-push-service.ts';
 
 export interface ControlOptions {
   readonly address: string;
   readonly port: number;
-  readonly received: Journal<Received>;
+  readonly received: NotificationLog<Received>;
   readonly scripts: Readonly<Record<Received['gateway'], Script>>;
   /** Subscribes a new browser. */
   readonly subscribe: (applicationServerKey: string) => FakeSubscription;
@@ -90,7 +90,7 @@ export function serveControl(options: ControlOptions): Control {
 }
 
 /** What arrived, the oldest first; of one gateway, or for one device, where that is asked for. */
-function listed(received: Journal<Received>, { searchParams }: URL): readonly Received[] {
+function listed(received: NotificationLog<Received>, { searchParams }: URL): readonly Received[] {
   const gateway = searchParams.get('gateway');
   const to = searchParams.get('to');
   return received

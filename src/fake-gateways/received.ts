@@ -1,6 +1,6 @@
-import type { ApnsArrival } from './apns.ts';
-import type { FcmArrival } from './fcm.ts';
-import type { PostedMessage } from './web-push.ts';
+import type { ApnsArrival } from './apns/fake-apns.ts';
+import type { FcmArrival } from './fcm/fake-fcm.ts';
+import type { PostedMessage } from './web/fake-web-push.ts';
 
 /** What arrived at one of the fake gateways, in the same words for all. */
 export interface Received {

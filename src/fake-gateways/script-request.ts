@@ -1,5 +1,5 @@
-import { isGiven, isJsonObject, type JsonObject } from '../push/json-object.ts';
-import { fcmRefusal } from './fcm.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../runtime/json-object.ts';
+import { fcmRefusal } from './fcm/fake-fcm.ts';
 import type { Received } from './received.ts';
 import type { Act } from './script.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { Journal } from './journal.ts';
+import { NotificationLog } from './notification-log.ts';
 import { Script } from './script.ts';
 
 describe('a script', () => {
@@ -25,14 +25,14 @@ describe('a script', () => {
 
 describe('a journal', () => {
   it('keeps the newest entries, and counts all', () => {
-    const journal = new Journal<number>(3);
+    const journal = new NotificationLog<number>(3);
     for (let entry = 0; entry < 20; entry++) journal.add(entry);
     expect(journal.list()).toEqual([17, 18, 19]);
     expect(journal.count).toBe(20);
   });
 
   it('says when so many have arrived', async () => {
-    const journal = new Journal<number>();
+    const journal = new NotificationLog<number>();
     const two = journal.reaches(2);
     journal.add(1);
     journal.add(2);

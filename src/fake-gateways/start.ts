@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
-import { startFakeApns } from './apns.ts';
+import { startFakeApns } from './apns/fake-apns.ts';
 import { serveControl } from './control.ts';
-import { startFakeFcm } from './fcm.ts';
-import { Journal } from './journal.ts';
+import { startFakeFcm } from './fcm/fake-fcm.ts';
 import { KeptCredentials } from './kept-credentials.ts';
+import { NotificationLog } from './notification-log.ts';
 import { type Received, receivedByApns, receivedByFcm, receivedByWeb } from './received.ts';
-import { startFakeWebPush } from './web-push.ts';
+import { startFakeWebPush } from './web/fake-web-push.ts';
 
-export interface LocalGatewaysOptions {
+export interface FakeGatewaysOptions {
   /** A name or an IPv4 address: where they listen, and how they are reached. */
   readonly host: string;
   /** 0: any that is free. */
@@ -20,7 +20,7 @@ export interface LocalGatewaysOptions {
 }
 
 /** Stand-ins for Apple's, Google's and the browsers' gateways, on this machine. */
-export interface LocalGateways extends AsyncDisposable {
+export interface FakeGateways extends AsyncDisposable {
   /** Where tests ask what arrived, and say what is to go wrong. */
   readonly controlUrl: string;
   /** What an instance needs in the configuration of a server to use them. */
@@ -36,7 +36,7 @@ const TEAM_ID = 'FAKETEAM01';
 const KEY_ID = 'FAKEKEY001';
 
 /** Starts them. Throws an error with a message for people where a port or the directory cannot be used. */
-export async function startLocalGateways(options: LocalGatewaysOptions): Promise<LocalGateways> {
+export async function startFakeGateways(options: FakeGatewaysOptions): Promise<FakeGateways> {
   const { host } = options;
   const hosts = [...new Set(['localhost', '127.0.0.1', host])];
   const kept = new KeptCredentials(resolve(options.directory), hosts, Date.now());
@@ -60,7 +60,7 @@ export async function startLocalGateways(options: LocalGatewaysOptions): Promise
     ),
   );
 
-  const received = new Journal<Received>();
+  const received = new NotificationLog<Received>();
   received.listen(options.hear);
   apns.journal.listen((arrival) => received.add(receivedByApns(arrival)));
   fcm.journal.listen((arrival) => received.add(receivedByFcm(arrival)));
@@ -104,8 +104,8 @@ export async function startLocalGateways(options: LocalGatewaysOptions): Promise
 }
 
 async function onPort<Part>(
-  { host, ports }: LocalGatewaysOptions,
-  name: keyof LocalGatewaysOptions['ports'],
+  { host, ports }: FakeGatewaysOptions,
+  name: keyof FakeGatewaysOptions['ports'],
   start: (port: number) => Part | Promise<Part>,
 ): Promise<Part> {
   const port = ports[name];

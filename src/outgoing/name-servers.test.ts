@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type NameAnswer, startNameServer } from '../../test/support/name-server.ts';
+import { type NameAnswer, startNameServer } from '../../testing/servers/name-server.ts';
 import { createSystemLookup } from './name-servers.ts';
 import { SystemNames } from './system-names.ts';
 

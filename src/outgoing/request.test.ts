@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { a, b } from './certificates.fixture.ts';
-import { createOutgoing, type OutgoingRequest } from './request.ts';
+import { createSendRequest, type OutgoingRequest } from './request.ts';
 import { resolverBy, resolverTo } from './resolver.fixture.ts';
 
 let stops = new AsyncDisposableStack();
@@ -74,7 +74,7 @@ async function listen(
 }
 
 const to127 = resolverTo('127.0.0.1');
-const open = createOutgoing({ allowPrivateAddresses: true, resolver: to127 });
+const open = createSendRequest({ allowPrivateAddresses: true, resolver: to127 });
 
 describe('a request to an address that someone gave', () => {
   it('goes to the address that was looked up, under the name that was given', async () => {
@@ -96,7 +96,7 @@ describe('a request to an address that someone gave', () => {
 
   it('verifies the certificate for the name, not for the address', async () => {
     const { port } = serve(() => new Response('ok'), a);
-    const send = createOutgoing({ allowPrivateAddresses: true, resolver: to127, ca: a.cert });
+    const send = createSendRequest({ allowPrivateAddresses: true, resolver: to127, ca: a.cert });
     expect(await send(post(`https://a.example.test:${port}/`))).toMatchObject({ status: 200 });
     expect(await send(post(`https://c.example.test:${port}/`))).toEqual({
       result: 'unreachable',
@@ -108,7 +108,7 @@ describe('a request to an address that someone gave', () => {
 
   it('refuses a certificate that nobody vouches for', async () => {
     const { port } = serve(() => new Response('ok'), b);
-    const send = createOutgoing({ allowPrivateAddresses: true, resolver: to127, ca: a.cert });
+    const send = createSendRequest({ allowPrivateAddresses: true, resolver: to127, ca: a.cert });
     expect(await send(post(`https://b.example.test:${port}/`))).toMatchObject({
       result: 'unreachable',
     });
@@ -116,7 +116,7 @@ describe('a request to an address that someone gave', () => {
 
   it('tries the next address where one cannot be connected to, IPv4 first', async () => {
     const { port } = serve(() => new Response('ok'));
-    const send = createOutgoing({
+    const send = createSendRequest({
       allowPrivateAddresses: true,
       resolver: resolverTo('::1', '127.0.0.2', '127.0.0.1'),
     });
@@ -133,7 +133,7 @@ describe('a request to an address that someone gave', () => {
 
 describe('the guard', () => {
   const guarded = (addresses: readonly string[]) =>
-    createOutgoing({ allowPrivateAddresses: false, resolver: resolverTo(...addresses) });
+    createSendRequest({ allowPrivateAddresses: false, resolver: resolverTo(...addresses) });
 
   it.each([
     'http://127.0.0.1',
@@ -171,7 +171,7 @@ describe('the guard', () => {
   it('looks a name up once, so that the answer cannot change before the connection', async () => {
     const { port } = serve(() => new Response('ok'));
     let asked = 0;
-    const send = createOutgoing({
+    const send = createSendRequest({
       allowPrivateAddresses: true,
       resolver: resolverBy(async () => (asked++ === 0 ? ['127.0.0.1'] : ['192.0.2.1'])),
     });
@@ -194,7 +194,7 @@ describe('an endpoint that means no good', () => {
 
   it('may not have a name that nobody resolves', async () => {
     let asked = 0;
-    const send = createOutgoing({
+    const send = createSendRequest({
       allowPrivateAddresses: false,
       resolver: resolverBy(() => {
         asked++;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FakeTimers } from '../webhooks/fake-timers.fixture.ts';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import { type FoundName, Resolver } from './resolve.ts';
 
 /** A resolver whose questions a test answers itself. */
@@ -18,7 +18,7 @@ function stage() {
       return answer.promise;
     },
     timers,
-    refused: (owner) => void refused.push(owner),
+    onRefused: (owner) => void refused.push(owner),
   });
   const resolve = (host: string, owner = 'app 1', signal = new AbortController().signal) =>
     resolver.resolve(host, { owner, signal });

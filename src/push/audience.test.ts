@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { audiencePages } from './audience.ts';
-import type { DeviceId, Recipient } from './device.ts';
-import type { AudienceSource } from './ports.ts';
+import type { AudienceSource } from './audience-source.ts';
+import type { DeviceId, Recipient } from './model/device.ts';
 
 /** An audience in memory: of each name, the numbers of its devices. */
 class FakeSource implements AudienceSource {

@@ -1,6 +1,6 @@
-import type { Recipient } from './device.ts';
-import type { AudienceSource } from './ports.ts';
-import type { PublishTarget } from './publish.ts';
+import type { AudienceSource } from './audience-source.ts';
+import type { Recipient } from './model/device.ts';
+import type { PublishTarget } from './model/publish.ts';
 
 /** A part of an audience, in device order. */
 export interface AudiencePage {

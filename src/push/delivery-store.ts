@@ -10,9 +10,9 @@ import type {
   PlanningClaim,
   UsersReached,
   WaitingDevices,
-} from './delivery.ts';
-import type { DeviceId } from './device.ts';
-import type { PublishId } from './publish.ts';
+} from './model/delivery.ts';
+import type { DeviceId } from './model/device.ts';
+import type { PublishId } from './model/publish.ts';
 
 /**
  * Keeps how far publishes have come: pages of devices that nobody but one server works on at a time. Claims end

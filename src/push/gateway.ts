@@ -1,8 +1,8 @@
-import type { Platform, Recipient } from './device.ts';
+import type { Platform, Recipient } from './model/device.ts';
+import type { PublishId } from './model/publish.ts';
 import type { ApnsPayload } from './payloads/apns.ts';
 import type { FcmPayload } from './payloads/fcm.ts';
 import type { WebPayload } from './payloads/web.ts';
-import type { PublishId } from './publish.ts';
 
 /** A publish as one platform sends it, to as many devices as there are. */
 export interface Notification<Payload> {

@@ -30,7 +30,7 @@ export type PushProblem =
   | 'internal';
 
 /** Something that is not done, and why: `description` names the field and the rule. */
-export class Refusal {
+export class PushRefusal {
   readonly problem: PushProblem;
   readonly description: string;
   /** Seconds after which it is worth trying again. */
@@ -41,4 +41,22 @@ export class Refusal {
     this.description = description;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** What is wrong with one field. */
+export class FieldFault {
+  /** Its path in the body, for example `web.notification.title`. */
+  readonly field: string;
+  /** The rule that is broken, for example `must be a string`. It holds nothing secret. */
+  readonly reason: string;
+
+  constructor(field: string, reason: string) {
+    this.field = field;
+    this.reason = reason;
+  }
+}
+
+/** Refuses a request for one field, in the form that the hosted service uses. Source: push protocol, §2.2. */
+export function refuseField(problem: PushProblem, { field, reason }: FieldFault): PushRefusal {
+  return new PushRefusal(problem, `\`${field}\`: ${reason}`);
 }

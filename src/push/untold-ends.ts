@@ -1,5 +1,5 @@
-import type { PublishUnderWay } from './delivery.ts';
-import type { PublishTarget } from './publish.ts';
+import type { PublishUnderWay } from './model/delivery.ts';
+import type { PublishTarget } from './model/publish.ts';
 import { publishWebhookUrl } from './webhooks/publish-webhook.ts';
 
 /** How long whoever has finished a publish has to tell of it before others do. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { problemsOf, wording } from '../config/problems.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 
-/** Reads what somebody asks for. Throws a `Refusal` that names the first thing that is wrong. */
+/** Reads what somebody asks for. Throws a `OperationRefused` that names the first thing that is wrong. */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -15,6 +15,6 @@ export function checked<Schema extends z.ZodType>(
   const [problem] = problemsOf(schema, parsed.error);
   const field = problem?.path ?? '';
   const rule = problem?.message ?? 'is not valid';
-  if (field !== '') throw new Refusal('invalid', `${field}: ${rule}`, field);
-  throw new Refusal('invalid', `the body: ${rule}`);
+  if (field !== '') throw new OperationRefused('invalid', `${field}: ${rule}`, field);
+  throw new OperationRefused('invalid', `the body: ${rule}`);
 }

@@ -1,4 +1,4 @@
-import type { InstanceDirectory, PushInstance } from '../push/instance.ts';
+import type { InstanceDirectory, PushInstance } from '../push/model/instance.ts';
 
 /** The instances of this server, in memory. */
 export class MemoryInstanceDirectory implements InstanceDirectory {

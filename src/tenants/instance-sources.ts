@@ -1,7 +1,7 @@
 import { formatProblem, problemsOf, wording } from '../config/problems.ts';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
 
 /** The instances that the configuration names. */

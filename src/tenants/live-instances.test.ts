@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { DEFAULT_LIMITS } from '../../test/support/push-limits.ts';
+import { DEFAULT_LIMITS } from '../../testing/push-limits.ts';
 import { loadJson } from '../config/loading.fixture.ts';
 import type { Config } from '../config/schema.ts';
 import { openDatabase } from '../stores/database/database.ts';

@@ -1,5 +1,5 @@
 import type { Config, InstanceSettings } from '../config/schema.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import type { Log } from '../runtime/ports.ts';
 import type { StoredInstances } from '../stores/tenants/instance-store.ts';
 import { ListChanges } from './changed-ids.ts';

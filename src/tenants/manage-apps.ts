@@ -3,7 +3,7 @@ import { Mutex } from '../runtime/mutex.ts';
 import type { AppStore, StoredApp } from '../stores/tenants/app-store.ts';
 import { newAppId, newAppKey } from './credentials.ts';
 import type { KeptApp } from './kept.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
 /** Pairs that an app may have: every change reads all of them. */
@@ -30,7 +30,7 @@ export interface AppSettings {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Manages the apps, one change after the other; each has taken effect when it settles. Throws `Refusal`. */
+/** Manages the apps, one change after the other; each has taken effect when it settles. Throws `OperationRefused`. */
 export class AppAdmin {
   private readonly options: AppAdminOptions;
   private readonly changes = new Mutex();
@@ -58,7 +58,7 @@ export class AppAdmin {
     if (stored === undefined) throw noSuchApp(id);
     const { apps, left } = complete([stored]);
     if (apps[0] !== undefined) return { app: apps[0], source: 'store' };
-    throw new Refusal('conflict', `App ${id} is not served: ${left[0]?.why}`);
+    throw new OperationRefused('conflict', `App ${id} is not served: ${left[0]?.why}`);
   }
 
   /** Without an id or keys, they are made. */
@@ -116,7 +116,7 @@ export class AppAdmin {
       const { store } = this.options;
       const app = await store.get(id);
       if (app !== undefined && app.keys.length >= KEYS_MAX) {
-        throw new Refusal('conflict', `App ${id} has ${KEYS_MAX} keys; remove one first`);
+        throw new OperationRefused('conflict', `App ${id} has ${KEYS_MAX} keys; remove one first`);
       }
       if (!(await store.addKey(id, pair))) throw noSuchApp(id);
     });
@@ -131,10 +131,13 @@ export class AppAdmin {
       const result = await store.removeKey(id, key);
       if (result === 'unknown') {
         if ((await store.get(id)) === undefined) throw noSuchApp(id);
-        throw new Refusal('not-found', `App ${id} has no key ${key}`);
+        throw new OperationRefused('not-found', `App ${id} has no key ${key}`);
       }
       if (result === 'last') {
-        throw new Refusal('conflict', `${key} is the only key of app ${id}; add one first`);
+        throw new OperationRefused(
+          'conflict',
+          `${key} is the only key of app ${id}; add one first`,
+        );
       }
     });
   }
@@ -161,7 +164,7 @@ export class AppAdmin {
 
   private refuseConfigured(id: string): void {
     if (!this.options.configured().some((app) => app.id === id)) return;
-    throw new Refusal(
+    throw new OperationRefused(
       'conflict',
       `App ${id} stands in the configuration: change it there, at channels.apps`,
     );
@@ -170,23 +173,23 @@ export class AppAdmin {
 
 function checkKeys(keys: readonly AppKey[]): void {
   if (keys.length > KEYS_MAX) {
-    throw new Refusal('invalid', `keys: must be at most ${KEYS_MAX}`, 'keys');
+    throw new OperationRefused('invalid', `keys: must be at most ${KEYS_MAX}`, 'keys');
   }
   if (new Set(keys.map(({ key }) => key)).size < keys.length) {
-    throw new Refusal('invalid', 'keys: the same key stands there twice', 'keys');
+    throw new OperationRefused('invalid', 'keys: the same key stands there twice', 'keys');
   }
 }
 
-function idTaken(id: string): Refusal {
-  return new Refusal('conflict', `id: there is an app ${id} already`, 'id');
+function idTaken(id: string): OperationRefused {
+  return new OperationRefused('conflict', `id: there is an app ${id} already`, 'id');
 }
 
-function keyTaken(): Refusal {
-  return new Refusal('conflict', 'keys: an app has this key already', 'keys');
+function keyTaken(): OperationRefused {
+  return new OperationRefused('conflict', 'keys: an app has this key already', 'keys');
 }
 
-function noSuchApp(id: string): Refusal {
-  return new Refusal('not-found', `There is no app ${id}`);
+function noSuchApp(id: string): OperationRefused {
+  return new OperationRefused('not-found', `There is no app ${id}`);
 }
 
 function asObject(value: unknown): object {

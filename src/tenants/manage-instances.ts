@@ -7,7 +7,7 @@ import type { StoredInstance, StoredInstances } from '../stores/tenants/instance
 import { checked } from './checked.ts';
 import { newInstance, newSecretKey } from './instance-credentials.ts';
 import type { KeptInstance } from './kept.ts';
-import { Refusal } from './refusal.ts';
+import { OperationRefused } from './operation-refused.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
 /** Secret keys that an instance may have: each request and each token may be compared with all of them. */
@@ -35,7 +35,7 @@ export interface InstanceGiven {
   readonly settings: Settings;
 }
 
-/** Manages the instances, one change after the other; each has taken effect when it settles. Throws `Refusal`. */
+/** Manages the instances, one change after the other; each has taken effect when it settles. Throws `OperationRefused`. */
 export class InstanceAdmin {
   private readonly options: InstanceAdminOptions;
   private readonly changes = new Mutex();
@@ -63,7 +63,7 @@ export class InstanceAdmin {
     if (stored === undefined) throw noSuchInstance(id);
     const { instances, left } = complete([stored]);
     if (instances[0] !== undefined) return { instance: instances[0], source: 'store' };
-    throw new Refusal('conflict', `Instance ${id} is not served: ${left[0]?.why}`);
+    throw new OperationRefused('conflict', `Instance ${id} is not served: ${left[0]?.why}`);
   }
 
   /** Without an id, secret keys or VAPID keys, they are made. */
@@ -86,7 +86,7 @@ export class InstanceAdmin {
       });
       const isConfigured = configured().some((other) => other.id === id);
       if (isConfigured || !(await store.create(instance, now()))) {
-        throw new Refusal('conflict', `id: there is an instance ${id} already`, 'id');
+        throw new OperationRefused('conflict', `id: there is an instance ${id} already`, 'id');
       }
     });
   }
@@ -114,7 +114,7 @@ export class InstanceAdmin {
       const { secretKeys } = await this.stored(id);
       if (secretKeys.length >= SECRET_KEYS_MAX) {
         const message = `Instance ${id} has ${SECRET_KEYS_MAX} secret keys; remove one first`;
-        throw new Refusal('conflict', message);
+        throw new OperationRefused('conflict', message);
       }
       if (!(await this.options.store.addKey(id, secret))) throw noSuchInstance(id);
     });
@@ -126,15 +126,18 @@ export class InstanceAdmin {
     return this.change(id, async () => {
       const [secret, another] = secretKeysMeant((await this.stored(id)).secretKeys, given);
       if (another !== undefined) {
-        throw new Refusal('conflict', `Several secret keys of instance ${id} begin so`);
+        throw new OperationRefused('conflict', `Several secret keys of instance ${id} begin so`);
       }
       const result =
         secret === undefined ? 'unknown' : await this.options.store.removeKey(id, secret);
       if (result === 'unknown') {
-        throw new Refusal('not-found', `Instance ${id} has no such secret key`);
+        throw new OperationRefused('not-found', `Instance ${id} has no such secret key`);
       }
       if (result === 'last') {
-        throw new Refusal('conflict', `It is the only secret key of instance ${id}; add one first`);
+        throw new OperationRefused(
+          'conflict',
+          `It is the only secret key of instance ${id}; add one first`,
+        );
       }
     });
   }
@@ -164,7 +167,7 @@ export class InstanceAdmin {
   private async stored(id: string): Promise<StoredInstance> {
     const { configured, store } = this.options;
     if (configured().some((instance) => instance.id === id)) {
-      throw new Refusal(
+      throw new OperationRefused(
         'conflict',
         `Instance ${id} stands in the configuration: change it there, at push.instances`,
       );
@@ -198,13 +201,21 @@ function laidOver(settings: Settings, change: Settings): Settings {
 
 function checkKeys(secretKeys: readonly string[]): void {
   if (secretKeys.length > SECRET_KEYS_MAX) {
-    throw new Refusal('invalid', `secretKeys: must be at most ${SECRET_KEYS_MAX}`, 'secretKeys');
+    throw new OperationRefused(
+      'invalid',
+      `secretKeys: must be at most ${SECRET_KEYS_MAX}`,
+      'secretKeys',
+    );
   }
   if (new Set(secretKeys).size < secretKeys.length) {
-    throw new Refusal('invalid', 'secretKeys: the same key stands there twice', 'secretKeys');
+    throw new OperationRefused(
+      'invalid',
+      'secretKeys: the same key stands there twice',
+      'secretKeys',
+    );
   }
 }
 
-function noSuchInstance(id: string): Refusal {
-  return new Refusal('not-found', `There is no instance ${id}`);
+function noSuchInstance(id: string): OperationRefused {
+  return new OperationRefused('not-found', `There is no instance ${id}`);
 }

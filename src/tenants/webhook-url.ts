@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../config/plain-json.ts';
-import { isShownUrl, shownUrl } from '../runtime/shown-url.ts';
-import { Refusal } from './refusal.ts';
+import { isRedactedUrl, redactedUrl } from '../runtime/redacted-url.ts';
+import { OperationRefused } from './operation-refused.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ export const shownWebhookUrl = z
 
 /**
  * Puts the whole URLs back where webhooks were sent as they are shown, which would lose their secrets otherwise.
- * `before` are the settings that the app or instance has. Throws `Refusal` where it is not clear which URL is meant.
+ * `before` are the settings that the app or instance has. Throws `OperationRefused` where it is not clear which URL is meant.
  */
 export function withWholeUrls(settings: Settings, before: Settings = {}): Settings {
   const { webhooks } = settings;
@@ -24,8 +24,8 @@ export function withWholeUrls(settings: Settings, before: Settings = {}): Settin
     ...settings,
     webhooks: webhooks.map((webhook: unknown, at) => {
       const url = urlOf(webhook);
-      if (url === undefined || !isShownUrl(url) || known.has(url)) return webhook;
-      const meant = [...known].filter((one) => shownUrl(one) === url);
+      if (url === undefined || !isRedactedUrl(url) || known.has(url)) return webhook;
+      const meant = [...known].filter((one) => redactedUrl(one) === url);
       if (meant.length !== 1) throw unclear(at, meant.length);
       return { ...(isObject(webhook) ? webhook : {}), url: meant[0] };
     }),
@@ -41,10 +41,10 @@ function urlOf(webhook: unknown): string | undefined {
   return typeof url === 'string' ? url : undefined;
 }
 
-function unclear(at: number, meant: number): Refusal {
+function unclear(at: number, meant: number): OperationRefused {
   const setting = `webhooks[${at}].url`;
   const why = meant === 0 ? 'no webhook there is has such a URL' : 'several have such a URL';
-  return new Refusal(
+  return new OperationRefused(
     'invalid',
     `${setting}: *** stands for something secret, and ${why}; send the whole URL`,
     setting,

@@ -14,7 +14,7 @@ export interface AttemptContext {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request once, and says what follows; `undefined` where it was given up because the server ends. */
+/** Sends a request once and decides what follows; `undefined` if the server stopped waiting for the answer. */
 export async function attemptOnce(
   request: ClaimedRequest,
   body: string,
@@ -52,7 +52,7 @@ function readAnswer(answer: OutgoingAnswer): Pick<Attempt, 'outcome' | 'status' 
     case 'answered': {
       const { status } = answer;
       const outcome = status >= 200 && status < 300 ? 'delivered' : 'refused';
-      // PostgreSQL has no text with a zero character in it.
+      // PostgreSQL stores no text with a zero character.
       const text = new TextDecoder().decode(answer.body).replaceAll('\0', '\uFFFD');
       return { outcome, status, answer: text };
     }
@@ -74,7 +74,7 @@ function afterAttempt(
 ): Settlement['next'] {
   if (outcome === 'delivered') return { state: 'delivered', atMs: nowMs, reason: `HTTP ${status}` };
   const reason = reasons[outcome](status, answer);
-  // Only a change of the configuration helps here; the request can be replayed after it.
+  // A retry needs a change of the configuration; the request can be replayed after it.
   if (outcome === 'not-allowed') return { state: 'failed', atMs: nowMs, reason };
   const firstTryAtMs = request.firstTryAtMs ?? atMs;
   const tries = request.tries + 1;

@@ -2,7 +2,7 @@ import { PUSH_RETRY_PAUSES_MS, RETRY_MS, RETRY_PAUSE_MAX_MS } from './limits.ts'
 import type { OutboxKind } from './outbox.ts';
 
 export interface FailedTries {
-  /** How many there were, with the one that has just failed. */
+  /** Including the one that has just failed. */
   readonly tries: number;
   readonly firstTryAtMs: number;
   readonly nowMs: number;
@@ -10,7 +10,7 @@ export interface FailedTries {
   readonly random: number;
 }
 
-/** When to try again, for each kind; `undefined` where that was the last try. */
+/** When to try again, by kind; `undefined` after the last try. */
 export const nextTryAt: Readonly<Record<OutboxKind, (failed: FailedTries) => number | undefined>> =
   {
     channels: withGrowingPauses,
@@ -19,8 +19,8 @@ export const nextTryAt: Readonly<Record<OutboxKind, (failed: FailedTries) => num
   };
 
 /**
- * After 1 s, 2 s, 4 s and so on up to a minute, each less a random part of up to half, so that what failed
- * together does not come back together. The last try is five minutes after the first.
+ * Doubles the pause from 1 s to a minute, and shortens it at random by up to half, so that requests that failed together
+ * are not retried together. The last try is five minutes after the first.
  */
 function withGrowingPauses({ tries, firstTryAtMs, nowMs, random }: FailedTries) {
   const lastAtMs = firstTryAtMs + RETRY_MS;

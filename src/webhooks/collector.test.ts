@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { AppWebhookEvent, WebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent, WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { Collector } from './collector.ts';
 import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
 import { signForApp } from './sign.ts';

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'bun';
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 import { endpointOf } from './endpoint.ts';
 import {
@@ -11,14 +11,14 @@ import {
 } from './limits.ts';
 import type { NewOutboxRequest } from './outbox.ts';
 
-/** One event, and the endpoints that want it. */
+/** One event and the endpoints that want it. */
 interface Accepted {
   readonly json: string;
   readonly atMs: number;
   readonly wanted: readonly AppWebhook[];
 }
 
-/** Events on their way to one address, in the order in which they happened. */
+/** Events for one address, the oldest first. */
 interface Bundle {
   readonly appId: string;
   readonly url: string;
@@ -26,13 +26,13 @@ interface Bundle {
   readonly events: Pick<Accepted, 'json' | 'atMs'>[];
 }
 
-/** Events of one app that were dropped: one for each endpoint that wanted one. */
+/** Events of one app that were dropped, counted once for each endpoint. */
 export interface DroppedEvents {
   readonly ownerId: string;
   readonly events: number;
 }
 
-/** Gathers events in memory, for the endpoints that want them, until they are taken as requests. Apps share the room. */
+/** Holds events of apps in memory until they are taken as requests. Apps share the memory fairly. */
 export class Collector {
   private readonly app: (id: string) => App | undefined;
   private readonly accepted = new FairQueue<Accepted>({
@@ -44,24 +44,24 @@ export class Collector {
     this.app = app;
   }
 
-  /** One for each endpoint that an event goes to. */
+  /** Counted once for each endpoint. */
   get events(): number {
     return this.accepted.total.items;
   }
 
-  /** Gives what had to be dropped for it, which may be the event itself. An event that nobody wants needs no room. */
+  /** Adds an event, unless no endpoint wants it. Returns what was dropped to make room, perhaps the event itself. */
   add({ appId, event, atMs }: AppWebhookEvent): readonly DroppedEvents[] {
     const wanted = this.app(appId)?.webhooks.filter(({ events }) => events.includes(event.name));
     if (wanted === undefined || wanted.length === 0) return [];
     const json = JSON.stringify(event);
-    // All endpoints share the text.
+    // All endpoints share this text.
     const weight = { items: wanted.length, bytes: json.length };
     return this.accepted
       .push(appId, { json, atMs, wanted }, weight)
       .map(({ owner, weight: { items } }) => ({ ownerId: owner, events: items }));
   }
 
-  /** Takes events of all apps in turn, about as many as asked for, as the requests that they are sent with. */
+  /** Takes about `eventsMax` events, of all apps in turn, and makes requests of them. */
   take(
     nowMs: number,
     eventsMax = Number.POSITIVE_INFINITY,
@@ -102,13 +102,13 @@ function requestsOf({ appId, url, batching, events }: Bundle, nowMs: number) {
 }
 
 function batches(events: Bundle['events'], batching: boolean): readonly Bundle['events'][] {
-  const most = batching ? BATCH_EVENTS_MAX : 1;
+  const eventsMax = batching ? BATCH_EVENTS_MAX : 1;
   const all: Bundle['events'][] = [];
   let characters = 0;
   for (const event of events) {
     const last = all.at(-1);
     characters += event.json.length;
-    if (last !== undefined && last.length < most && characters <= BATCH_CHARACTERS_MAX) {
+    if (last !== undefined && last.length < eventsMax && characters <= BATCH_CHARACTERS_MAX) {
       last.push(event);
     } else {
       all.push([event]);
@@ -118,7 +118,7 @@ function batches(events: Bundle['events'], batching: boolean): readonly Bundle['
   return all;
 }
 
-/** Its time is that of its last event. Source: Channels docs, "Webhook format". */
+/** `time_ms` is the time of the last event. Source: Channels docs, "Webhook format". */
 function bodyOf(batch: Bundle['events']): string {
   const timeMs = batch.at(-1)?.atMs ?? 0;
   return `{"time_ms":${timeMs},"events":[${batch.map(({ json }) => json).join(',')}]}`;

@@ -2,8 +2,8 @@ import { CryptoHasher } from 'bun';
 import type { OutboxKind } from './outbox.ts';
 
 /**
- * One text for one kind, owner and address, short enough for any index: `KIND.OWNER.ADDRESS`, the last two hashed.
- * Requests that earlier versions stored have `HASH` for Channels and `push.HASH`; they may still wait.
+ * Names an endpoint by kind, owner and address, short enough for an index: `KIND.OWNER.ADDRESS`, the last two hashed.
+ * Requests stored by earlier versions have `HASH` (Channels) or `push.HASH`; some may still wait.
  */
 export function endpointOf(kind: OutboxKind, ownerId: string, address: string): string {
   return `${kind}.${digest([ownerId])}.${digest([ownerId, address])}`;
@@ -15,15 +15,12 @@ export function kindOf(endpoint: string): OutboxKind {
   return endpoint.startsWith('publish.') ? 'publish' : 'channels';
 }
 
-/** Equal for endpoints that have the room of one together: for the addresses that publishes of one instance name. */
+/** Equal for endpoints that share the limits of one: all addresses named by publishes of one instance. */
 export function shareOf(endpoint: string): string {
   return kindOf(endpoint) === 'publish' ? `publish.${ownerOf(endpoint)}` : endpoint;
 }
 
-/**
- * Equal for endpoints of one app, and for those of one instance. An endpoint that an earlier version stored counts as
- * an owner of its own.
- */
+/** Equal for endpoints of one app or instance. An endpoint stored by an earlier version is an owner of its own. */
 export function ownerOf(endpoint: string): string {
   const [, owner, address] = endpoint.split('.');
   if (owner === undefined || address === undefined) return endpoint;

@@ -1,71 +1,67 @@
 import type { OutboxKind } from './outbox.ts';
 
-/**
- * Every bound of what leaves the server, in one place. What happens at each of them is said here, and
- * counted in `WebhookFigures.dropped`.
- */
+/** All limits of outgoing webhooks. What is dropped at a limit is counted in `WebhookFigures.dropped`. */
 
 /**
- * How long an accepted event may wait for the next commit. The store is written once for all events of this
- * time; the rest of the 250 ms that a `kill -9` may cost at most is for the way here and for the commit itself,
- * which takes its time where thousands of events a second come and the processors are busy.
+ * How long an accepted event may wait for the next commit, which is shared by all events of this time. A crash may
+ * cost 250 ms of events at most; the other 150 ms are for handing events over and for the commit itself.
  */
 export const FLUSH_MS = 100;
 
 /** Events of one batch. Source: Channels docs, "Webhooks", batching: 20 events or 250 ms. */
 export const BATCH_EVENTS_MAX = 20;
 
-/** A batch is sent on before it grows beyond this; a single larger event is a request of its own. */
+/** Characters of one batch. A single larger event is sent alone. */
 export const BATCH_CHARACTERS_MAX = 262_144;
 
 /**
- * Events that wait to be written, one for each endpoint they go to; beyond it, the app or instance that has most
- * loses its newest. Those of Channels and those of push have this room each.
+ * Events in memory, counted once for each endpoint, before they are written. Beyond it, the app or instance that has
+ * most loses its newest. Channels and push have this limit each.
  */
 export const ACCEPTED_EVENTS_MAX = 20_000;
 
-/** Their characters; the same holds beyond it. */
+/** Characters of these events, under the same rule. */
 export const ACCEPTED_CHARACTERS_MAX = 33_554_432;
 
-/** Events after which the store is written at once, and events of one commit, so that none takes long. */
+/** Events of one commit, and events at which one is written at once. Keeps commits short. */
 export const FLUSH_EVENTS = 2_000;
 
-/** Attempts after which the store is written at once. */
+/** Settlements at which a commit is written at once. */
 export const FLUSH_ATTEMPTS = 500;
 
 /**
- * Requests that wait in the store. One app or instance may have no more of it than it leaves free, so that there is
- * always room for others: one alone half, each of three a quarter. Beyond it, its new ones are dropped.
+ * Requests that wait in the store. One app or instance may use no more than it leaves free: one alone half, each of
+ * three a quarter. Beyond it, its new requests are dropped.
  */
 export const WAITING_ROWS_MAX = 100_000;
 
-/** Bytes of their bodies, shared in the same way. */
+/** Bytes of their bodies, under the same rule. */
 export const WAITING_BYTES_MAX = 268_435_456;
 
 /**
- * Requests that wait for one endpoint; beyond it new ones for it are dropped, so that it leaves room. All
- * addresses that the publishes of one instance name are one endpoint here: whoever publishes chooses them.
+ * Requests that wait for one endpoint; beyond it, new ones are dropped. All addresses named by publishes of one
+ * instance count as one endpoint, because the publisher may choose any number of them.
  */
 export const ENDPOINT_ROWS_MAX = 25_000;
 
-/** Bytes that wait for one endpoint, in the same sense. */
+/** Bytes that wait for one endpoint, counted in the same way. */
 export const ENDPOINT_BYTES_MAX = 67_108_864;
 
-/** How many requests may be under way at once. */
+/** Limits of requests in flight. */
 export interface InFlightMax {
-  /** Of the kind. One app or instance may have no more of it than it leaves free. */
+  /** Of the kind. One app or instance may use no more than it leaves free. */
   readonly all: number;
-  /** With so many of the kind under way, each endpoint gets one at a time, so that others still get their turn. */
+  /** From this many of the kind, each endpoint gets one at a time, so that others get their turn. */
   readonly crowded: number;
   /** For one endpoint. */
   readonly endpoint: number;
-  /** For all endpoints that share their room. */
+  /** For all endpoints of one share, see `shareOf`. */
   readonly share: number;
 }
 
 /**
- * Each kind has its own, so that none waits for the answers of another. Bun has 256 connections for all of
- * `fetch`, and others need some. Events of push are not batched: their endpoints get more at a time.
+ * Each kind has limits of its own, so that none waits for the answers of another. Bun has 256 connections for all of
+ * `fetch`, and other parts need some. Events of push are not batched, so their endpoints get more at a time.
  */
 export const inFlightMax: Readonly<Record<OutboxKind, InFlightMax>> = {
   channels: { all: 128, crowded: 64, endpoint: 4, share: 4 },
@@ -73,44 +69,44 @@ export const inFlightMax: Readonly<Record<OutboxKind, InFlightMax>> = {
   publish: { all: 24, crowded: 12, endpoint: 4, share: 8 },
 };
 
-/** Requests of one endpoint that are claimed at once. Their bodies are read when they are sent. */
+/** Requests claimed at once for one endpoint. Their bodies are read when they are sent. */
 export const CLAIM_ROWS = 32;
 
 /** Endpoints for which requests are claimed in one commit. */
 export const CLAIM_ENDPOINTS = 64;
 
-/** How long a claim lasts beyond the timeout of a request. */
+/** How much longer a claim lasts than the timeout of a request. */
 export const CLAIM_MS = 60_000;
 
-/** After the first attempt, how long a request of Channels is tried again. Source: Channels docs, "Webhooks". */
+/** How long a request of Channels is retried after its first attempt. Source: Channels docs, "Webhooks". */
 export const RETRY_MS = 300_000;
 
-/** Its longest pause between two attempts. */
+/** The longest pause between two attempts of Channels. */
 export const RETRY_PAUSE_MAX_MS = 60_000;
 
 /** How long an endpoint of push may take to answer. Source: push protocol, §4.3. */
 export const PUSH_TIMEOUT_MS = 3_000;
 
-/** The pauses before each of its four further tries. Source: push protocol, §4.3. */
+/** The pauses before the four retries of push. Source: push protocol, §4.3. */
 export const PUSH_RETRY_PAUSES_MS: readonly number[] = [10_000, 30_000, 120_000, 300_000];
 
-/** How much of an answer is read and kept in the log. */
+/** Bytes of an answer that are read and logged. */
 export const ANSWER_BYTES = 1_024;
 
-/** Finished requests that the log keeps; beyond it the oldest are forgotten before `logDays` is over. */
+/** Finished requests in the log; beyond it, the oldest are deleted before `logDays` are over. */
 export const LOG_ROWS_MAX = 100_000;
 
 /** Bytes of their bodies. */
 export const LOG_BYTES_MAX = 268_435_456;
 
-/** Finished requests that are deleted in one commit. */
+/** Finished requests deleted in one commit. */
 export const FORGET_ROWS = 500;
 
-/** How often old requests are looked for, and the counts of what waits are read anew. */
-export const ROUND_MS = 30_000;
+/** How often old requests are deleted and the counts of waiting ones are read again. */
+export const MAINTENANCE_MS = 30_000;
 
-/** The pause after the store could not be written or read. */
+/** The pause after the store failed. */
 export const STORE_PAUSE_MS = 1_000;
 
-/** How long the end of the server waits for answers; what is then under way is sent again at the next start. */
+/** How long the server waits for answers when it stops; what is still in flight is sent again at the next start. */
 export const CLOSE_MS = 2_000;

@@ -1,20 +1,20 @@
 /**
- * The outbox: requests on their way to the addresses that tenants gave, kept until they are answered.
- * All times are milliseconds since 1970; bytes are those of the body.
+ * The outbox: requests to the addresses that tenants gave, kept until they are answered or given up.
+ * Times are milliseconds since 1970; bytes are those of the body.
  */
 
-/** What they are; each kind is signed, timed and tried again in its own way. */
+/** Each kind is signed, timed and retried in its own way. */
 export type OutboxKind =
   /** Events of an app. */
   | 'channels'
-  /** Events of a push instance, for the endpoints that it is configured with. */
+  /** Events of a push instance, for its configured endpoints. */
   | 'push'
-  /** The course of one publish, for the address that it named itself. */
+  /** Progress of one publish, for the address that it names itself. */
   | 'publish';
 
 export type OutboxState = 'waiting' | 'delivered' | 'failed';
 
-/** What became of one attempt. */
+/** The result of one attempt. */
 export type AttemptOutcome =
   /** Answered with 2xx. */
   | 'delivered'
@@ -24,19 +24,19 @@ export type AttemptOutcome =
   | 'timeout'
   /** No name, no connection, no valid certificate, or no HTTP. */
   | 'unreachable'
-  /** Not sent: its address is one that webhooks may not be sent to. */
+  /** Not sent: webhooks may not be sent to its address. */
   | 'not-allowed';
 
 /** One request to one endpoint. */
 export interface OutboxRequest {
-  /** Sorts by when it was made. */
+  /** Ids sort by creation time. */
   readonly id: string;
   readonly kind: OutboxKind;
   /** The app or instance it is sent for. */
   readonly ownerId: string;
-  /** Of the kind `'publish'`, without name and password. */
+  /** Of the kind `'publish'`, without user name and password. */
   readonly url: string;
-  /** Kind, owner and address in a short text: requests of one endpoint share it, others never do. */
+  /** A short text made of kind, owner and address; equal exactly for requests to the same endpoint. */
   readonly endpoint: string;
   readonly bodyBytes: number;
   readonly createdAtMs: number;
@@ -44,17 +44,17 @@ export interface OutboxRequest {
 
 export interface NewOutboxRequest extends OutboxRequest {
   readonly body: string;
-  /** Another request, to the same endpoint: this one is not sent before that one is delivered or given up. */
+  /** Another request to the same endpoint; this one is blocked until that one is delivered or has failed. */
   readonly afterId: string | undefined;
 }
 
-/** A request that the one who claimed it may send until the claim ends. */
+/** A request that the claimant alone may send until the claim ends. */
 export interface ClaimedRequest extends OutboxRequest {
-  /** Attempts so far, ever. */
+  /** Attempts ever made. */
   readonly attempts: number;
-  /** Attempts so far since it was made or replayed last. */
+  /** Attempts since it was created or last replayed. */
   readonly tries: number;
-  /** When the first of these `tries` was. */
+  /** When the first of these `tries` was made. */
   readonly firstTryAtMs: number | undefined;
   readonly claimedUntilMs: number;
 }
@@ -66,15 +66,15 @@ export interface Attempt {
   readonly atMs: number;
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;
-  /** The first bytes of the answer's body, or why there was none. */
+  /** The first bytes of the answer's body, or why there was no answer. */
   readonly answer: string;
 }
 
 /**
- * What follows from an attempt, or from the finding that a request cannot be sent. Without an attempt, and waiting:
- * the request is given back, unless its claim has ended and somebody else has claimed it since.
+ * The end of a claim: the result of an attempt, or a failure without one. A waiting request without an attempt is
+ * released, unless another server has claimed it since.
  */
 export interface Settlement {
   readonly request: ClaimedRequest;
@@ -90,41 +90,52 @@ export interface EndpointBacklog {
   readonly rows: number;
   readonly bytes: number;
   readonly oldestAtMs: number;
-  /** When the next of them is due; claimed ones are due when their claim ends, infinity where all wait for others. */
+  /** When the next request is due. Claimed requests are due when their claim ends; infinity if all are blocked. */
   readonly dueAtMs: number;
+}
+
+/** How many requests to claim for an endpoint. */
+export interface WantedRequests {
+  readonly endpoint: string;
+  readonly limit: number;
+}
+
+export interface OutboxClaimOptions {
+  readonly wanted: readonly WantedRequests[];
+  readonly nowMs: number;
+  /** When the claim ends. */
+  readonly untilMs: number;
 }
 
 export interface EndpointClaim {
   readonly endpoint: string;
   readonly requests: readonly ClaimedRequest[];
-  /** Before this, none that the claim has left is due; `undefined` where it left none. */
+  /** No other request for the endpoint is due before this; `undefined` if there is none. */
   readonly dueAtMs: number | undefined;
 }
 
 /**
- * Keeps requests until they are delivered or given up.
+ * Keeps requests until they are delivered or have failed. Relied on by the sender in `webhooks`.
  *
- * `write` must do all or nothing, in one commit, and what it has answered must survive the process and the
- * machine. `claim` must never give two callers the same request while a claim lasts, nor one whose `afterId` still
- * waits; it gives those due first, and takes no more than `limit` for each endpoint. What was written once may be written again, where nobody heard
- * that it was. Whoever relies on it: the sender in `webhooks`.
+ * `write` does all or nothing, in one commit that survives a crash of the process and of the machine. Writing the same
+ * again changes nothing, so a caller that got no answer may repeat it.
+ * `claim` returns the requests that are due first, up to `limit` per endpoint. It never returns a request that another
+ * caller has claimed, or one that is blocked by its `afterId`.
+ *
+ * There is no implementation in memory: tests use SQLite's `:memory:`, which is as fast.
  */
 export interface Outbox {
   write(requests: readonly NewOutboxRequest[], settled: readonly Settlement[]): Promise<void>;
-  claim(
-    wanted: readonly { readonly endpoint: string; readonly limit: number }[],
-    nowMs: number,
-    untilMs: number,
-  ): Promise<readonly EndpointClaim[]>;
-  /** Ends the claims of these endpoints that last until then: for whoever never heard what it had claimed. */
-  releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void>;
-  /** Ends every claim, whoever holds it: for the start of a process that has the store to itself. */
-  releaseClaims(): Promise<void>;
+  claim(options: OutboxClaimOptions): Promise<readonly EndpointClaim[]>;
+  /** Releases the claims of these endpoints that end at `untilMs`, after a `claim` whose answer was lost. */
+  releaseClaim(endpoints: readonly string[], untilMs: number): Promise<void>;
+  /** Releases all claims, of any server: for the start of a process that owns the store. */
+  releaseAllClaims(): Promise<void>;
   /**
-   * Lets go what waits for a request that is over: where several servers use the outbox, two may have written both
-   * at the same moment, and neither has seen the other.
+   * Unblocks requests whose `afterId` is over. `write` does so as well, but two servers that write both at the same
+   * moment do not see each other's rows.
    */
-  releaseHeld(): Promise<void>;
+  unblock(): Promise<void>;
   body(id: string): Promise<string | undefined>;
   backlog(): Promise<readonly EndpointBacklog[]>;
 }
@@ -135,16 +146,16 @@ export interface OutboxEntry extends OutboxRequest {
   /** Why it is in that state; empty while it waits. */
   readonly reason: string;
   readonly attempts: number;
-  /** `undefined` unless it waits, and while it waits for another request. */
+  /** `undefined` once it is finished, and while it is blocked by another request. */
   readonly nextAttemptAtMs: number | undefined;
   /** `undefined` while it waits. */
   readonly finishedAtMs: number | undefined;
 }
 
 export interface OutboxEntryDetails extends OutboxEntry {
-  /** Of the kind `'publish'`, without the name and password that the publish named. */
+  /** Of the kind `'publish'`, without the user name and password in the publish. */
   readonly body: string;
-  /** In the order in which they were made. */
+  /** The oldest first. */
   readonly attemptLog: readonly Attempt[];
 }
 
@@ -157,24 +168,27 @@ export interface OutboxFilter {
   readonly before?: string | undefined;
 }
 
+/** Which finished requests the log may delete. */
+export interface ForgetOptions {
+  readonly finishedBeforeMs: number;
+  readonly limit: number;
+  /** Only requests of this app or instance. */
+  readonly ownerId?: string;
+}
+
 /**
- * What was sent and what became of it.
+ * The log of all requests and their attempts.
  *
- * `list` gives the newest first. `replay` makes a finished request wait again, due now and with all its
- * tries ahead; what it does to others is nothing. `forget` deletes finished requests with their attempts,
- * those finished longest ago first, never one that waits, and no more than `limit` in one commit; of one owner where
- * that is given. `finished` counts what may be forgotten, by owner.
+ * `list` returns the newest first. `replay` makes a finished request wait again, due now, with no tries used; it does
+ * not affect other requests. `forget` deletes finished requests with their attempts, the oldest first, in one commit.
+ * `finished` counts what `forget` may delete, by owner.
  */
 export interface OutboxLog {
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
   show(id: string): Promise<OutboxEntryDetails | undefined>;
   replay(id: string, nowMs: number): Promise<OutboxRequest | 'waiting' | 'unknown'>;
   finished(): Promise<readonly FinishedRequests[]>;
-  forget(
-    finishedBeforeMs: number,
-    limit: number,
-    ownerId?: string,
-  ): Promise<{ readonly rows: number; readonly bytes: number }>;
+  forget(options: ForgetOptions): Promise<{ readonly rows: number; readonly bytes: number }>;
 }
 
 /** How much the log keeps of one owner. */

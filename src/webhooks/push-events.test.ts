@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
-import type { InstanceWebhook } from '../push/instance.ts';
-import type { PlatformCounts } from '../push/publish.ts';
-import { newPublishId } from '../push/publish-id.ts';
+import type { InstanceWebhook } from '../push/model/instance.ts';
+import type { PlatformCounts } from '../push/model/publish.ts';
+import { newPublishId } from '../push/model/publish-id.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
-import { FakeTimers } from './fake-timers.fixture.ts';
 import { PushWebhooks } from './push-events.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';
@@ -177,7 +177,7 @@ describe('an event of an instance', () => {
     });
     expect(log.lines).toEqual([
       expect.stringMatching(
-        /^warn A webhook was given up .*"instance":"6f1b0f5e-.*","host":"a.test","reason":"HTTP 500"/,
+        /^warn Webhook failed .*"instance":"6f1b0f5e-.*","host":"a.test","reason":"HTTP 500"/,
       ),
     ]);
   });
@@ -224,11 +224,11 @@ describe('an event of an instance', () => {
   });
 
   it.each([
-    ['the instance', () => instances.clear(), 'The instance is gone'],
+    ['the instance', () => instances.clear(), 'The instance was deleted'],
     [
       'the webhook',
       () => serve(webhook({ url: 'https://b.test/' })),
-      'The instance has no such webhook any more',
+      'The instance no longer has this webhook',
     ],
   ])('is given up when %s is gone', async (_, change, reason) => {
     told.reported(INSTANCE, opened);
@@ -347,7 +347,7 @@ describe('a publish with a webhookUrl', () => {
     void told.publishStarted(INSTANCE, news(publish('https://a.test/')));
     instances.clear();
     await timers.advance(600);
-    expect(await newest()).toMatchObject({ state: 'failed', reason: 'The instance is gone' });
+    expect(await newest()).toMatchObject({ state: 'failed', reason: 'The instance was deleted' });
   });
 
   it('only: nobody hears of one without', async () => {

@@ -1,5 +1,5 @@
-import type { BeamsEventType, InstanceWebhook } from '../push/instance.ts';
-import type { PublishStatus } from '../push/publish.ts';
+import type { BeamsEventType, InstanceWebhook } from '../push/model/instance.ts';
+import type { PublishStatus } from '../push/model/publish.ts';
 import {
   type BeamsEvent,
   beamsBody,
@@ -24,7 +24,7 @@ export interface PushWebhooksOptions {
   readonly now: () => number;
 }
 
-/** Makes of what happens on the push side the requests that tell of it, and puts them into the outbox. */
+/** Makes webhook requests of events of push, and puts them into the outbox. */
 export class PushWebhooks implements PushWebhookSink {
   private readonly options: PushWebhooksOptions;
 
@@ -63,20 +63,20 @@ export class PushWebhooks implements PushWebhookSink {
     users: UsersAttempted,
   ): Promise<void> {
     if (!this.wants(instanceId, 'v1.PublishToUsersAttempt')) return;
-    await this.tell(instanceId, usersAttemptEvent(instanceId, id, users), atMs);
+    await this.sendEvent(instanceId, usersAttemptEvent(instanceId, id, users), atMs);
   }
 
   reported(instanceId: string, report: UserReport): void {
     if (!this.wants(instanceId, reportTypes[report.event])) return;
-    void this.tell(instanceId, userReportEvent(instanceId, report), undefined);
+    void this.sendEvent(instanceId, userReportEvent(instanceId, report), undefined);
   }
 
   wants(instanceId: string, type: BeamsEventType): boolean {
     return this.webhooksOf(instanceId).some(({ events }) => events.includes(type));
   }
 
-  /** Something that may be told again has a time of its own. */
-  private async tell(
+  /** `atMs`: when the event happened, for events that may be sent twice; their requests have the same id each time. */
+  private async sendEvent(
     instanceId: string,
     event: BeamsEvent,
     atMs: number | undefined,
@@ -104,7 +104,7 @@ export class PushWebhooks implements PushWebhookSink {
   }
 }
 
-/** What the requests of publishes have in common that name this URL. */
+/** The fields that all requests to this URL of a publish share. */
 function publishRequest(instanceId: string, url: string) {
   const endpoint = endpointOf('publish', instanceId, new URL(url).origin);
   return { kind: 'publish', ownerId: instanceId, url, endpoint } as const;

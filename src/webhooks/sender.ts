@@ -2,8 +2,7 @@ import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { kindOf, shareOf } from './endpoint.ts';
-import type { Journal } from './journal.ts';
-import type { Lanes } from './lanes.ts';
+import type { EndpointQueues } from './endpoint-queues.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from './outbox.ts';
 
@@ -11,15 +10,19 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
   /** How long an endpoint may take to answer. */
   readonly timeoutMs: Readonly<Record<OutboxKind, number>>;
   readonly outbox: Outbox;
-  readonly journal: Journal;
-  readonly lanes: Lanes;
+  /** While the store cannot be written, nothing is claimed: the results could not be kept. */
+  readonly writer: { readonly isFailing: boolean };
+  readonly queues: EndpointQueues;
+  /** Called with the end of each claim. */
+  readonly settle: (settlement: Settlement) => void;
   readonly timers: Timers;
   readonly log: Log;
   readonly throttle: LogThrottle;
 }
 
-/** Takes what is due out of the outbox, sends it, and tells the journal what became of it. */
+/** Claims due requests, sends them, and settles their claims. */
 export class Sender {
+  /** Attempts since the start. */
   readonly outcomes: Record<AttemptOutcome, number> = {
     delivered: 0,
     refused: 0,
@@ -29,135 +32,140 @@ export class Sender {
   };
   private readonly options: SenderOptions;
   private readonly ending = new AbortController();
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly inFlight = new Set<Promise<void>>();
   private ended = false;
-  private pumping = false;
-  private pumped: Promise<void> = Promise.resolve();
-  private again = false;
-  /** What was being claimed: if it is still here after an error, nobody knows whether the store did it. */
-  private claiming: { readonly endpoints: readonly string[]; readonly untilMs: number } | undefined;
-  private cancel: (() => void) | undefined;
+  private isRunning = false;
+  private lastRun: Promise<void> = Promise.resolve();
+  private runAgain = false;
+  /** A claim without an answer yet. If it is still here after an error, the store may have claimed these. */
+  private unansweredClaim:
+    | { readonly endpoints: readonly string[]; readonly untilMs: number }
+    | undefined;
+  private cancelTimer: (() => void) | undefined;
 
   constructor(options: SenderOptions) {
     this.options = options;
   }
 
-  /** Sends whatever may be sent now, and comes back by itself when more is due. Never throws. */
-  pump(): void {
-    this.again = true;
-    if (this.pumping || this.ended) return;
-    this.pumping = true;
-    this.pumped = this.run()
+  /** Sends all that may be sent now, and sets a timer for what is due later. Never throws. */
+  poll(): void {
+    this.runAgain = true;
+    if (this.isRunning || this.ended) return;
+    this.isRunning = true;
+    this.lastRun = this.run()
       .catch((error: unknown) => {
         const { log, throttle } = this.options;
         const why = error instanceof Error ? error.message : String(error);
         throttle.run('claim', (throttled) =>
-          log.error('Webhooks cannot be read', { why, ...throttled }),
+          log.error('Cannot read webhooks from the store', { why, ...throttled }),
         );
-        this.again = false;
+        this.runAgain = false;
         return STORE_PAUSE_MS;
       })
       .then((pauseMs) => {
-        this.pumping = false;
-        // Somebody may have asked after the last look.
-        if (this.again) this.pump();
-        else this.wake(pauseMs);
+        this.isRunning = false;
+        // `poll` may have been called after the last look.
+        if (this.runAgain) this.poll();
+        else this.setTimer(pauseMs);
       });
   }
 
   /**
-   * Settles when nothing is under way any more: after the answers, or two seconds later without them. What it
-   * has claimed and not sent it gives back, so that nobody has to wait for the end of the claim.
+   * Settles when nothing is in flight: after the answers, or two seconds later without them. Claims of requests that
+   * were not sent are released, so that other servers need not wait for their end.
    */
   async end(): Promise<void> {
     this.ended = true;
-    this.cancel?.();
+    this.cancelTimer?.();
     const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
-    // What is being claimed now is given back as well.
-    await this.pumped;
-    // Where the store is still away, others wait for the end of the claim.
-    await this.releaseLostClaim().catch(() => undefined);
-    this.giveBackClaimed();
-    await Promise.all(this.underWay);
+    // A claim under way is released as well.
+    await this.lastRun;
+    // If the store is still unavailable, the claim ends by itself.
+    await this.releaseUnansweredClaim().catch(() => undefined);
+    const { queues, timers } = this.options;
+    for (const request of queues.takeClaimed()) this.release(request, timers.now());
+    await Promise.all(this.inFlight);
     cancel();
   }
 
-  /** Gives the milliseconds after which there is more to do; infinity where nothing is known of. */
+  /** Returns the milliseconds until more is due; infinity if nothing is known of. */
   private async run(): Promise<number> {
-    const { outbox, journal, lanes, timers, timeoutMs } = this.options;
-    while (this.again && !this.ended) {
-      this.again = false;
+    const { outbox, writer, queues, timers, timeoutMs } = this.options;
+    while (this.runAgain && !this.ended) {
+      this.runAgain = false;
       this.startAll();
-      if (!journal.failing) await this.releaseLostClaim();
-      // Nothing is taken out of a store that cannot be told what became of it.
-      const hungry = journal.failing ? [] : lanes.hungry(timers.now());
-      if (hungry.length === 0) continue;
-      for (const [kind, wanted] of Map.groupBy(hungry, ({ endpoint }) => kindOf(endpoint))) {
+      if (!writer.isFailing) await this.releaseUnansweredClaim();
+      const wanted = writer.isFailing ? [] : queues.wanted(timers.now());
+      if (wanted.length === 0) continue;
+      for (const [kind, ofKind] of Map.groupBy(wanted, ({ endpoint }) => kindOf(endpoint))) {
         const nowMs = timers.now();
         const untilMs = nowMs + timeoutMs[kind] + CLAIM_MS;
-        this.claiming = { endpoints: wanted.map(({ endpoint }) => endpoint), untilMs };
-        const claims = await outbox.claim(wanted, nowMs, untilMs);
-        this.claiming = undefined;
-        for (const claim of claims) lanes.feed(claim);
+        this.unansweredClaim = { endpoints: ofKind.map(({ endpoint }) => endpoint), untilMs };
+        const claims = await outbox.claim({ wanted: ofKind, nowMs, untilMs });
+        this.unansweredClaim = undefined;
+        for (const claim of claims) queues.addClaimed(claim);
       }
-      this.again = true;
+      this.runAgain = true;
     }
-    return journal.failing ? STORE_PAUSE_MS : lanes.nextDueAtMs() - timers.now();
+    return writer.isFailing ? STORE_PAUSE_MS : queues.nextDueAtMs() - timers.now();
   }
 
-  /** The store may have claimed something although it could not say so any more. */
-  private async releaseLostClaim(): Promise<void> {
-    if (this.claiming === undefined) return;
-    await this.options.outbox.releaseLostClaim(this.claiming.endpoints, this.claiming.untilMs);
-    this.claiming = undefined;
+  private async releaseUnansweredClaim(): Promise<void> {
+    if (this.unansweredClaim === undefined) return;
+    await this.options.outbox.releaseClaim(
+      this.unansweredClaim.endpoints,
+      this.unansweredClaim.untilMs,
+    );
+    this.unansweredClaim = undefined;
   }
 
-  private wake(pauseMs: number): void {
-    this.cancel?.();
-    this.cancel = undefined;
+  private setTimer(pauseMs: number): void {
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
     if (this.ended || !Number.isFinite(pauseMs)) return;
-    this.cancel = this.options.timers.after(Math.max(0, pauseMs), () => this.pump());
+    this.cancelTimer = this.options.timers.after(Math.max(0, pauseMs), () => this.poll());
   }
 
   private startAll(): void {
-    const { lanes } = this.options;
-    for (let request = lanes.next(); request !== undefined; request = lanes.next()) {
+    const { queues } = this.options;
+    for (let request = queues.next(); request !== undefined; request = queues.next()) {
       const sending = this.send(request).finally(() => {
-        this.underWay.delete(sending);
-        this.pump();
+        this.inFlight.delete(sending);
+        this.poll();
       });
-      this.underWay.add(sending);
+      this.inFlight.add(sending);
     }
   }
 
   private async send(request: ClaimedRequest): Promise<void> {
-    const { lanes, journal, log, throttle, timers } = this.options;
+    const { queues, settle, log, throttle, timers } = this.options;
     let settlement: Settlement | undefined;
     try {
       settlement = await this.attempt(request);
       if (settlement !== undefined) {
-        this.count(settlement);
-        journal.settle(settlement);
+        this.countAndLog(settlement);
+        settle(settlement);
       } else if (this.ended) {
-        this.giveBack(request, timers.now());
+        this.release(request, timers.now());
       }
     } catch (error) {
       const fields = { request: request.id, why: String(error) };
       throttle.run('send', (throttled) =>
-        log.error('A webhook could not be sent', { ...fields, ...throttled }),
+        log.error('Cannot send a webhook', { ...fields, ...throttled }),
       );
-      this.giveBack(request, timers.now() + STORE_PAUSE_MS);
+      this.release(request, timers.now() + STORE_PAUSE_MS);
     }
     const outcome = settlement?.attempt?.outcome;
-    lanes.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
+    queues.done(request.endpoint, outcome !== undefined && outcome !== 'delivered');
   }
 
+  /** `undefined` if the request was not sent, or if the server stopped waiting for its answer. */
   private async attempt(request: ClaimedRequest): Promise<Settlement | undefined> {
-    const { outbox, timers, lanes } = this.options;
+    const { outbox, timers, queues } = this.options;
     const timeoutMs = this.options.timeoutMs[request.kind];
     if (request.claimedUntilMs < timers.now() + timeoutMs) {
-      // It waited too long for its turn; somebody may claim it again while it is sent.
-      lanes.dueFrom(request.endpoint, request.claimedUntilMs);
+      // It waited too long for its turn: another server could claim it while it is sent.
+      queues.dueFrom(request.endpoint, request.claimedUntilMs);
       return undefined;
     }
     const body = await outbox.body(request.id);
@@ -166,16 +174,11 @@ export class Sender {
     return await attemptOnce(request, body, { ...this.options, timeoutMs, signal });
   }
 
-  private giveBackClaimed(): void {
-    const { lanes, timers } = this.options;
-    for (const request of lanes.takeClaimed()) this.giveBack(request, timers.now());
+  private release(request: ClaimedRequest, atMs: number): void {
+    this.options.settle({ request, attempt: undefined, next: { state: 'waiting', atMs } });
   }
 
-  private giveBack(request: ClaimedRequest, atMs: number): void {
-    this.options.journal.settle({ request, attempt: undefined, next: { state: 'waiting', atMs } });
-  }
-
-  private count({ request, attempt, next }: Settlement): void {
+  private countAndLog({ request, attempt, next }: Settlement): void {
     const { log, throttle } = this.options;
     if (attempt !== undefined) this.outcomes[attempt.outcome]++;
     // The host only: the rest of an address may hold a secret.
@@ -187,10 +190,10 @@ export class Sender {
     if (next.state === 'failed') {
       const { reason } = next;
       throttle.run(`failed ${shareOf(request.endpoint)}`, (throttled) =>
-        log.warn('A webhook was given up', { ...fields, reason, ...throttled }),
+        log.warn('Webhook failed', { ...fields, reason, ...throttled }),
       );
     } else {
-      log.debug('A webhook was sent', { ...fields, outcome: attempt?.outcome });
+      log.debug('Webhook attempted', { ...fields, outcome: attempt?.outcome });
     }
   }
 }

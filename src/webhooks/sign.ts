@@ -1,6 +1,6 @@
 import { CryptoHasher } from 'bun';
 import type { App } from '../channels/app.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import { beamsHeaders } from '../push/webhooks/beams-webhook.ts';
 import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
 import { publishWebhookHeaders } from '../push/webhooks/publish-webhook.ts';
@@ -9,16 +9,16 @@ import type { OutboxRequest } from './outbox.ts';
 
 export type Signed =
   | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
-  /** Why it can never be sent; told to the operator. */
+  /** Why it can never be sent, for the operator. */
   | { readonly ok: false; readonly reason: string };
 
-/** Whose webhooks are sent, as they are now. */
+/** The current apps and instances. */
 export interface WebhookOwners {
   readonly app: (id: string) => App | undefined;
   readonly instance: (id: string) => Pick<PushInstance, 'id' | 'webhooks'> | undefined;
 }
 
-/** The headers that a request is sent with. What must be kept secret is looked up each time, and never stored with it. */
+/** The headers of a request. Secrets are looked up each time, and never stored with the request. */
 export function sign(
   { id, kind, ownerId, url, endpoint }: OutboxRequest,
   body: string,
@@ -31,7 +31,7 @@ export function sign(
       return signForInstance(instance(ownerId), { id, endpoint }, body);
     case 'publish':
       return instance(ownerId) === undefined
-        ? { ok: false, reason: 'The instance is gone' }
+        ? { ok: false, reason: 'The instance was deleted' }
         : { ok: true, headers: publishWebhookHeaders(ownerId, body) };
     default:
       return kind satisfies never;
@@ -39,14 +39,14 @@ export function sign(
 }
 
 /**
- * The headers that an app's webhook is sent with, by what the app is now: keys may have been rotated since
- * the event. The content type is exactly this, because official libraries compare the whole value.
+ * The headers of an app's webhook. Uses the app's current keys, which may have been rotated since the event. The content
+ * type has no parameters, because official libraries compare the whole value.
  * Source: Channels docs, "Webhooks", "Security".
  */
 export function signForApp(app: App | undefined, url: string, body: string): Signed {
-  if (app === undefined) return { ok: false, reason: 'The app is gone' };
+  if (app === undefined) return { ok: false, reason: 'The app was deleted' };
   if (!app.webhooks.some((webhook) => webhook.url === url)) {
-    return { ok: false, reason: 'The app has no such webhook any more' };
+    return { ok: false, reason: 'The app no longer has this webhook' };
   }
   const [oldest] = app.keys;
   if (oldest === undefined) return { ok: false, reason: 'The app has no key to sign with' };
@@ -60,17 +60,17 @@ export function signForApp(app: App | undefined, url: string, body: string): Sig
   };
 }
 
-/** With the secret that the webhook has now. Several may have one URL, so its endpoint tells which it is. */
+/** Uses the webhook's current secret. Several webhooks may have one URL, so the endpoint identifies it. */
 function signForInstance(
   instance: ReturnType<WebhookOwners['instance']>,
   request: Pick<OutboxRequest, 'id' | 'endpoint'>,
   body: string,
 ): Signed {
-  if (instance === undefined) return { ok: false, reason: 'The instance is gone' };
+  if (instance === undefined) return { ok: false, reason: 'The instance was deleted' };
   const webhook = nameWebhooks(instance.id, instance.webhooks).find(
     ({ id }) => endpointOf('push', instance.id, id) === request.endpoint,
   );
   return webhook === undefined
-    ? { ok: false, reason: 'The instance has no such webhook any more' }
+    ? { ok: false, reason: 'The instance no longer has this webhook' }
     : { ok: true, headers: beamsHeaders(webhook, request.id, body) };
 }

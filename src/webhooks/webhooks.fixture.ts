@@ -1,5 +1,5 @@
 import type { App, AppWebhook } from '../channels/app.ts';
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { Log } from '../runtime/ports.ts';
 
 /** An app of which only the webhooks matter. */

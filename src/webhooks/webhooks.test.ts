@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import { FakeTimers } from '../../testing/fake-timers.ts';
 import type { App } from '../channels/app.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
-import type { PushInstance } from '../push/instance.ts';
+import type { PushInstance } from '../push/model/instance.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
-import { FakeTimers } from './fake-timers.fixture.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
 import { openWebhooks, type Webhooks } from './webhooks.ts';
 
@@ -112,7 +112,7 @@ describe('a webhook', () => {
     ]);
     expect(await newest()).toMatchObject({ state: 'failed', reason: 'HTTP 500', attempts: 11 });
     expect(log.lines).toEqual([
-      expect.stringMatching(/^warn A webhook was given up .*"host":"a.test","reason":"HTTP 500"/),
+      expect.stringMatching(/^warn Webhook failed .*"host":"a.test","reason":"HTTP 500"/),
     ]);
     expect(webhooks.figures().attempts).toMatchObject({ delivered: 0, refused: 11 });
   });
@@ -148,12 +148,8 @@ describe('a webhook', () => {
   });
 
   it.each([
-    ['the app', () => apps.delete('app'), 'The app is gone'],
-    [
-      'the endpoint',
-      () => apps.set('app', appOf('app', [])),
-      'The app has no such webhook any more',
-    ],
+    ['the app', () => apps.delete('app'), 'The app was deleted'],
+    ['the endpoint', () => apps.set('app', appOf('app', [])), 'The app no longer has this webhook'],
   ])('is given up when %s is gone', async (_, change, reason) => {
     accept('one');
     change();
@@ -317,7 +313,7 @@ describe('what waits', () => {
   it.each<[at: string, message: string, outbox: () => StoredOutbox]>([
     [
       'its body was to be read',
-      'A webhook could not be sent',
+      'Cannot send a webhook',
       () =>
         new (class extends StoredOutbox {
           private failures = 3;
@@ -329,7 +325,7 @@ describe('what waits', () => {
     ],
     [
       'it had been claimed, but could not say so',
-      'Webhooks cannot be read',
+      'Cannot read webhooks from the store',
       () =>
         new (class extends StoredOutbox {
           private failures = 3;
@@ -338,8 +334,8 @@ describe('what waits', () => {
             if (this.failures-- === 3) await super.claim(...wanted);
             throw new Error('connection closed');
           }
-          override async releaseLostClaim(...claim: Parameters<StoredOutbox['releaseLostClaim']>) {
-            if (this.failures === 0) return super.releaseLostClaim(...claim);
+          override async releaseClaim(...claim: Parameters<StoredOutbox['releaseClaim']>) {
+            if (this.failures === 0) return super.releaseClaim(...claim);
             this.failures--;
             throw new Error('connection closed');
           }

@@ -1,23 +1,29 @@
-import type { AppWebhookEvent } from '../channels/webhooks.ts';
+import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
 import { LogThrottle } from '../runtime/log-throttle.ts';
+import { Mutex } from '../runtime/mutex.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
-import { cleanLog } from './cleaning.ts';
-import { Collector } from './collector.ts';
-import { Journal } from './journal.ts';
-import { Lanes } from './lanes.ts';
-import { FLUSH_EVENTS, PUSH_TIMEOUT_MS, ROUND_MS } from './limits.ts';
+import { EndpointQueues } from './endpoint-queues.ts';
+import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
+import {
+  FLUSH_ATTEMPTS,
+  FLUSH_EVENTS,
+  FLUSH_MS,
+  MAINTENANCE_MS,
+  PUSH_TIMEOUT_MS,
+  STORE_PAUSE_MS,
+} from './limits.ts';
+import { enforceLogRetention } from './log-retention.ts';
 import type {
   AttemptOutcome,
-  NewOutboxRequest,
   Outbox,
   OutboxEntry,
   OutboxEntryDetails,
   OutboxFilter,
   OutboxLog,
-  OutboxRequest,
+  Settlement,
 } from './outbox.ts';
-import { type ReadyRequest, ReadyRequests } from './ready-requests.ts';
+import { OutboxWriter } from './outbox-writer.ts';
 import { Sender } from './sender.ts';
 import { sign, type WebhookOwners } from './sign.ts';
 
@@ -26,61 +32,58 @@ export interface WebhooksOptions extends WebhookOwners {
   readonly outboxLog: OutboxLog;
   /** `timeoutSeconds` is for the webhooks of apps. */
   readonly settings: { readonly timeoutSeconds: number; readonly logDays: number };
-  /** Must keep the guard against private addresses. */
+  /** Must refuse private addresses. */
   readonly send: SendRequest;
   readonly log: Log;
   readonly timers: Timers;
   readonly random?: () => number;
-  /** Whether other servers use the outbox as well: what they have claimed is then left to them. */
+  /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
-  /** Hears whether the store could be written: `undefined` where it could, else the error. */
+  /** Called after each write to the store: `undefined` if it worked, else the error. */
   readonly storeState?: (error: unknown) => void;
 }
 
 export interface WebhookFigures {
-  /** Requests that wait in the store, those under way included. */
+  /** Requests that wait in the store, including those in flight. */
   readonly queuedRows: number;
   readonly queuedBytes: number;
-  /** How long the oldest of them has waited; exact to half a minute. 0 where nothing waits. */
+  /** How long the oldest of them has waited, exact to 30 s. 0 if none waits. */
   readonly oldestAgeMs: number;
   /** Events in memory that are written within 250 ms. */
   readonly unwrittenEvents: number;
   readonly inFlight: number;
-  /** Events that were dropped since the start, by what was full. */
+  /** Events dropped since the start, by the limit that was reached. */
   readonly dropped: Readonly<Record<DropCause, number>>;
   /** Attempts since the start. */
   readonly attempts: Readonly<Record<AttemptOutcome, number>>;
 }
 
-/** What is full when an event is dropped: the memory before the store, the store, or the endpoint's share. */
-export type DropCause = 'memory' | 'outbox' | 'endpoint';
-
-/** What became of the wish to send a request again. */
+/** The answer to a replay: done, or refused because the request still waits or is not known. */
 export type ReplayResult = 'replayed' | 'waiting' | 'unknown';
 
-/** Webhooks of this server, on their way and in the log. */
+/** The webhooks of this server: those to be sent, and the log. */
 export interface Webhooks extends AsyncDisposable {
   /**
-   * Takes events; at most 250 ms later they are in the store, and survive the process. What nobody wants
-   * is forgotten here. Never throws and never waits: where there is no room, events are dropped and counted.
+   * Takes events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored. Never
+   * throws or waits: beyond a limit, events are dropped and counted.
    */
   accept(events: readonly AppWebhookEvent[]): void;
   /**
-   * Takes a request that somebody else has made; what is said of events holds for it as well. Settles when it is in
-   * the store, or was dropped; not where neither came to pass before the end.
+   * Takes a finished request, under the same rules as events. Settles once it is stored or dropped; never, if neither
+   * happens before the end.
    */
-  send(request: ReadyRequest): Promise<void>;
+  send(request: PreparedRequest): Promise<void>;
   /** The newest first. */
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
   show(id: string): Promise<OutboxEntryDetails | undefined>;
-  /** Sends a finished request again, with all its tries; one that still waits is left as it is. */
+  /** Sends a finished request again, with all its tries. A waiting one is left as it is. */
   replay(id: string): Promise<ReplayResult>;
   figures(): WebhookFigures;
 }
 
 /**
- * Opens the way out for webhooks, and goes on with what the last process left. Each request is sent at least
- * once: one whose answer was not yet written when the process ended is sent again.
+ * Starts sending webhooks, beginning with those that an earlier process left. Each is sent at least once: if the
+ * process ends before an answer is stored, the request is sent again.
  */
 export async function openWebhooks(options: WebhooksOptions): Promise<Webhooks> {
   const webhooks = new StoredWebhooks(options);
@@ -91,50 +94,40 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Webhooks> 
 class StoredWebhooks implements Webhooks {
   private readonly options: WebhooksOptions;
   private readonly timers: Timers;
-  private readonly throttle: LogThrottle;
-  private readonly collector: Collector;
-  private readonly ready = new ReadyRequests();
-  private readonly lanes = new Lanes();
-  private readonly journal: Journal;
+  private readonly queues = new EndpointQueues();
+  private readonly intake: Intake;
+  private readonly writer: OutboxWriter;
   private readonly sender: Sender;
-  private readonly dropped: Record<DropCause, number> = { memory: 0, outbox: 0, endpoint: 0 };
-  /** Of the requests that are being written. */
-  private settles: (() => void)[] = [];
-  private cancelRound: (() => void) | undefined;
-  private round: Promise<void> = Promise.resolve();
+  /** One write or other change of the store at a time, so that the queues agree with it. */
+  private readonly storeAccess = new Mutex();
+  private cancelFlush: (() => void) | undefined;
+  private cancelMaintenance: (() => void) | undefined;
+  private maintenance: Promise<void> = Promise.resolve();
   private ended = false;
 
   constructor(options: WebhooksOptions) {
     this.options = options;
     const { outbox, app, settings, send, log, timers } = options;
+    const { queues } = this;
+    const throttle = new LogThrottle(timers);
     const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
-    this.throttle = new LogThrottle(timers);
-    this.collector = new Collector(app);
-    this.journal = new Journal({
+    this.intake = new Intake({ app, queues, timers, log, throttle });
+    this.writer = new OutboxWriter({
       outbox,
-      timers,
+      intake: this.intake,
       log,
-      throttle: this.throttle,
+      throttle,
       storeState: options.storeState ?? (() => undefined),
-      take: () => this.take(),
-      written: ({ requests, settled }) => {
-        const nowMs = timers.now();
-        for (const { endpoint } of requests) this.lanes.dueFrom(endpoint, nowMs);
-        for (const settlement of settled) this.lanes.settled(settlement);
-        for (const settle of this.settles.splice(0)) settle();
-        // Events that did not fit into this commit.
-        this.writeSoon();
-        this.sender.pump();
-      },
     });
     this.sender = new Sender({
       outbox,
-      journal: this.journal,
-      lanes: this.lanes,
+      writer: this.writer,
+      queues,
+      settle: (settlement) => this.settle(settlement),
       timers,
       log,
-      throttle: this.throttle,
+      throttle,
       random: options.random ?? Math.random,
       send,
       sign: (request, body) => sign(request, body, options),
@@ -144,38 +137,23 @@ class StoredWebhooks implements Webhooks {
 
   async begin(): Promise<void> {
     const { outbox, log, shared = false } = this.options;
-    // This process has the store to itself: whoever claimed these is gone.
-    if (!shared) await outbox.releaseClaims();
-    this.lanes.refresh(await outbox.backlog());
-    if (this.lanes.rows > 0) log.info('Webhooks wait to be sent', { requests: this.lanes.rows });
-    this.sender.pump();
-    this.nextRound();
+    // This process owns the store, so any claims are of processes that have ended.
+    if (!shared) await outbox.releaseAllClaims();
+    this.queues.refresh(await outbox.backlog());
+    if (this.queues.rows > 0) log.info('Webhooks waiting', { requests: this.queues.rows });
+    this.sender.poll();
+    this.scheduleMaintenance();
   }
 
   accept(events: readonly AppWebhookEvent[]): void {
-    for (const event of events) {
-      const dropped = this.ended
-        ? [{ ownerId: event.appId, events: 1 }]
-        : this.collector.add(event);
-      for (const { ownerId, events: count } of dropped) {
-        this.drop('memory', count, { kind: 'channels', ownerId });
-      }
-    }
-    this.writeSoon();
+    for (const event of events) this.intake.addEvent(event);
+    this.flushIfNeeded();
   }
 
-  send(request: ReadyRequest): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (this.ended) {
-      this.drop('memory', 1, request);
-      return promise;
-    }
-    for (const dropped of this.ready.add(request, this.timers.now(), resolve)) {
-      this.drop('memory', 1, dropped.request);
-      dropped.settle();
-    }
-    this.writeSoon();
-    return promise;
+  send(request: PreparedRequest): Promise<void> {
+    const stored = this.intake.addRequest(request);
+    this.flushIfNeeded();
+    return stored;
   }
 
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]> {
@@ -187,25 +165,25 @@ class StoredWebhooks implements Webhooks {
   }
 
   replay(id: string): Promise<ReplayResult> {
-    return this.journal.alone(async () => {
+    return this.storeAccess.run(async () => {
       const nowMs = this.timers.now();
       const replayed = await this.options.outboxLog.replay(id, nowMs);
       if (typeof replayed === 'string') return replayed;
-      this.lanes.readmit(replayed, nowMs);
-      this.sender.pump();
+      this.queues.addReplayed(replayed, nowMs);
+      this.sender.poll();
       return 'replayed';
     });
   }
 
   figures(): WebhookFigures {
-    const oldestAtMs = this.lanes.oldestAtMs();
+    const oldestAtMs = this.queues.oldestAtMs();
     return {
-      queuedRows: this.lanes.rows,
-      queuedBytes: this.lanes.bytes,
+      queuedRows: this.queues.rows,
+      queuedBytes: this.queues.bytes,
       oldestAgeMs: oldestAtMs === undefined ? 0 : Math.max(0, this.timers.now() - oldestAtMs),
-      unwrittenEvents: this.unwritten,
-      inFlight: this.lanes.inFlight,
-      dropped: { ...this.dropped },
+      unwrittenEvents: this.intake.size,
+      inFlight: this.queues.inFlight,
+      dropped: { ...this.intake.dropped },
       attempts: { ...this.sender.outcomes },
     };
   }
@@ -213,82 +191,80 @@ class StoredWebhooks implements Webhooks {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.ended) return;
     this.ended = true;
-    this.cancelRound?.();
-    // What was accepted is safe first; the answers of what is under way come after it.
+    this.intake.close();
+    this.cancelMaintenance?.();
+    // Accepted events are stored first, the answers to requests in flight after them.
     const answered = this.sender.end();
-    do await this.journal.flush();
-    while (this.unwritten > 0 && !this.journal.failing);
+    do await this.flush();
+    while (this.intake.size > 0 && !this.writer.isFailing);
     await answered;
-    await this.journal.flush();
-    this.journal.stop();
-    await this.round;
+    await this.flush();
+    this.cancelFlush?.();
+    await this.maintenance;
   }
 
-  private get unwritten(): number {
-    return this.collector.events + this.ready.count;
+  private settle(settlement: Settlement): void {
+    const waiting = this.writer.settle(settlement);
+    if (waiting % FLUSH_ATTEMPTS === 0 && !this.writer.isFailing) void this.flush();
+    else this.flushSoon();
   }
 
-  private writeSoon(): void {
-    if (this.ended || this.unwritten === 0) return;
-    if (this.unwritten >= FLUSH_EVENTS && !this.journal.failing) void this.journal.flush();
-    else this.journal.soon();
+  private flushIfNeeded(): void {
+    if (this.ended || this.intake.size === 0) return;
+    if (this.intake.size >= FLUSH_EVENTS && !this.writer.isFailing) void this.flush();
+    else this.flushSoon();
   }
 
-  /** The next new requests that there is room for, not more than one commit should hold. */
-  private take(): readonly NewOutboxRequest[] {
-    const admitted: NewOutboxRequest[] = [];
-    const offer = (request: NewOutboxRequest, events: number) => {
-      const answer = this.lanes.admit(request);
-      if (answer === 'admitted') admitted.push(request);
-      else this.drop(answer, events, request);
-      return answer === 'admitted';
-    };
-    for (const { request, events } of this.collector.take(this.timers.now(), FLUSH_EVENTS))
-      offer(request, events);
-    for (const { request, settle } of this.ready.take(FLUSH_EVENTS)) {
-      if (offer(request, 1)) this.settles.push(settle);
-      else settle();
-    }
-    return admitted;
+  private flushSoon(ms = FLUSH_MS): void {
+    this.cancelFlush ??= this.timers.after(ms, () => void this.flush());
   }
 
-  private drop(
-    full: DropCause,
-    events: number,
-    { kind, ownerId }: Pick<OutboxRequest, 'kind' | 'ownerId'>,
-  ): void {
-    this.dropped[full] += events;
-    const owner = kind === 'channels' ? 'app' : 'instance';
-    this.throttle.run(`dropped ${full} ${kind} ${ownerId}`, (throttled) =>
-      this.options.log.error('Webhook events dropped', {
-        full,
-        events,
-        [owner]: ownerId,
-        ...throttled,
-      }),
-    );
-  }
-
-  private nextRound(): void {
-    if (this.ended) return;
-    this.cancelRound = this.timers.after(ROUND_MS, () => {
-      this.round = this.doRound().finally(() => this.nextRound());
+  /** Writes what waits in memory. Never throws; a failed write is repeated a second later. */
+  private flush(): Promise<void> {
+    this.cancelFlush?.();
+    this.cancelFlush = undefined;
+    return this.storeAccess.run(async () => {
+      const isRetry = this.writer.isFailing;
+      const isWritten = await this.writeCommit();
+      if (isRetry && isWritten) await this.writeCommit();
     });
   }
 
-  /** What has to be done now and then. */
-  private async doRound(): Promise<void> {
+  /** Writes one commit and applies it to the queues. `false` if the store failed. */
+  private async writeCommit(): Promise<boolean> {
+    const commit = await this.writer.write();
+    if (commit === undefined) {
+      this.flushSoon(STORE_PAUSE_MS);
+      return false;
+    }
+    const nowMs = this.timers.now();
+    for (const { endpoint } of commit.requests) this.queues.dueFrom(endpoint, nowMs);
+    for (const settlement of commit.settled) this.queues.settled(settlement);
+    // There may be more than one commit should hold.
+    this.flushIfNeeded();
+    this.sender.poll();
+    return true;
+  }
+
+  private scheduleMaintenance(): void {
+    if (this.ended) return;
+    this.cancelMaintenance = this.timers.after(MAINTENANCE_MS, () => {
+      this.maintenance = this.maintain().finally(() => this.scheduleMaintenance());
+    });
+  }
+
+  private async maintain(): Promise<void> {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
     try {
-      if (shared) await outbox.releaseHeld();
-      await cleanLog(outboxLog, settings.logDays, this.timers.now());
-      // Counts differ from what is stored while something is still to be written.
-      await this.journal.alone(async () => {
-        if (!this.journal.failing) this.lanes.refresh(await outbox.backlog());
+      if (shared) await outbox.unblock();
+      await enforceLogRetention(outboxLog, settings.logDays, this.timers.now());
+      await this.storeAccess.run(async () => {
+        // While a write fails, the queues count requests that the store does not have yet.
+        if (!this.writer.isFailing) this.queues.refresh(await outbox.backlog());
       });
-      this.sender.pump();
+      this.sender.poll();
     } catch (error) {
-      log.warn('The log of webhooks could not be tidied', { why: String(error) });
+      log.warn('Maintenance of the webhook log failed', { why: String(error) });
     }
   }
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { networkInterfaces } from 'node:os';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawHttp } from '../support/raw-http.ts';
-import { admin } from './api-client.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 const PASSWORD = 'geheim: ü';
 const basic = (user: string, password: string) => ({

@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { restart } from '../support/restart.ts';
-import { api } from '../support/sign.ts';
-import { admin, type MadeApp, makeApp } from './api-client.ts';
+import { admin, type MadeApp, makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

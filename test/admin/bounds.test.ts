@@ -6,7 +6,7 @@ import { type AdminListener, listenForAdmin } from '../../src/transports/admin/l
 import { Readiness } from '../../src/transports/admin/readiness.ts';
 import type { AdminRoute } from '../../src/transports/admin/routes.ts';
 import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
-import { RawHttp } from '../support/raw-http.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
 
 const PASSWORD = 'password';
 const authorization = `Bearer ${PASSWORD}`;

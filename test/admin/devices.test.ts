@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
 import {
   ask,
@@ -8,8 +10,6 @@ import {
   registered,
   startPush,
 } from '../protocol/push/exchange.ts';
-import type { Fanfare } from '../support/fanfare.ts';
-import { admin } from './api-client.ts';
 
 let server: Fanfare;
 let ids: readonly string[];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { restart } from '../support/restart.ts';
-import { admin } from './api-client.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 
 const CONFIGURED = {
   id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',

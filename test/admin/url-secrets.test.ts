@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { admin, makeApp } from './api-client.ts';
 import { webhooksOf } from './webhook-endpoint.ts';
 
 /** Passwords and tokens in the URLs of webhooks. */
@@ -80,7 +80,7 @@ describe('the URL of a webhook', () => {
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
     await client.subscribes('a');
     const [webhook] = await webhooksOf(server, `app=${app.id}&limit=1`, 1);
-    await server.logged(/A webhook was sent/);
+    await server.logged(/Webhook attempted/);
     expect(asked).toContain(`Basic ${btoa(`user:${PASSWORD}`)} ?token=${TOKEN}`);
 
     const list = await admin(server, 'GET', `/webhooks?app=${app.id}`);

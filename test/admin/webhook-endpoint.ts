@@ -1,5 +1,5 @@
-import type { AdminServer } from './api-client.ts';
-import { admin } from './api-client.ts';
+import type { AdminServer } from '../../testing/clients/admin-api.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
 
 /** An endpoint on 127.0.0.1 that remembers what it was sent. */
 export interface WebhookEndpoint extends AsyncDisposable {

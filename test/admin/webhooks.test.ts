@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { admin, makeApp } from './api-client.ts';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
 
 let server: Fanfare;

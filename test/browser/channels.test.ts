@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { optionsFor } from '../support/official-client.ts';
+import { optionsFor } from '../../testing/clients/official-client.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium, type Tab } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { type Site, startSite } from './site.ts';

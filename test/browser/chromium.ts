@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { Inbox } from '../support/inbox.ts';
+import { Inbox } from '../../testing/inbox.ts';
 
 /** A tab of the browser, and what its page has told with `tell(...)`. */
 export interface Tab {

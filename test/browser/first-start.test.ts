@@ -2,7 +2,7 @@ import { expect, it, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnFanfare } from '../support/fanfare.ts';
+import { spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { startChromium } from './chromium.ts';
 import { startSite } from './site.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it, setDefaultTimeout } from 'bun:test';
-import { APP, startFanfare } from '../support/fanfare.ts';
+import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startChromium } from './chromium.ts';
 import { startSite } from './site.ts';
 

@@ -1,5 +1,5 @@
-import { APP, type Fanfare } from '../support/fanfare.ts';
-import { optionsFor } from '../support/official-client.ts';
+import { optionsFor } from '../../testing/clients/official-client.ts';
+import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import type { Site } from './site.ts';
 
 /**

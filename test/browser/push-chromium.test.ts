@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { startAutopush } from '../support/autopush.ts';
-import { type BeamsSite, startBeamsSite } from '../support/beams-page.ts';
-import { type PushServer, startPushServer } from '../support/push-server.ts';
+import { startAutopush } from '../../testing/browsers/autopush.ts';
+import { type BeamsSite, startBeamsSite } from '../../testing/browsers/beams-page.ts';
+import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
 import { startChromium } from './chromium.ts';
 import {
   allowPush,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
-import { startAutopush } from '../support/autopush.ts';
-import { type BeamsSite, startBeamsSite } from '../support/beams-page.ts';
-import { startFirefox } from '../support/firefox.ts';
-import { type PushServer, startPushServer } from '../support/push-server.ts';
+import { startAutopush } from '../../testing/browsers/autopush.ts';
+import { type BeamsSite, startBeamsSite } from '../../testing/browsers/beams-page.ts';
+import { startFirefox } from '../../testing/browsers/firefox.ts';
+import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
 import { webSdkContract } from './web-sdk.contract.ts';
 
 /** The official SDKs of Beams in a real Firefox, which subscribes at a push service of our own. */

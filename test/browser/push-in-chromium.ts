@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright-core';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import type { Autopush } from '../support/autopush.ts';
+import type { Autopush } from '../../testing/browsers/autopush.ts';
 
 /** A push subscription, with the private half that a browser keeps: who has it can decrypt what is pushed. */
 export interface Subscription {

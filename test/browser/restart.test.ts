@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
-import { startFanfare } from '../support/fanfare.ts';
-import { restart } from '../support/restart.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
-import type { Fanfare } from '../support/fanfare.ts';
+import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
 const MODULES = join(import.meta.dir, '../../node_modules');
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { startFanfare } from '../support/fanfare.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { BeamsSite, PushService } from '../support/beams-page.ts';
+import type { BeamsSite, PushService } from '../../testing/browsers/beams-page.ts';
 
 /** A site that one browser has open, and the server that it uses. */
 export interface OpenSite {

@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { admin } from '../admin/api-client.ts';
-import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { throwAwayPostgres } from '../support/postgres.ts';
-import { restart } from '../support/restart.ts';
-import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
+import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 
@@ -160,7 +160,7 @@ describe('a server does not start with a password file that', () => {
     const { path } = directory;
     mkdirSync(join(path, 'data'));
     prepare(join(path, 'data/fanfare.db.admin-password'), path);
-    return await fanfare(path, ['serve'], FREE_PORTS);
+    return await fanfareProcess(path, ['serve'], FREE_PORTS);
   }
 
   it.each<[string, string, (file: string, directory: string) => void]>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { spawnFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { api } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api } from '../../testing/clients/sign.ts';
+import { spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 interface ShownApp {

@@ -2,17 +2,23 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import {
+  APP,
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+  startFanfare,
+} from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
-import { APP, configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
-import { fanfare, temporaryDirectory } from './run-fanfare.ts';
+import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const CONFIG = ['--config', 'config.json'];
 
-/** Runs the command beside a server, with its configuration. */
+/** Runs the command beside a server, with its configuration, while this process goes on using the server. */
 const backUp = (server: Fanfare, ...args: readonly string[]) =>
-  fanfare(server.directory, ['backup', ...args, ...CONFIG]);
+  fanfareProcess(server.directory, ['backup', ...args, ...CONFIG]);
 
 /** Occupies channel after channel and triggers an event in each, until told to stop. Gives how many. */
 function keepBusy(server: Fanfare) {

@@ -4,7 +4,7 @@ import { run } from '../../src/cli/run.ts';
 import { clientFrame, opcodes, readFrame } from '../../src/doctor/client/websocket-frames.ts';
 import type { Check, CheckName } from '../../src/doctor/report.ts';
 import { parseTarget } from '../../src/doctor/target.ts';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
   closedPort,
   httpAnswer,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { INSTANCE, pushSettings } from '../support/push-server.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE, pushSettings } from '../../testing/servers/push-server.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { instanceSettings } from '../../src/config/push-settings.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
-import { type Fanfare, spawnFanfare } from '../support/fanfare.ts';
+import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 interface ShownInstance {

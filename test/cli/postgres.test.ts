@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { SQL } from 'bun';
-import { admin, makeApp } from '../admin/api-client.ts';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api } from '../../testing/clients/sign.ts';
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
-import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { throwAwayPostgres } from '../support/postgres.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { api } from '../support/sign.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 interface Pair {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { DeviceResult } from '../../src/push/delivery.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
-import type { PublishId } from '../../src/push/publish.ts';
+import type { DeviceResult } from '../../src/push/model/delivery.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import type { PublishId } from '../../src/push/model/publish.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
-import { StoredAudience } from '../../src/stores/push/audience-source.ts';
-import { StoredDeliveries } from '../../src/stores/push/delivery-store.ts';
+import { StoredAudience } from '../../src/stores/push/devices/audience-source.ts';
+import { StoredDeliveries } from '../../src/stores/push/jobs/delivery-store.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
-import { type Fanfare, spawnFanfare } from '../support/fanfare.ts';
+import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { selfSigned } from './certificates.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
@@ -234,8 +234,8 @@ describe('fanfare push explain', () => {
     for (const [args, why] of [
       [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. A publish is`],
       [['status', unknown], `knows no publish ${unknown}`],
-      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance knows no such device'],
-      [['explain', id, 'phone'], 'That is no id of a device'],
+      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance has no such device'],
+      [['explain', id, 'phone'], 'That is no device id'],
       [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. A`],
       [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
       [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],

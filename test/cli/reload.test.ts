@@ -2,9 +2,9 @@ import { describe, expect, it } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { APP, configOf, spawnFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { api, signedTarget, trigger } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
+import { APP, configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { selfSigned } from './certificates.ts';
 import { temporaryDirectory } from './run-fanfare.ts';
 

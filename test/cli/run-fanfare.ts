@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { outputTo } from '../../src/cli/output.ts';
+import { run } from '../../src/cli/run.ts';
 
 export interface Ended {
   readonly exitCode: number;
@@ -8,7 +10,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A directory that goes when the test is over. */
+/** A directory that is removed at the end of the test. */
 export function temporaryDirectory(files: Readonly<Record<string, string>> = {}): Disposable & {
   readonly path: string;
 } {
@@ -17,7 +19,7 @@ export function temporaryDirectory(files: Readonly<Record<string, string>> = {})
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Free ports, so that no test stands in another's way. */
+/** Port 0 lets the system choose a free port. */
 export const FREE_PORTS = {
   FANFARE_CHANNELS_PORT: '0',
   FANFARE_ADMIN_PORT: '0',
@@ -27,8 +29,45 @@ export const FREE_PORTS = {
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
 
-/** Runs a command line to its end, in a directory. */
-export async function fanfare(
+/** The command that was started last. Working directory and environment belong to the process, so one runs at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs a command in this process, with a working directory and an environment of its own. */
+export function fanfare(
+  directory: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const ended = last.then(() => runHere(directory, args, environment));
+  last = ended.catch(() => undefined);
+  return ended;
+}
+
+async function runHere(
+  directory: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  const before = { directory: process.cwd(), environment: process.env };
+  let stdout = '';
+  let stderr = '';
+  const output = outputTo(
+    (text) => (stdout += text),
+    (text) => (stderr += text),
+  );
+  process.chdir(directory);
+  process.env = { ...before.environment, ...environment };
+  try {
+    const exitCode = await run(args, output);
+    return { exitCode, stdout, stderr };
+  } finally {
+    process.chdir(before.directory);
+    process.env = before.environment;
+  }
+}
+
+/** Runs a command in a process of its own, to its end. */
+export async function fanfareProcess(
   directory: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},

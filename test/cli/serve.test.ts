@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configOf, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { api } from '../support/sign.ts';
-import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { api } from '../../testing/clients/sign.ts';
+import { configOf, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 describe('the first start without a configuration', () => {
   it('makes one app with an id of digits, and prints its secret once', async () => {
@@ -74,7 +74,7 @@ describe('a start that cannot be', () => {
     using directory = temporaryDirectory();
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     for (const name of ['CHANNELS', 'ADMIN']) {
-      const ended = await fanfare(directory.path, ['serve'], {
+      const ended = await fanfareProcess(directory.path, ['serve'], {
         ...FREE_PORTS,
         [`FANFARE_${name}_HOST`]: '127.0.0.1',
         [`FANFARE_${name}_PORT`]: String(other.port),
@@ -90,7 +90,7 @@ describe('a start that cannot be', () => {
 
   it('says why the store cannot be opened, and ends with 1', async () => {
     using directory = temporaryDirectory({ 'not-a-database': 'x'.repeat(5000) });
-    const ended = await fanfare(directory.path, ['serve'], {
+    const ended = await fanfareProcess(directory.path, ['serve'], {
       ...FREE_PORTS,
       FANFARE_STORE_URL: 'sqlite:not-a-database',
     });
@@ -101,7 +101,7 @@ describe('a start that cannot be', () => {
 
   it('refuses an engine that this version does not have, rather than run without it', async () => {
     using directory = temporaryDirectory();
-    const ended = await fanfare(directory.path, ['serve'], {
+    const ended = await fanfareProcess(directory.path, ['serve'], {
       ...FREE_PORTS,
       FANFARE_ENGINE_TYPE: 'redis',
       FANFARE_ENGINE_URL: 'redis://127.0.0.1:1',
@@ -111,7 +111,7 @@ describe('a start that cannot be', () => {
 
   it('names the certificate file that cannot be read, and ends with 2', async () => {
     using directory = temporaryDirectory();
-    const ended = await fanfare(directory.path, ['serve'], {
+    const ended = await fanfareProcess(directory.path, ['serve'], {
       ...FREE_PORTS,
       FANFARE_TLS_CERT_FILE: 'none.pem',
       FANFARE_TLS_KEY_FILE: 'none.key',

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { startFanfare } from '../support/fanfare.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 const DOCTOR = ['doctor', '--key', 'k', '--timeout', '1', '--url'];

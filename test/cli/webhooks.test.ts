@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { makeApp } from '../admin/api-client.ts';
+import { makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
   webhooksOf,
 } from '../admin/webhook-endpoint.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { restart } from '../support/restart.ts';
 import { fanfare } from './run-fanfare.ts';
 
 const PASSWORD = 'geheim';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Options } from 'pusher-js';
-import { APP } from '../support/fanfare.ts';
+import { APP } from '../../testing/servers/fanfare.ts';
 import { JsonProcess } from './json-process.ts';
 
 /** Something that pusher-js heard; `connection` stands in place of the channel for a change of its state. */

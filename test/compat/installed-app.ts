@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { RawAnswer } from '../support/raw-http.ts';
+import type { RawAnswer } from '../../testing/clients/raw-http.ts';
 import type { Decision, MobileJob, MobileReport, MobileSdk } from './mobile-sdks.ts';
 import { type Transcript, TranscriptConnection } from './transcript.ts';
 

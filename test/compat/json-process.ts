@@ -1,4 +1,4 @@
-import { Inbox } from '../support/inbox.ts';
+import { Inbox } from '../../testing/inbox.ts';
 
 /** A script in a process of its own, in any runtime, which takes and gives one JSON value per line. */
 export class JsonProcess<T> implements Disposable {

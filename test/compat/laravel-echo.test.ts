@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import Echo from 'laravel-echo';
 import PusherJs, { type Options } from 'pusher-js';
-import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { Inbox } from '../support/inbox.ts';
+import { Inbox } from '../../testing/inbox.ts';
+import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Laravel Echo with pusher-js below it, both as they come from npm. */
 

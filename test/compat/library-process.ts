@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type Pusher from 'pusher';
-import { ENCRYPTION_MASTER_KEY } from '../support/app-backend.ts';
-import { APP, type Fanfare } from '../support/fanfare.ts';
+import { ENCRYPTION_MASTER_KEY } from '../../testing/servers/app-backend.ts';
+import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import { JsonProcess } from './json-process.ts';
 
 type HostOptions = Extract<Pusher.Options, { readonly host: string }>;

@@ -1,5 +1,5 @@
-import { INSTANCE } from '../support/push-server.ts';
-import type { RawAnswer } from '../support/raw-http.ts';
+import type { RawAnswer } from '../../testing/clients/raw-http.ts';
+import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { type Transcript, transcript } from './transcript.ts';
 
 const { id: instanceId } = INSTANCE;

@@ -2,10 +2,10 @@ import { expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startAppBackend } from '../support/app-backend.ts';
-import { untrusted } from '../support/certificates.ts';
-import { startFanfare } from '../support/fanfare.ts';
-import { optionsFor } from '../support/official-client.ts';
+import { optionsFor } from '../../testing/clients/official-client.ts';
+import { startAppBackend } from '../../testing/servers/app-backend.ts';
+import { untrusted } from '../../testing/servers/certificates.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { clientInNode, subscribed } from './client-process.ts';
 import { LibraryProcess } from './library-process.ts';
 

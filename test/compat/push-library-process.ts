@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type PushNotifications from '@pusher/push-notifications-server';
-import { INSTANCE } from '../support/push-server.ts';
+import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { JsonProcess } from './json-process.ts';
 
 type PublishRequest = PushNotifications.PublishRequest;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PushNotifications from '@pusher/push-notifications-server';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { holdStore } from '../failure/store-trouble.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
 import { InstalledApp } from './installed-app.ts';
 import { androidSdk, ios, type MobileSdk } from './mobile-sdks.ts';
 import { withHead } from './transcript.ts';

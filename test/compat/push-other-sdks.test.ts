@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { type OtherSdk, otherSdks, USER } from './push-other-sdks.ts';
 import { type Transcript, TranscriptConnection, transcript, withHead } from './transcript.ts';
 

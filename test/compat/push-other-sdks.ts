@@ -1,4 +1,4 @@
-import { INSTANCE } from '../support/push-server.ts';
+import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { type Transcript, transcript } from './transcript.ts';
 
 const { id, secretKey } = INSTANCE;

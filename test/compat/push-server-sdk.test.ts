@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { untrusted } from '../../testing/servers/certificates.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { holdStore } from '../failure/store-trouble.ts';
-import { untrusted } from '../support/certificates.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
 import { PushLibraryProcess, type PushLibrarySetup } from './push-library-process.ts';
 
 /** The official server library of Beams, as it comes from npm, in both runtimes it is used in. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import type { PresenceChannel } from 'pusher-js';
-import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { Inbox } from '../support/inbox.ts';
-import { connect } from '../support/official-client.ts';
-import { RawClient } from '../support/raw-client.ts';
+import { connect } from '../../testing/clients/official-client.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { Inbox } from '../../testing/inbox.ts';
+import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** The official JavaScript client, its build for servers, as it comes from npm. */
 

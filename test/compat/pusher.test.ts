@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { failureOf, LibraryProcess } from './library-process.ts';
 
 /** The official server library of JavaScript, as it comes from npm, in both runtimes it is used in. */

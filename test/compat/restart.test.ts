@@ -1,8 +1,8 @@
 import { expect, it } from 'bun:test';
-import { startAppBackend } from '../support/app-backend.ts';
-import { startFanfare } from '../support/fanfare.ts';
-import { optionsFor } from '../support/official-client.ts';
-import { restart } from '../support/restart.ts';
+import { optionsFor } from '../../testing/clients/official-client.ts';
+import { startAppBackend } from '../../testing/servers/app-backend.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { clientInNode, subscribed } from './client-process.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type RawAnswer, RawHttp } from '../support/raw-http.ts';
+import { type RawAnswer, RawHttp } from '../../testing/clients/raw-http.ts';
 
 /** One request as a library sends it, byte for byte. */
 export interface Transcript {

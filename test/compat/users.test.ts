@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import Echo from 'laravel-echo';
 import PusherJs, { type Options } from 'pusher-js';
-import { type AppBackend, startAppBackend } from '../support/app-backend.ts';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { Inbox } from '../support/inbox.ts';
-import { connect, isUserChannelEntered, optionsFor } from '../support/official-client.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { restart } from '../support/restart.ts';
+import {
+  connect,
+  isUserChannelEntered,
+  optionsFor,
+} from '../../testing/clients/official-client.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { Inbox } from '../../testing/inbox.ts';
+import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { type Heard, userInNode } from './client-process.ts';
 import type { JsonProcess } from './json-process.ts';
 import { LibraryProcess } from './library-process.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'bun:test';
-import { startWithWebhooks } from '../support/app-with-webhooks.ts';
-import { APP } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { channelAuth } from '../support/sign.ts';
-import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { channelAuth } from '../../testing/clients/sign.ts';
+import { startWithWebhooks } from '../../testing/servers/app-with-webhooks.ts';
+import { APP } from '../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { LibraryProcess } from './library-process.ts';
 
 /** A real webhook request, read by the official server library as it comes from npm. */

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { type Database, openDatabase, shownStore } from '../../src/stores/database/database.ts';
 import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import type { Batch } from '../../src/stores/database/write-queue.ts';
-import { databases, type EmptyStore, sqliteFile } from '../support/databases.ts';
-import { throwAwayPostgres } from '../support/postgres.ts';
+import { databases, type EmptyStore, sqliteFile } from '../../testing/databases/databases.ts';
+import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 
 /** The revision of a row that only this file has. */
 const make = (database: Database, what: string, revision = 0) =>

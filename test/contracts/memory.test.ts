@@ -2,9 +2,9 @@ import { MemoryEventCache } from '../../src/engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../src/engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../src/engines/memory/user-roster.ts';
 import { MemoryAppDirectory } from '../../src/tenants/directory.ts';
-import { appDirectoryContract } from './app-directory.contract.ts';
 import { eventCacheContract } from './event-cache.contract.ts';
 import { rosterContract } from './roster.contract.ts';
+import { appDirectoryContract } from './tenants/app-directory.contract.ts';
 import { userRosterContract } from './user-roster.contract.ts';
 
 rosterContract('MemoryRoster', async () => new MemoryRoster());

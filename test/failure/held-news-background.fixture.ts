@@ -1,4 +1,4 @@
-import { StoredUntoldEnds } from '../../src/stores/push/untold-ends.ts';
+import { StoredUntoldEnds } from '../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 
 /** Runs in the background thread of `held-news-server.fixture.ts`, before the background loop itself. */

@@ -1,10 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { restart } from '../support/restart.ts';
-import { trigger } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 
 const ROUNDS = 3;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** A server in which SIGUSR2 sets off the fault. */
 function startFaulty(fault: string): Promise<Fanfare> {

@@ -4,11 +4,11 @@ import { SQL } from 'bun';
 import { Database } from '../../src/stores/database/database.ts';
 import { StoreSilent } from '../../src/stores/database/faults.ts';
 import { openPostgres } from '../../src/stores/database/postgres.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { ownPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
 import { FREE_PORTS, fanfare } from '../cli/run-fanfare.ts';
-import { APP, startFanfare } from '../support/fanfare.ts';
-import { ownPostgres, throwAwayPostgres } from '../support/postgres.ts';
-import { RawClient } from '../support/raw-client.ts';
 import { becomes, chat, complaints, readiness } from './store-trouble.ts';
 
 const LONG_MS = 60_000;

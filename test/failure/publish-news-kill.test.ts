@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { startWebhookEndpoint, type WebhookEndpoint } from '../admin/webhook-endpoint.ts';
-import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { INSTANCE, instanceSettings, pushSettings } from '../support/push-server.ts';
 import { countOf, openRows } from './push-rows.ts';
 
 /** A server that is killed between the end of a publish and what tells of it. */

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
 import {
   askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
+} from '../../testing/clients/push-requests.ts';
+import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 
 const LONG_MS = 60_000;
 const MINUTE_MS = 60_000;

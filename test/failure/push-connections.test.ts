@@ -1,15 +1,15 @@
 import { expect, it } from 'bun:test';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Fanfare } from '../support/fanfare.ts';
 import {
   askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import { requestBytes } from '../support/raw-http.ts';
+} from '../../testing/clients/push-requests.ts';
+import { requestBytes } from '../../testing/clients/raw-http.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { brokenRows, openRows, publishesAfter } from './push-rows.ts';
 import { acceptSome, expectKept, startPush } from './push-trouble.ts';
 

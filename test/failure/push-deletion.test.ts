@@ -1,16 +1,16 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
-import { fanfare } from '../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
 import {
   askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
-import type { RawRequest } from '../support/raw-http.ts';
+} from '../../testing/clients/push-requests.ts';
+import type { RawRequest } from '../../testing/clients/raw-http.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import { fanfare } from '../cli/run-fanfare.ts';
 import { brokenRows, countOf, openRows } from './push-rows.ts';
 import { storeOf } from './store-trouble.ts';
 

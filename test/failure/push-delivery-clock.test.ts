@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { Platform } from '../../src/push/device.ts';
+import type { Platform } from '../../src/push/model/device.ts';
 import {
   allAccepted,
   DeliverySite,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { apnsRefusal } from '../../src/fake-gateways/apns.ts';
-import { fcmRefusal } from '../../src/fake-gateways/fcm.ts';
+import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
-import { type Platform, platforms } from '../../src/push/device.ts';
-import { askPush } from '../support/push-requests.ts';
+import { type Platform, platforms } from '../../src/push/model/device.ts';
+import { askPush } from '../../testing/clients/push-requests.ts';
 import {
   allAccepted,
   type Crowd,
@@ -209,7 +209,7 @@ describe('a gateway', () => {
       });
       for (const platform of ['apns', 'fcm']) {
         await site.server.logged(
-          new RegExp(`A connection to a gateway ends.*"platform":"${platform}"`),
+          new RegExp(`Connection to a gateway closed.*"platform":"${platform}"`),
         );
       }
       const arrived = [...site.apns.journal.list(), ...site.fcm.journal.list()];

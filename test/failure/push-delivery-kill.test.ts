@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { Random } from '../../bench/soak/random.ts';
-import type { Platform } from '../../src/push/device.ts';
-import { killRounds } from '../support/kill-rounds.ts';
+import type { Platform } from '../../src/push/model/device.ts';
+import { Random } from '../../testing/random.ts';
+import { killRounds } from './kill-rounds.ts';
 import { heldWork } from './push-delivery-rows.ts';
 import {
   allAccepted,

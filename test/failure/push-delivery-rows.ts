@@ -1,8 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import type { Platform } from '../../src/push/device.ts';
+import type { Platform } from '../../src/push/model/device.ts';
 import { openDatabase, sqliteFileOf } from '../../src/stores/database/database.ts';
-import { readDevices } from '../../src/stores/push/page-devices.ts';
-import { readPlaces } from '../../src/stores/push/page-places.ts';
+import { readDevices } from '../../src/stores/push/publishes/page-devices.ts';
+import { readPlaces } from '../../src/stores/push/publishes/page-places.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { openRows } from './push-rows.ts';
 

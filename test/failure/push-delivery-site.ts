@@ -2,17 +2,17 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
-import { type FakeFcm, startFakeFcm } from '../../src/fake-gateways/fcm.ts';
+import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { type FakeFcm, startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import { type FakeWebPush, startFakeWebPush } from '../../src/fake-gateways/web-push.ts';
-import { type Platform, platforms } from '../../src/push/device.ts';
-import type { PlatformCounts, PublishState } from '../../src/push/publish.ts';
-import { tokenIdentity } from '../../src/push/token-identity.ts';
-import { readWebToken } from '../../src/push/web-subscription.ts';
-import { configOf, type Fanfare, spawnFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { pushSettings } from '../support/push-server.ts';
+import { type FakeWebPush, startFakeWebPush } from '../../src/fake-gateways/web/fake-web-push.ts';
+import { type Platform, platforms } from '../../src/push/model/device.ts';
+import type { PlatformCounts, PublishState } from '../../src/push/model/publish.ts';
+import { tokenIdentity } from '../../src/push/model/token-identity.ts';
+import { readWebToken } from '../../src/push/requests/web-subscription.ts';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { pushSettings } from '../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from './push-delivery-rows.ts';
 
 /** A server that delivers to gateways of this process, with as many devices as a test wants. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { Random } from '../../bench/soak/random.ts';
+import { Random } from '../../testing/random.ts';
 import { heldWork } from './push-delivery-rows.ts';
 import { allAccepted, DeliverySite, newsFor, timesOf } from './push-delivery-site.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'bun:test';
-import { Random } from '../../bench/soak/random.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { killRounds } from '../support/kill-rounds.ts';
-import { PushConnection, PushRequests } from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
-import { restart } from '../support/restart.ts';
+import { PushConnection, PushRequests } from '../../testing/clients/push-requests.ts';
+import { Random } from '../../testing/random.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import { restart } from '../../testing/servers/restart.ts';
+import { killRounds } from './kill-rounds.ts';
 import { brokenRows, deviceTokens, openRows, publishesAfter } from './push-rows.ts';
 import { type KnownDevice, Site } from './push-site.ts';
 

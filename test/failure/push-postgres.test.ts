@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { fanfare } from '../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { ownPostgres, throwAwayPostgres } from '../support/postgres.ts';
 import {
   askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
+} from '../../testing/clients/push-requests.ts';
+import { ownPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import { fanfare } from '../cli/run-fanfare.ts';
 import {
   acceptSome,
   allRequests,

@@ -1,4 +1,3 @@
-import type { Random } from '../../bench/soak/random.ts';
 import {
   markedPublish,
   newMarker,
@@ -6,8 +5,9 @@ import {
   type PublishTarget,
   type PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import type { RawRequest } from '../support/raw-http.ts';
+} from '../../testing/clients/push-requests.ts';
+import type { RawRequest } from '../../testing/clients/raw-http.ts';
+import type { Random } from '../../testing/random.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -60,7 +60,7 @@ export class Site {
   /** Asks for ever; fails when the connection does. */
   async run(answered: () => void): Promise<never> {
     for (;;) {
-      await this.random.oneOf(this.actions)?.();
+      await this.random.pickIfAny(this.actions)?.();
       answered();
     }
   }
@@ -100,7 +100,7 @@ export class Site {
   }
 
   private async registerAgain(): Promise<void> {
-    const device = this.random.oneOf(this.devices);
+    const device = this.random.pickIfAny(this.devices);
     if (device === undefined) return await this.register(this.newToken('fcm'));
     device.doubt = 'gone';
     await this.register(device.token);
@@ -128,7 +128,7 @@ export class Site {
     request: (device: KnownDevice) => RawRequest,
     changed: (state: DeviceState) => DeviceState,
   ): Promise<void> {
-    const device = this.random.oneOf(this.devices);
+    const device = this.random.pickIfAny(this.devices);
     if (device === undefined) return await this.register(this.newToken('web'));
     device.doubt = changed(device.state);
     await this.connection.does(request(device));

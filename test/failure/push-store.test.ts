@@ -6,9 +6,9 @@ import {
   newMarker,
   PushConnection,
   PushRequests,
-} from '../support/push-requests.ts';
-import type { RawRequest } from '../support/raw-http.ts';
-import { restart } from '../support/restart.ts';
+} from '../../testing/clients/push-requests.ts';
+import type { RawRequest } from '../../testing/clients/raw-http.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import {
   acceptSome,
   allRequests,

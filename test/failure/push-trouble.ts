@@ -1,5 +1,4 @@
 import { expect } from 'bun:test';
-import { type Fanfare, type FanfareOptions, startFanfare } from '../support/fanfare.ts';
 import {
   askPush,
   markedPublish,
@@ -7,9 +6,10 @@ import {
   PushConnection,
   type PushHeard,
   PushRequests,
-} from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
-import type { RawRequest } from '../support/raw-http.ts';
+} from '../../testing/clients/push-requests.ts';
+import type { RawRequest } from '../../testing/clients/raw-http.ts';
+import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 
 /** Longer than the pauses between two looks at the store; shorter than a test may take. */
 const SOON_MS = 15_000;

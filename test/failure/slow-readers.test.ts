@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 const LONG_MS = 60_000;
 const LIMIT_BYTES = 500_000;

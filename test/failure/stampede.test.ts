@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { api, channelAuth } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { api, channelAuth } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 const CHANNELS = 50;
 const MEMBERS = 100;

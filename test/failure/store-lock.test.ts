@@ -13,9 +13,14 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { openDatabase } from '../../src/stores/database/database.ts';
+import {
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+  startFanfare,
+} from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { type Ended, FREE_PORTS, fanfare, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
-import { configOf, type Fanfare, spawnFanfare, startFanfare } from '../support/fanfare.ts';
-import { restart } from '../support/restart.ts';
 import { becomes, readiness, storeOf } from './store-trouble.ts';
 
 /** Starts one more server in the directory of another one; its store is named as `url` has it. */

@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Fanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
 /** Longer than the pauses between two looks at the store; shorter than a test may take. */
 const SOON_MS = 10_000;

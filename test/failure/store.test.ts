@@ -3,9 +3,9 @@ import { describe, expect, it } from 'bun:test';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP, configOf, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { restart } from '../support/restart.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { APP, configOf, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import {
   becomes,
   chat,

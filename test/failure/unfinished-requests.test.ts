@@ -2,10 +2,10 @@ import { expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { untrusted } from '../support/certificates.ts';
-import { APP, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { signedTarget } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { signedTarget } from '../../testing/clients/sign.ts';
+import { untrusted } from '../../testing/servers/certificates.ts';
+import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** No request may be under way for longer. */
 const ENDED_MAX_MS = 60_000;

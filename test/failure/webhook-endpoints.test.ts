@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { Inbox } from '../support/inbox.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { Inbox } from '../../testing/inbox.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 const LONG_MS = 30_000;
 
@@ -95,7 +95,7 @@ describe('a server whose webhook endpoint', () => {
       await using server = await startWith({ shop: url });
       await using _a = await occupy(server, 'shop', 'a');
       await using _b = await occupy(server, 'shop', 'b');
-      await server.logged(/A webhook was sent.*"outcome":"unreachable"/);
+      await server.logged(/Webhook attempted.*"outcome":"unreachable"/);
       await delivers(server);
 
       await using back = endpoint(port);
@@ -119,7 +119,7 @@ describe('a server whose webhook endpoint', () => {
 
       expect(await good.heard.next()).toBe('fast');
       await delivers(server);
-      await server.logged(/A webhook was sent.*"outcome":"timeout"/);
+      await server.logged(/Webhook attempted.*"outcome":"timeout"/);
       for (const client of clients) await client[Symbol.asyncDispose]();
     },
     LONG_MS,
@@ -147,7 +147,7 @@ describe('a server whose webhook endpoint', () => {
       const before = process.platform === 'linux' ? peakBytes(server) : 0;
       await using _one = await occupy(server, 'shop', 'a');
 
-      await server.logged(/A webhook was sent.*"outcome":"delivered"/);
+      await server.logged(/Webhook attempted.*"outcome":"delivered"/);
 
       await delivers(server);
       expect(sentBytes).toBeLessThan(64 * 2 ** 20);

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { createOutgoing } from '../../src/outgoing/request.ts';
+import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import { systemTimers } from '../../src/runtime/system-timers.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
@@ -23,7 +23,7 @@ const webhooks = await openWebhooks({
   instance: () => undefined,
   settings: { timeoutSeconds: 5, logDays: 7 },
   timers: systemTimers,
-  send: createOutgoing({ allowPrivateAddresses: true, resolver: resolverTo('127.0.0.1') }),
+  send: createSendRequest({ allowPrivateAddresses: true, resolver: resolverTo('127.0.0.1') }),
   log: keptLog(),
 });
 writeSync(1, 'ready\n');

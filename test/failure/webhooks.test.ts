@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Pusher from 'pusher';
-import { createOutgoing } from '../../src/outgoing/request.ts';
+import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import { systemTimers } from '../../src/runtime/system-timers.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
@@ -77,7 +77,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
       instance: () => undefined,
       settings: { timeoutSeconds: 1, logDays: 7 },
       timers: systemTimers,
-      send: createOutgoing({ allowPrivateAddresses, resolver: resolverTo('127.0.0.1') }),
+      send: createSendRequest({ allowPrivateAddresses, resolver: resolverTo('127.0.0.1') }),
       log: keptLog(),
     }),
   );

@@ -3,17 +3,17 @@ import {
   type FakeApns,
   type FakeApnsOptions,
   startFakeApns,
-} from '../../src/fake-gateways/apns.ts';
+} from '../../src/fake-gateways/apns/fake-apns.ts';
 import {
   type ApnsGatewayOptions,
   createApnsGateway,
 } from '../../src/gateways/apns/apns-gateway.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
-import type { OriginNews } from '../../src/outgoing/http2/origin.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
+import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
 
 export const TOPIC = 'com.example.app';
 
@@ -68,7 +68,7 @@ export interface ApnsSite extends AsyncDisposable {
   readonly production: FakeApns;
   readonly sandbox: FakeApns;
   readonly gateway: Gateway<'apns'>;
-  readonly news: readonly OriginNews[];
+  readonly events: readonly Http2Event[];
   /** What both services and the gateway take for the time. */
   setNow(nowMs: number): void;
 }
@@ -84,7 +84,7 @@ export async function apnsSite(
   const production = await startFakeApns({ keys, nowMs, ...fakeOptions });
   const { ca = '' } = production;
   const sandbox = await startFakeApns({ keys, nowMs, ...fakeOptions });
-  const news: OriginNews[] = [];
+  const events: Http2Event[] = [];
   const gateway = createApnsGateway({
     ...who,
     privateKey,
@@ -93,14 +93,14 @@ export async function apnsSite(
     ca: `${ca}${sandbox.ca}`,
     findAddresses: findLoopback,
     nowMs,
-    tell: (_, told) => news.push(told),
+    onEvent: (_, event) => events.push(event),
     ...options,
   });
   return {
     production,
     sandbox,
     gateway,
-    news,
+    events,
     setNow(value) {
       now = value;
     },

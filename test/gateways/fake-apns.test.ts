@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
-import { signEs256 } from '../../src/gateways/es256.ts';
+import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { signJwt } from '../../src/gateways/jwt.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { Http2Client } from '../../src/outgoing/http2/client.ts';
 import { plainField } from '../../src/outgoing/http2/header-field.ts';
-import { Http2Origin } from '../../src/outgoing/http2/origin.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
@@ -19,18 +19,18 @@ interface Who {
 }
 
 function bearer({ kid = 'KEY', iss = 'TEAM', iat = NOW_SECONDS, key = privateKey }: Who = {}) {
-  return `bearer ${signEs256({ kid }, { iss, iat }, key)}`;
+  return `bearer ${signJwt({ kid }, { iss, iat }, key)}`;
 }
 
 let fake: FakeApns;
-let origin: Http2Origin;
+let origin: Http2Client;
 beforeAll(async () => {
   fake = await startFakeApns({
     certificate: null,
     keys: [{ teamId: 'TEAM', keyId: 'KEY', publicKey }],
     nowMs: () => NOW_MS,
   });
-  origin = new Http2Origin({
+  origin = new Http2Client({
     origin: fake.origin,
     findAddresses: findLoopback,
     connectionsMax: 1,

@@ -1,16 +1,20 @@
-import { type FakeFcm, type FakeFcmOptions, startFakeFcm } from '../../src/fake-gateways/fcm.ts';
-import { newFakeAccount } from '../../src/fake-gateways/fcm-account.ts';
+import { newFakeAccount } from '../../src/fake-gateways/fcm/access-token-issuer.ts';
+import {
+  type FakeFcm,
+  type FakeFcmOptions,
+  startFakeFcm,
+} from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
-import type { OriginNews } from '../../src/outgoing/http2/origin.ts';
-import { createOutgoing } from '../../src/outgoing/request.ts';
+import type { Http2Event } from '../../src/outgoing/http2/client.ts';
+import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
-import { FieldFault } from '../../src/push/field-fault.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
+import { FieldFault } from '../../src/push/refusal.ts';
 
 /** Making one takes a while. */
 const account = newFakeAccount();
@@ -58,7 +62,7 @@ export async function deliverAll(
 export interface FcmSite extends AsyncDisposable {
   readonly fcm: FakeFcm;
   readonly gateway: Gateway<'fcm'>;
-  readonly news: readonly OriginNews[];
+  readonly events: readonly Http2Event[];
   /** Another gateway to the same FCM. Whoever opens it closes it. */
   open(options: Partial<FcmGatewayOptions>): Gateway<'fcm'>;
   /** Lets time pass for FCM and for the gateway, but for what waits for an answer. */
@@ -73,9 +77,9 @@ export async function fcmSite(
   let passedMs = 0;
   const nowMs = () => Date.now() + passedMs;
   const fcm = await startFakeFcm({ account, nowMs, ...fakeOptions });
-  const news: OriginNews[] = [];
+  const events: Http2Event[] = [];
   const resolver = resolverTo('127.0.0.1');
-  const requestToken = createOutgoing({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
+  const requestToken = createSendRequest({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
     createFcmGateway({
       account: serviceAccountOf(fcm),
@@ -84,7 +88,7 @@ export async function fcmSite(
       origin: fcm.origin,
       ca: fcm.ca,
       nowMs,
-      tell: (told) => news.push(told),
+      onEvent: (event) => events.push(event),
       ...options,
       ...more,
     });
@@ -92,7 +96,7 @@ export async function fcmSite(
   return {
     fcm,
     gateway,
-    news,
+    events,
     open,
     pass(ms) {
       passedMs += ms;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
+import { ANSWER_BYTES_MAX, Http2Client } from '../../src/outgoing/http2/client.ts';
 import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
-import { ANSWER_BYTES_MAX, Http2Origin } from '../../src/outgoing/http2/origin.ts';
 import { fieldOf, type Http2Result } from '../../src/outgoing/http2/request.ts';
 import { JsonProcess } from '../compat/json-process.ts';
 
@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.dispose]());
 
-function originOf(options: { readonly requestTimeoutMs?: number } = {}): Http2Origin {
-  return new Http2Origin({
+function originOf(options: { readonly requestTimeoutMs?: number } = {}): Http2Client {
+  return new Http2Client({
     origin: `https://127.0.0.1:${port}`,
     ca: certificate.cert,
     findAddresses: findLoopback,
@@ -32,7 +32,7 @@ function originOf(options: { readonly requestTimeoutMs?: number } = {}): Http2Or
   });
 }
 
-const post = (origin: Http2Origin, path: string, body = Buffer.from('body')) =>
+const post = (origin: Http2Client, path: string, body = Buffer.from('body')) =>
   origin.send({ path, fields: [], body });
 
 function answered(result: Http2Result) {

@@ -4,18 +4,18 @@ import {
   type FakeWebPush,
   type FakeWebPushOptions,
   startFakeWebPush,
-} from '../../src/fake-gateways/web-push.ts';
+} from '../../src/fake-gateways/web/fake-web-push.ts';
+import { PushServices, type PushServicesOptions } from '../../src/gateways/web/push-services.ts';
 import { createWebGateway } from '../../src/gateways/web/web-gateway.ts';
-import { WebOrigins, type WebOriginsOptions } from '../../src/gateways/web/web-origins.ts';
+import { createGuardedLookup } from '../../src/outgoing/address-guard.ts';
 import { a, b } from '../../src/outgoing/certificates.fixture.ts';
-import { createFindGuarded } from '../../src/outgoing/guard.ts';
-import { createOutgoing } from '../../src/outgoing/request.ts';
+import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
-import type { DeviceId, Recipient } from '../../src/push/device.ts';
 import type { Gateway, Notification, Outcome, TroubleScope } from '../../src/push/gateway.ts';
+import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
+import { newPublishId } from '../../src/push/model/publish-id.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
-import { newPublishId } from '../../src/push/publish-id.ts';
-import { readWebToken } from '../../src/push/web-subscription.ts';
+import { readWebToken } from '../../src/push/requests/web-subscription.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {
@@ -31,7 +31,7 @@ function startService(options: FakeWebPushOptions = { certificate: a, host: HOST
   return stops.use(startFakeWebPush(options));
 }
 
-interface WayOptions extends Partial<WebOriginsOptions> {
+interface WayOptions extends Partial<PushServicesOptions> {
   readonly allowPrivateAddresses?: boolean;
   readonly allowedHosts?: readonly string[];
   readonly lookup?: (host: string) => Promise<readonly string[]>;
@@ -48,14 +48,14 @@ function openGateway({
 }: WayOptions = {}): Gateway<'web'> {
   const guard = { allowPrivateAddresses, resolver: resolverBy(lookup) };
   const ca = `${a.cert}\n${b.cert}`;
-  const send = createOutgoing({ ...guard, ca });
-  const origins = new WebOrigins({
-    findAddresses: createFindGuarded(guard, () => 'test'),
+  const send = createSendRequest({ ...guard, ca });
+  const services = new PushServices({
+    findAddresses: createGuardedLookup(guard, () => 'test'),
     sendOverHttp1: (request) => send({ ...request, owner: 'test' }),
     ca,
     ...more,
   });
-  stops.use(origins);
+  stops.use(services);
   return createWebGateway({
     vapid: {
       publicKey: vapidKey,
@@ -63,7 +63,7 @@ function openGateway({
       subject: 'mailto:ops@example.test',
     },
     rules: { allowedHosts, allowPrivateAddresses },
-    origins,
+    services,
     nowMs,
   });
 }
@@ -409,7 +409,7 @@ describe('the connections to push services', () => {
     );
     const asked: string[] = [];
     const gateway = openGateway({
-      originsMax: 1,
+      servicesMax: 1,
       async lookup(host) {
         asked.push(host);
         return ['127.0.0.1'];
@@ -424,7 +424,7 @@ describe('the connections to push services', () => {
   it('are not closed while they are needed: the message may be sent again', async () => {
     const busy = startService();
     const other = startService({ certificate: b, host: 'b.example.test' });
-    const gateway = openGateway({ originsMax: 1, timeoutMs: 500 });
+    const gateway = openGateway({ servicesMax: 1, timeoutMs: 500 });
     busy.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, busy);
     await busy.journal.reaches(1);
@@ -440,7 +440,7 @@ describe('push services that have taken nothing yet', () => {
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
     );
     const third = startService();
-    const gateway = openGateway({ originsMax: 3, timeoutMs: 1_000 });
+    const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
     const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),

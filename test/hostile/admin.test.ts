@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { connect, type Socket } from 'node:net';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { becomes } from '../failure/store-trouble.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
 
 /** Addresses of this machine that attack; Linux has all of 127.0.0.0/8. */
 const ATTACKERS = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6', '127.0.0.7'];

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { clientFrame, RawClient } from '../support/raw-client.ts';
+import { clientFrame, RawClient } from '../../testing/clients/raw-client.ts';
 
 /**
  * Attacks that run as fast as they can for some seconds, in a process of their own. Each only ever talks to

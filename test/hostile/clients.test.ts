@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { attack, compare, expectCalm } from './neighbour.ts';
 
 /** Anonymous clients of one app beside a client of another. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { trigger } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Connections that take what others need: places, descriptors, half-open ones. */
 

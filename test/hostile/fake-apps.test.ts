@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import { apnsRefusal } from '../../src/fake-gateways/apns.ts';
-import { fcmRefusal } from '../../src/fake-gateways/fcm.ts';
+import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
 import {
   allAccepted,

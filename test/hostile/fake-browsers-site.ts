@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
-import { readWebToken } from '../../src/push/web-subscription.ts';
+import { readWebToken } from '../../src/push/requests/web-subscription.ts';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { pushSettings } from '../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from '../failure/push-delivery-rows.ts';
-import { configOf, type Fanfare, spawnFanfare } from '../support/fanfare.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { pushSettings } from '../support/push-server.ts';
 
 /** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
 

@@ -12,10 +12,10 @@ import {
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APP, configOf, startFanfare } from '../support/fanfare.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { api, trigger } from '../support/sign.ts';
-import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { api, trigger } from '../../testing/clients/sign.ts';
+import { APP, configOf, startFanfare } from '../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 
 const PROGRAM = join(import.meta.dir, 'log.fixture.ts');
 

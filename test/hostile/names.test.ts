@@ -3,14 +3,14 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns.ts';
+import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { Inbox } from '../../testing/inbox.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type NameServer, startNameServer } from '../../testing/servers/name-server.ts';
+import { pushSettings } from '../../testing/servers/push-server.ts';
 import { writeSigningKey } from '../failure/push-delivery-site.ts';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { Inbox } from '../support/inbox.ts';
-import { type NameServer, startNameServer } from '../support/name-server.ts';
-import { askPush, PushRequests } from '../support/push-requests.ts';
-import { pushSettings } from '../support/push-server.ts';
-import { RawClient } from '../support/raw-client.ts';
 
 /**
  * One tenant chooses names whose name servers never answer. Others have names as well: for their webhooks, and for

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { RawClient } from '../support/raw-client.ts';
+import type { RawClient } from '../../testing/clients/raw-client.ts';
 
 /** How long an honest client waits between two pings. Milliseconds. */
 const BETWEEN_PINGS_MS = 5;

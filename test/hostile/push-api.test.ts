@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import {
   ask,
   device,
@@ -12,7 +13,6 @@ import {
   startPush,
   TO_INTERESTS,
 } from '../protocol/push/exchange.ts';
-import type { Fanfare } from '../support/fanfare.ts';
 import { attack, publishFor, quantile, type Seen } from './push-neighbour.ts';
 
 /** Where attacks come from. Honest clients are at another address. */

@@ -1,5 +1,5 @@
-import type { Fanfare } from '../support/fanfare.ts';
-import { RawHttp } from '../support/raw-http.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import type { AttackCounts, AttackOptions } from './push-attacker.fixture.ts';
 
 /** What an honest backend has seen. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { APP, type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { api, signedTarget, trigger } from '../support/sign.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { attack, compare, expectCalm } from './neighbour.ts';
 import { residentBytes } from './resident-bytes.ts';
 

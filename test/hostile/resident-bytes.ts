@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Fanfare } from '../support/fanfare.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
 /** The memory that a server takes now. */
 export function residentBytes(server: Fanfare): number {

@@ -1,7 +1,12 @@
 import { expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../support/fanfare.ts';
-import { askPush, markedPublish, newMarker, PushRequests } from '../support/push-requests.ts';
-import { instanceSettings, pushSettings } from '../support/push-server.ts';
+import {
+  askPush,
+  markedPublish,
+  newMarker,
+  PushRequests,
+} from '../../testing/clients/push-requests.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 
 const HOSTILE = {
   id: 'c0ffee00-0000-4000-8000-000000000001',

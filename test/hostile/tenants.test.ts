@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
-import { APP, startFanfare } from '../support/fanfare.ts';
-import { pathOf, RawClient } from '../support/raw-client.ts';
-import { api, channelAuth, trigger } from '../support/sign.ts';
-import { startWebhookEndpoint } from '../support/webhook-endpoint.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { api, channelAuth, trigger } from '../../testing/clients/sign.ts';
+import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { attack, compare } from './neighbour.ts';
 import { residentBytes } from './resident-bytes.ts';
 

@@ -1,13 +1,13 @@
-import { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
 import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
 import { createPipeline, type Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
-import { type DeviceId, type Platform, platforms } from '../../src/push/device.ts';
-import type { NewPublish, PublishId, PublishTarget } from '../../src/push/publish.ts';
-import { MemoryDeliveries } from '../support/memory-deliveries.ts';
-import { MemoryPublishes } from '../support/memory-publishes.ts';
-import { MemoryAudience, MemoryDevices } from '../support/memory-push-stores.ts';
-import { Random } from './random.ts';
+import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
+import type { NewPublish, PublishId, PublishTarget } from '../../src/push/model/publish.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
+import { MemoryDeliveries } from '../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../testing/memory-stores/publishes.ts';
+import { Random } from '../../testing/random.ts';
 import { EVIL, evils, moods, SimulatedGateways, TURNS } from './simulated-gateways.ts';
 import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
 

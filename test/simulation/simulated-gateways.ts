@@ -1,9 +1,9 @@
-import type { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
 import type { GatewayOf } from '../../src/push/delivering/ports.ts';
-import type { Platform, Recipient } from '../../src/push/device.ts';
 import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
-import type { PublishId } from '../../src/push/publish.ts';
-import type { Random } from './random.ts';
+import type { Platform, Recipient } from '../../src/push/model/device.ts';
+import type { PublishId } from '../../src/push/model/publish.ts';
+import type { FakeTime } from '../../testing/fake-time.ts';
+import type { Random } from '../../testing/random.ts';
 
 /** How a gateway behaves for a while. */
 export const moods = [

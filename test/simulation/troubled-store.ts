@@ -1,5 +1,5 @@
-import type { FakeTime } from '../../src/push/delivering/fake-time.fixture.ts';
-import type { Random } from './random.ts';
+import type { FakeTime } from '../../testing/fake-time.ts';
+import type { Random } from '../../testing/random.ts';
 
 /** How often the store fails, and how. */
 export interface StoreTrouble {

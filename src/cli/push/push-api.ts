@@ -1,5 +1,5 @@
 import { printable } from '../../runtime/printable.ts';
-import { shownUrl } from '../../runtime/shown-url.ts';
+import { redactedUrl } from '../../runtime/redacted-url.ts';
 import { NobodyThere } from '../admin-api.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 
@@ -29,7 +29,7 @@ export class PushApi {
   /** `isOurs`: it is at an address of this machine, so whatever its certificate says, nobody stands between. */
   constructor(url: string, isOurs: boolean) {
     this.url = url;
-    this.shown = shownUrl(url);
+    this.shown = redactedUrl(url);
     this.isOurs = isOurs;
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { keptField } from '../../outgoing/http2/header-field.ts';
-import { readPublishId } from '../../push/publish-id.ts';
+import { readPublishId } from '../../push/model/publish-id.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 
 const publishId = readPublishId('pubid-0b8e7c9c-1111-4111-8111-111111111111');

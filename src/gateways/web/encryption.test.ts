@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { createECDH, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { newP256Pair } from '../../fake-gateways/p256.ts';
-import { decryptMessage } from '../../fake-gateways/web-decryption.ts';
+import { decryptMessage } from '../../fake-gateways/web/decryption.ts';
 import { encrypt, plaintextOf, type SubscriptionKeys } from './encryption.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'base64url');

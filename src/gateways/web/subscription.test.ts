@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { newP256Pair } from '../../fake-gateways/p256.ts';
-import { readWebToken } from '../../push/web-subscription.ts';
+import { readWebToken } from '../../push/requests/web-subscription.ts';
 import { readSubscription } from './subscription.ts';
 
 const { publicText } = newP256Pair();

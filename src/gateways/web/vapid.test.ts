@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { newP256Pair } from '../../fake-gateways/p256.ts';
-import { vapidFault } from '../../fake-gateways/vapid-check.ts';
+import { vapidFault } from '../../fake-gateways/web/vapid-check.ts';
 import { VapidAuthorization, VapidSigner } from './vapid.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { newPublishId } from '../../push/publish-id.ts';
+import { newPublishId } from '../../push/model/publish-id.ts';
 import { WebPushFields } from './web-push-request.ts';
 
 const START_MS = 1_800_000_000_000;

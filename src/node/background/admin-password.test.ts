@@ -2,9 +2,9 @@ import { expect, it } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { adminPasswordFile, createAdminPassword } from '../../admin/admin-password-file.ts';
 import { configIn, load } from '../../config/loading.fixture.ts';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import { AdminPassword } from './admin-password.ts';
 

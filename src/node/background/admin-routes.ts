@@ -5,7 +5,7 @@ import { API_PATH } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import type { DeviceList } from '../../stores/push/device-list.ts';
+import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { AppStore } from '../../stores/tenants/app-store.ts';
 import type { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
@@ -15,7 +15,7 @@ import type { LiveApps } from '../../tenants/live-apps.ts';
 import type { LiveInstances } from '../../tenants/live-instances.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
-import { Refusal } from '../../tenants/refusal.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
 import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
@@ -61,13 +61,13 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
 }
 
 /** Throws what is neither a refusal nor a fault of the store. */
-function refusalOf(error: unknown, log: Log): Refusal {
-  if (error instanceof Refusal) return error;
+function refusalOf(error: unknown, log: Log): OperationRefused {
+  if (error instanceof OperationRefused) return error;
   if (!isStoreFault(error)) throw error;
   const why = plainFault(error);
   const exactly = error instanceof Error ? error.message : undefined;
   log.warn('An admin request could not use the store', { why, exactly });
-  return new Refusal('unavailable', `The store cannot be used now: ${why}`);
+  return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 
 function adminOf(parts: AdminParts): Admin {
@@ -79,7 +79,10 @@ function adminOf(parts: AdminParts): Admin {
     try {
       return await realtime.ask(question);
     } catch (error) {
-      throw new Refusal('unavailable', error instanceof Error ? error.message : String(error));
+      throw new OperationRefused(
+        'unavailable',
+        error instanceof Error ? error.message : String(error),
+      );
     }
   };
   return {

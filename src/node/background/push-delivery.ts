@@ -3,11 +3,11 @@ import { createPipeline, type PipelineFigures } from '../../push/delivering/pipe
 import type { Pause, PublishEvents } from '../../push/delivering/ports.ts';
 import type { DeliveryStore } from '../../push/delivery-store.ts';
 import type { Log } from '../../runtime/ports.ts';
-import type { StrangerLog } from '../../runtime/stranger-log.ts';
+import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
-import { StoredAudience } from '../../stores/push/audience-source.ts';
+import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
 import type { LiveInstance } from '../../tenants/live-instances.ts';
 import { StartFailed } from '../start-failed.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
@@ -27,7 +27,7 @@ export interface PushDeliveryOptions {
   ) => PublishEvents & AsyncDisposable;
   readonly log: Log;
   /** For what the devices and the publishes of an instance can cause as often as they like. */
-  readonly strangerLog: StrangerLog;
+  readonly strangerLog: RateLimitedLog;
 }
 
 /** What delivers publishes, as it runs. */

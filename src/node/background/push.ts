@@ -3,31 +3,32 @@ import type { TableMeter } from '../../observability/meter.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { PushInstance } from '../../push/instance.ts';
-import { StoreBusy } from '../../push/ports.ts';
+import type { PushInstance } from '../../push/model/instance.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
-import { StoredDeliveries } from '../../stores/push/delivery-store.ts';
-import { StoredDevices } from '../../stores/push/device-store.ts';
-import { StoredPublishes } from '../../stores/push/publish-store.ts';
-import { Removals } from '../../stores/push/removals.ts';
-import { StoredUntoldEnds } from '../../stores/push/untold-ends.ts';
+import { StoredDevices } from '../../stores/push/devices/device-store.ts';
+import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
+import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
+import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { createFirstInstance } from '../../tenants/first-start.ts';
 import { type LiveInstance, LiveInstances } from '../../tenants/live-instances.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
-import { UNSEEN_FACTOR } from '../../transports/push-api/door.ts';
-import { DeviceRates } from '../../transports/push-api/endpoints/device-rates.ts';
+import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
 import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
+import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import type { Certificate, ListenerAddress } from '../link/messages.ts';
+import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { openPushDelivery } from './push-delivery.ts';
@@ -104,7 +105,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { store, served, begun, createdInstance } = instances;
 
   await using parts = new AsyncDisposableStack();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
@@ -133,10 +134,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     }),
   );
   served.follow((changed) => delivery.replace(changed));
-  const removals = new Removals(database);
+  const garbage = new GarbageCollector(database);
   parts.use(
     new Sweeper({
-      sweepSome: (nowMs) => removals.sweepSome(nowMs),
+      sweepSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed: health.toldBy('push'),
       now: Date.now,
     }),
@@ -145,9 +146,9 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const toldByPush = health.toldBy('push');
-  const refusals = new LogThrottle({ now: Date.now });
+  const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
-  const rates = new DeviceRates({ limits, now: Date.now, log, refusals });
+  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
   listener.serve(
     createPushEndpoints({
       instances: served.directory,
@@ -168,8 +169,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
-      strangerLog,
-      refusals,
+      tenantLog: strangerLog,
+      logThrottle,
       rates,
       settings,
     }),
@@ -219,7 +220,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
 function connectionRoom(hasTls: boolean): number {
   const openFiles = readOpenFiles();
   if (openFiles === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(openFiles.push / (hasTls ? UNSEEN_FACTOR : 1)));
+  return Math.max(1, Math.floor(openFiles.push / (hasTls ? RUNTIME_LIMIT_FACTOR : 1)));
 }
 
 function settingsOf({ push }: Config, { address }: PushListener) {

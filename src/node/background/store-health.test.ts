@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
+import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
-import { FakeTimers } from '../../webhooks/fake-timers.fixture.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import { StoreHealth, type StoreHealthOptions } from './store-health.ts';
 

@@ -1,21 +1,22 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
 import type { Config } from '../../config/schema.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
-import { createOutgoing } from '../../outgoing/request.ts';
+import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
-import { DeviceList } from '../../stores/push/device-list.ts';
+import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
@@ -24,7 +25,7 @@ import { newAppId, newAppKey } from '../../tenants/credentials.ts';
 import { LiveApps } from '../../tenants/live-apps.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import { openWebhooks } from '../../webhooks/webhooks.ts';
-import type { Certificate, ToBackground, ToRealtime } from '../link/messages.ts';
+import type { ToBackground, ToRealtime } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
 import { StartFailed } from '../start-failed.ts';
 import { openAdmin } from './admin.ts';
@@ -149,7 +150,7 @@ async function start({
       app: (id) => served.directory.byId(id),
       instance: (id) => instances.served.directory.byId(id),
       settings: config.webhooks,
-      send: createOutgoing({ ...config.webhooks, resolver }),
+      send: createSendRequest({ ...config.webhooks, resolver }),
       log,
       timers: systemTimers,
       shared: database.dialect === 'postgres',
@@ -253,7 +254,7 @@ function openResolver(log: Log): Resolver {
   return new Resolver({
     lookup: createSystemLookup({ names }),
     timers: monotonicTimers,
-    refused(owner) {
+    onRefused(owner) {
       throttle.run(owner, (throttled) =>
         log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
       );

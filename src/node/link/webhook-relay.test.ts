@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { WebhookRelay } from './webhook-relay.ts';
 
 afterEach(() => {
@@ -20,7 +20,7 @@ function stage() {
         dropped++;
       },
     },
-    log: new StrangerLog({ info: log, warn: log, error: log }, { now: () => 0 }),
+    log: new RateLimitedLog({ info: log, warn: log, error: log }, { now: () => 0 }),
   });
   return { sent, outlet, logged, dropped: () => dropped };
 }

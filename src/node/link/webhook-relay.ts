@@ -1,7 +1,7 @@
+import type { AppWebhookEvent, WebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { WebhookSink } from '../../channels/ports.ts';
-import type { AppWebhookEvent, WebhookEvent } from '../../channels/webhooks.ts';
 import { FairQueue } from '../../runtime/fair-queue.ts';
-import type { StrangerLog } from '../../runtime/stranger-log.ts';
+import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 
 /** What may wait here to be handed over; beyond it, the app that has most loses its newest. `bytes`: characters. */
 const WAITING_MAX = { items: 80_000, bytes: 24 * 1024 * 1024 };
@@ -25,7 +25,7 @@ interface OutletMeter {
 export interface WebhookRelayOptions {
   readonly send: (events: readonly AppWebhookEvent[]) => void;
   readonly meter: OutletMeter;
-  readonly log: StrangerLog;
+  readonly log: RateLimitedLog;
 }
 
 /** Hands webhook events to the background loop, in batches, and no more than it can take. Apps take turns. */

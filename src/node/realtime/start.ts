@@ -1,21 +1,22 @@
 import { totalmem } from 'node:os';
 import type { App } from '../../channels/app.ts';
-import { ChannelNews } from '../../channels/channel-news.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { LocalChannels } from '../../channels/local-channels.ts';
-import { MemberChanges } from '../../channels/member-changes.ts';
+import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
+import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
-import { UserNews } from '../../channels/user-news.ts';
-import { UserSessions } from '../../channels/user-sessions.ts';
-import type { AppWebhookEvent } from '../../channels/webhooks.ts';
+import { UserSessions } from '../../channels/users/user-sessions.ts';
+import { WatchlistEvents } from '../../channels/users/watchlist-events.ts';
 import type { Config } from '../../config/schema.ts';
 import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from '../../observability/meter.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import { StrangerLog } from '../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
@@ -25,21 +26,18 @@ import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
-import { WebSocketAudience } from '../../transports/websocket/audience.ts';
-import { Backlog } from '../../transports/websocket/backlog.ts';
-import { Connections } from '../../transports/websocket/connections.ts';
-import { drain } from '../../transports/websocket/drain.ts';
-import { HoldBack } from '../../transports/websocket/hold-back.ts';
-import { LoopShare } from '../../transports/websocket/loop-share.ts';
+import { ClientAudience } from '../../transports/clients/audience.ts';
+import { Clients } from '../../transports/clients/clients.ts';
+import { Connections } from '../../transports/clients/connections.ts';
+import { drain } from '../../transports/clients/drain.ts';
+import { endWith } from '../../transports/clients/end.ts';
+import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { HoldBack } from '../../transports/websocket/coalescing/hold-back.ts';
+import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
+import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
-import type {
-  Certificate,
-  ListenerAddress,
-  LiveApp,
-  Question,
-  Questions,
-} from '../link/messages.ts';
+import type { ListenerAddress, LiveApp, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { Listeners } from './listeners.ts';
@@ -97,7 +95,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
-  const strangerLog = new StrangerLog(log, monotonicTimers);
+  const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
   const webhooks = new WebhookRelay({ send: options.sendWebhookEvents, meter, log: strangerLog });
@@ -106,14 +104,15 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const connections = new Connections(
     Math.min(wantedConnections(channels), openFiles?.connections ?? Number.POSITIVE_INFINITY),
   );
-  const backlog = new Backlog({
+  const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
     totalBytesMax: waitingBytesLimit(channels.waitingBytes),
-    end: (socket) => void setImmediate(() => socket.terminate()),
+    end: (connection) => void setImmediate(() => connection.terminate()),
   });
   const holdBack = holdBackOfThisLoop();
-  const audience = new WebSocketAudience(connections, backlog, holdBack, meter);
+  const native = new WebSocketTopics(slowConsumers, holdBack);
+  const audience = new ClientAudience({ native, connections, meter });
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
@@ -125,12 +124,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     strangerLog,
     meter,
-    news: new ChannelNews(timers, audience, usage, webhooks),
-    memberChanges: new MemberChanges(timers, audience, usage),
-    userNews: new UserNews(timers, audience),
+    lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
+    memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
+    watchlists: new WatchlistEvents(timers, { audience }),
     usage,
-    endConnectionOf: (appId) => transport.endConnectionOf(appId),
-    hastenDepartures: () => transport.departures.hasten(),
+    endConnectionOf: (appId) => clients.endConnectionOf(appId),
+    hastenDepartures: () => clients.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
@@ -139,16 +138,22 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     clock: monotonicTimers,
   });
-  const transport = new WebSocketTransport({
+  const clients = new Clients({
     hub,
+    connections,
+    slowConsumers,
+    settings: channels,
+    monotonic: monotonicTimers,
+    meter,
+  });
+  const transport = new WebSocketTransport({
+    clients,
     apps,
     connections,
-    backlog,
     holdBack,
     settings: channels,
     addresses,
-    monotonic: monotonicTimers,
-    meter,
+    strangerLog,
   });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
@@ -157,10 +162,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     pathPrefix: channels.pathPrefix,
     bodies,
     meter,
-    terminate: (app, userId) => transport.terminate(app, userId),
+    terminate: (app, userId) => clients.terminate(app, userId),
   });
   const listeners = new Listeners({
-    audience,
+    topics: native,
     open: (certificate, port) =>
       listenForChannels({
         settings: { ...channels, port, tls: certificate },
@@ -178,9 +183,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
   const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
   const checks = setInterval(() => {
-    backlog.lookAgain();
+    slowConsumers.lookAgain();
     listeners.forgetEmpty();
-    transport.checkPart(CHECK_PARTS);
+    clients.checkPart(CHECK_PARTS);
     bodies.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
@@ -229,7 +234,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list, changes) {
-      transport.endAll(new Set(apps.replace(list).gone), 'app-disabled');
+      clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Said here, where it holds: whoever reads it may rely on it.
       log.info('Apps changed', { apps: list.length, ...changes });
     },
@@ -254,8 +259,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     },
     async stop() {
       const stopped = listeners.close();
-      await drain(connections, config.drainSeconds, (socket) =>
-        transport.end(socket, 'server-stopping'),
+      await drain(connections, config.drainSeconds, (connection) =>
+        endWith(connection, 'server-stopping'),
       );
       clearInterval(checks);
       clearInterval(fileChecks);
@@ -264,8 +269,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       await withTimeout(STOP_WAIT_MS, listeners.end());
       // Last of all, so that what was told and used until now is not forgotten.
       clearInterval(usageTimer);
-      await transport.departed();
-      hub.news.flush();
+      await clients.departed();
+      hub.lifecycle.flush();
       webhooks.flush();
       keepUsage();
       loopDelay[Symbol.dispose]();

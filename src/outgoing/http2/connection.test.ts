@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { inShort, originOnFakes, paths } from './client.fixture.ts';
 import { ERROR, FLAG, FRAME, SETTING } from './frames.ts';
 import type { FakeLine } from './network.fixture.ts';
-import { inShort, originOnFakes, paths } from './origin.fixture.ts';
 import { headerBlock } from './peer.fixture.ts';
 
 /** One request on its way to a peer. */

@@ -1,7 +1,7 @@
 import type { Log, Timers } from '../../runtime/ports.ts';
-import type { PublishUnderWay } from '../delivery.ts';
 import type { DeliveryStore } from '../delivery-store.ts';
-import type { PublishStore } from '../ports.ts';
+import type { PublishUnderWay } from '../model/delivery.ts';
+import type { PublishStore } from '../publish-store.ts';
 import { hasEndToTell, TOLD_WITHIN_MS, type UntoldEnds } from '../untold-ends.ts';
 import { publishWebhookUrl } from '../webhooks/publish-webhook.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';

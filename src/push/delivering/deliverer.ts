@@ -1,5 +1,5 @@
-import type { AfterProgress, Job, PublishUnderWay } from '../delivery.ts';
-import { type Platform, platforms, type Recipient } from '../device.ts';
+import type { AfterProgress, Job, PublishUnderWay } from '../model/delivery.ts';
+import { type Platform, platforms, type Recipient } from '../model/device.ts';
 import { expireWaiting, returnLater, returnNow, returnUnanswered } from './giving-back.ts';
 import { HeldWorks } from './held-works.ts';
 import { countDevices } from './holdings.ts';

@@ -1,4 +1,4 @@
-import type { Recipient } from '../device.ts';
+import type { Recipient } from '../model/device.ts';
 import type { After } from './after-outcome.ts';
 import { backOffMs } from './back-off.ts';
 import { resultOf } from './results.ts';

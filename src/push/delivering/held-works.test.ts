@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { Job, PublishUnderWay } from '../delivery.ts';
-import type { DeviceId, Recipient } from '../device.ts';
-import type { PublishId } from '../publish.ts';
+import type { Job, PublishUnderWay } from '../model/delivery.ts';
+import type { DeviceId, Recipient } from '../model/device.ts';
+import type { PublishId } from '../model/publish.ts';
 import { HeldWorks } from './held-works.ts';
 import { deliveryLimits } from './limits.ts';
 import { Work } from './work.ts';

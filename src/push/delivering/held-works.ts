@@ -1,4 +1,4 @@
-import type { Job } from '../delivery.ts';
+import type { Job } from '../model/delivery.ts';
 import { countDevices, Holdings } from './holdings.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { Work } from './work.ts';

@@ -1,4 +1,4 @@
-import { type Platform, platforms } from '../device.ts';
+import { type Platform, platforms } from '../model/device.ts';
 import type { DeliveryLimits } from './limits.ts';
 
 /** Devices of a job by their platform. */

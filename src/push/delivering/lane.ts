@@ -1,6 +1,6 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
-import type { Platform, Recipient } from '../device.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Outcome } from '../gateway.ts';
+import type { Platform, Recipient } from '../model/device.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Rate } from './bucket.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
@@ -305,7 +305,7 @@ export class Lane {
 
   /** Newcomers leave some places of the whole lane to other devices, however many ways they wait on. */
   private hasPlaceForNewcomer(): boolean {
-    return this.newcomersInFlight < newcomersMax(this.gateway.atOnce, false);
+    return this.newcomersInFlight < untrustedLimit(this.gateway.atOnce, false);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import { FieldFault } from '../field-fault.ts';
 import { readPayloads } from '../payloads/payloads.ts';
+import { FieldFault } from '../refusal.ts';
 import { lifetimeOf } from './lifetime.ts';
 
 const DUE_MS = Date.UTC(2026, 5, 1);

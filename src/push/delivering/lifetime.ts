@@ -1,4 +1,4 @@
-import type { Platform } from '../device.ts';
+import type { Platform } from '../model/device.ts';
 import type { Payloads } from '../payloads/payloads.ts';
 
 /** How long a notification is worth sending. */

@@ -1,4 +1,4 @@
-import type { PlaceInLine, WaitingDevices } from '../delivery.ts';
+import type { PlaceInLine, WaitingDevices } from '../model/delivery.ts';
 import { HURRY_DEVICES } from './limits.ts';
 import type { Pause, PipelinePorts } from './ports.ts';
 import type { StoreAccess } from './store-access.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { Random } from '../../../test/simulation/random.ts';
-import type { DeviceId, Platform } from '../device.ts';
+import { Random } from '../../../testing/random.ts';
 import type { Outcome } from '../gateway.ts';
+import type { DeviceId, Platform } from '../model/device.ts';
 import { deliveryLimits } from './limits.ts';
 import { type Answer, accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 

@@ -1,5 +1,5 @@
-import type { Platform } from '../device.ts';
 import type { Gateway, Outcome } from '../gateway.ts';
+import type { Platform } from '../model/device.ts';
 import type { AnyGateway } from './prepared.ts';
 
 /** The reason of devices on whose platform the instance has no gateway. */

@@ -1,10 +1,10 @@
-import { MemoryDeliveries } from '../../../test/support/memory-deliveries.ts';
-import { MemoryPublishes } from '../../../test/support/memory-publishes.ts';
-import { MemoryAudience, MemoryDevices } from '../../../test/support/memory-push-stores.ts';
-import { type DeviceId, type Platform, platforms } from '../device.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
+import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import type { Gateway, Outcome } from '../gateway.ts';
-import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../publish.ts';
-import { FakeTime } from './fake-time.fixture.ts';
+import { type DeviceId, type Platform, platforms } from '../model/device.ts';
+import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
@@ -119,10 +119,7 @@ export class PipelineScene {
       this.time.now(),
     );
     await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
-    const device = this.devices.of(instance).find(({ registered }) => registered.id === id);
-    if (more.isNew !== true && device !== undefined) {
-      this.devices.accept(device.number, token, this.time.now());
-    }
+    if (more.isNew !== true) this.devices.acceptById(id, token, this.time.now());
     return id;
   }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { PublishId } from '../publish.ts';
+import type { PublishId } from '../model/publish.ts';
 import { deliveryLimits, HURRY_DEVICES } from './limits.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 

@@ -1,5 +1,5 @@
-import type { DeliveryBacklog } from '../delivery.ts';
-import type { Platform } from '../device.ts';
+import type { DeliveryBacklog } from '../model/delivery.ts';
+import type { Platform } from '../model/device.ts';
 import { Deliverer } from './deliverer.ts';
 import type { OutcomeCounts } from './lane.ts';
 import {

@@ -1,6 +1,6 @@
 import { audiencePages } from '../audience.ts';
-import type { PlanningClaim, PublishUnderWay } from '../delivery.ts';
-import { platforms, type Recipient } from '../device.ts';
+import type { PlanningClaim, PublishUnderWay } from '../model/delivery.ts';
+import { platforms, type Recipient } from '../model/device.ts';
 import type { Deliverer } from './deliverer.ts';
 import { countDevices, type DeviceCounts } from './holdings.ts';
 import { type DeliveryLimits, LOOK_MS, ROOM_WAIT_MS, STORE_PAUSE_MS } from './limits.ts';

@@ -1,8 +1,8 @@
-import type { PublishUnderWay } from '../delivery.ts';
+import type { AudienceSource } from '../audience-source.ts';
 import type { DeliveryStore } from '../delivery-store.ts';
-import type { Platform } from '../device.ts';
 import type { Gateway } from '../gateway.ts';
-import type { AudienceSource } from '../ports.ts';
+import type { PublishUnderWay } from '../model/delivery.ts';
+import type { Platform } from '../model/device.ts';
 import type { Opened } from './breaker.ts';
 import type { Rate } from './bucket.ts';
 import type { DeliveryLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import type { PublishUnderWay } from '../delivery.ts';
 import type { Gateway, Notification, Outcome } from '../gateway.ts';
-import type { PublishId } from '../publish.ts';
+import type { PublishUnderWay } from '../model/delivery.ts';
+import type { PublishId } from '../model/publish.ts';
 import { Prepared } from './prepared.ts';
 import { readStoredPublish } from './stored-publish.ts';
 

@@ -1,6 +1,6 @@
-import type { PublishUnderWay } from '../delivery.ts';
-import type { Platform } from '../device.ts';
 import type { Deliver, Gateway, Outcome } from '../gateway.ts';
+import type { PublishUnderWay } from '../model/delivery.ts';
+import type { Platform } from '../model/device.ts';
 import type { Payloads } from '../payloads/payloads.ts';
 import { type Lifetime, lifetimeOf } from './lifetime.ts';
 import { REFUSALS_ALIKE } from './limits.ts';

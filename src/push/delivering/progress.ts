@@ -1,4 +1,4 @@
-import type { AfterProgress, DeviceResult } from '../delivery.ts';
+import type { AfterProgress, DeviceResult } from '../model/delivery.ts';
 import { onlyOf } from './held-works.ts';
 import { STORE_PAUSE_MS } from './limits.ts';
 import type { PipelinePorts } from './ports.ts';

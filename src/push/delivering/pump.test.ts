@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { FakeTime, settled } from './fake-time.fixture.ts';
+import { FakeTime, settled } from '../../../testing/fake-time.ts';
 import { Pump } from './pump.ts';
 
 describe('a pump', () => {

@@ -1,4 +1,4 @@
-import type { Platform } from '../device.ts';
+import type { Platform } from '../model/device.ts';
 import type { Rate } from './bucket.ts';
 
 /**

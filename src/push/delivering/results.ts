@@ -1,5 +1,5 @@
-import type { DeviceResult } from '../delivery.ts';
-import type { Recipient } from '../device.ts';
+import type { DeviceResult } from '../model/delivery.ts';
+import type { Recipient } from '../model/device.ts';
 import type { After } from './after-outcome.ts';
 
 /** What became of a device, as it is kept. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTime, settled } from './fake-time.fixture.ts';
+import { FakeTime, settled } from '../../../testing/fake-time.ts';
 import type { PipelineNotices } from './ports.ts';
 import { StoreAccess } from './store-access.ts';
 

@@ -1,9 +1,9 @@
-import type { PublishUnderWay } from '../delivery.ts';
-import { FieldFault } from '../field-fault.ts';
-import { parseJsonObject } from '../json-object.ts';
+import { parseJsonObject } from '../../runtime/json-object.ts';
+import type { PublishUnderWay } from '../model/delivery.ts';
+import type { PublishTarget } from '../model/publish.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
-import type { PublishTarget } from '../publish.ts';
-import { readTarget } from '../publish-request.ts';
+import { FieldFault } from '../refusal.ts';
+import { readTarget } from '../requests/publish-request.ts';
 
 /** What a publish says, and to whom. */
 export interface StoredPublish {

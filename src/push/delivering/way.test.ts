@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
-import type { Job, PublishUnderWay } from '../delivery.ts';
-import type { PublishId } from '../publish.ts';
+import type { Job, PublishUnderWay } from '../model/delivery.ts';
+import type { PublishId } from '../model/publish.ts';
 import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from './limits.ts';
 import { noGateways } from './no-gateway.ts';
 import { Prepared } from './prepared.ts';

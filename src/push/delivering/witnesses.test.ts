@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { Recipient } from '../device.ts';
+import type { Recipient } from '../model/device.ts';
 import { Witnesses } from './witnesses.ts';
 
 function device(number: number, acceptedBefore: boolean, token = 'token'): Recipient {

@@ -1,4 +1,4 @@
-import type { Recipient } from '../device.ts';
+import type { Recipient } from '../model/device.ts';
 
 /**
  * Most devices to remember. The store knows every accepted device; this memory serves devices that were read from the

@@ -1,5 +1,5 @@
-import type { DeviceResult, Job } from '../delivery.ts';
-import type { Platform, Recipient } from '../device.ts';
+import type { DeviceResult, Job } from '../model/delivery.ts';
+import type { Platform, Recipient } from '../model/device.ts';
 import { countDevices, type DeviceCounts } from './holdings.ts';
 
 /** Devices of one job that go the same way. */

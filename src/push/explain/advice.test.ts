@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { platforms } from '../device.ts';
+import { platforms } from '../model/device.ts';
 import { adviceOn, isKnownReason } from './advice.ts';
 import { apnsReasons } from './apns-reasons.ts';
 import { connectionReasons } from './connection-reasons.ts';

@@ -1,4 +1,4 @@
-import type { Platform } from '../device.ts';
+import type { Platform } from '../model/device.ts';
 import { apnsReasons } from './apns-reasons.ts';
 import { connectionReasons } from './connection-reasons.ts';
 import { fcmReasons, NO_ACCESS_TOKEN } from './fcm-reasons.ts';

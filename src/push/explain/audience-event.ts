@@ -1,5 +1,5 @@
-import type { DeviceStory } from '../delivery.ts';
-import type { PublishStatus } from '../publish.ts';
+import type { DeviceStory } from '../model/delivery.ts';
+import type { PublishStatus } from '../model/publish.ts';
 import { type TimelineEvent, timeText } from './timeline.ts';
 
 const outside: Readonly<Record<DeviceStory['kind'], Pick<TimelineEvent, 'detail' | 'advice'>>> = {

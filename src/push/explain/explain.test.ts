@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { Pause } from '../delivering/ports.ts';
-import type { DeviceEvent, DeviceStory } from '../delivery.ts';
-import { type DeviceId, platforms } from '../device.ts';
-import { newDeviceId } from '../device-id.ts';
-import type { PlatformCounts, PublishState, PublishStatus } from '../publish.ts';
-import { newPublishId } from '../publish-id.ts';
+import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
+import { type DeviceId, platforms } from '../model/device.ts';
+import { newDeviceId } from '../model/device-id.ts';
+import type { PlatformCounts, PublishState, PublishStatus } from '../model/publish.ts';
+import { newPublishId } from '../model/publish-id.ts';
 import { explain } from './explain.ts';
 import { explanationJson, type TimelineEvent, timelineWhats } from './timeline.ts';
 

@@ -1,7 +1,7 @@
 import type { Pause } from '../delivering/ports.ts';
-import type { DeviceStory } from '../delivery.ts';
-import type { DeviceId } from '../device.ts';
-import type { PublishStatus } from '../publish.ts';
+import type { DeviceStory } from '../model/delivery.ts';
+import type { DeviceId } from '../model/device.ts';
+import type { PublishStatus } from '../model/publish.ts';
 import { adviceOn } from './advice.ts';
 import { audienceEvent } from './audience-event.ts';
 import { gatewayEvent } from './gateway-events.ts';

@@ -1,5 +1,5 @@
-import type { DeviceEvent, DeviceStory } from '../delivery.ts';
-import type { Platform } from '../device.ts';
+import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
+import type { Platform } from '../model/device.ts';
 import { adviceOn } from './advice.ts';
 import { type TimelineEvent, timeText } from './timeline.ts';
 

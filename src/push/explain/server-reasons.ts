@@ -1,4 +1,4 @@
-import type { Platform } from '../device.ts';
+import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
 /** Reasons that this server gives on its own: no gateway was asked, or none had an answer to give. */

@@ -1,4 +1,4 @@
-import type { Platform } from '../device.ts';
+import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning } from './reason-meaning.ts';
 
 const names: Readonly<Record<Platform, string>> = {

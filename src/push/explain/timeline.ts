@@ -1,20 +1,20 @@
-import type { DeviceId, Platform } from '../device.ts';
+import type { DeviceId, Platform } from '../model/device.ts';
 
-/** What can stand in a timeline, each with what it says. */
+/** The kinds of entries in a timeline, each with its meaning. `docs/push-troubleshooting.md` has this table. */
 export const timelineWhats = {
   registered: 'the device registered',
-  published: 'the publish was accepted by this server',
-  scheduled: 'when the publish goes out, or was to',
+  published: 'this server accepted the publish',
+  scheduled: 'when the publish is, or was, due',
   'not-in-audience': 'the publish is not for this device, and why',
-  waiting: 'its turn has not come yet, and what for',
-  'gateway-paused': 'nothing is sent to its gateway now, since when and why',
-  accepted: 'the gateway has taken it',
-  retry: 'it did not work so far and is tried again, why and when',
+  waiting: 'the device has not been sent to yet, and what it waits for',
+  'gateway-paused': 'its gateway is paused, since when and why',
+  accepted: 'the gateway accepted the notification',
+  retry: 'it failed so far and is retried: why, and when',
   failed: 'it was given up, and why',
-  expired: 'its time to live ran out, and what held it up',
+  expired: 'its time to live ran out, and what delayed it',
   pruned: 'its token reaches nobody, and why; the device was removed',
-  removed: 'the device was removed at another publish, and why',
-  cancelled: 'the publish was cancelled before it went out to this device',
+  removed: 'the device was removed during another publish, and why',
+  cancelled: 'the publish was cancelled before it was sent to this device',
   delivered: 'the device reported that it arrived',
   opened: 'the device reported that it was opened',
 } as const;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../../runtime/json-object.ts';
 import type { FcmPayload } from '../payloads/fcm.ts';
 import type { Tracking } from './tracking.ts';
 

@@ -1,5 +1,5 @@
-import { FieldFault } from '../field-fault.ts';
-import { NIL_PUBLISH_ID } from '../publish-id.ts';
+import { NIL_PUBLISH_ID } from '../model/publish-id.ts';
+import { FieldFault } from '../refusal.ts';
 import type { Tracking } from './tracking.ts';
 
 export const tracking: Tracking = {

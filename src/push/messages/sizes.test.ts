@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FieldFault } from '../field-fault.ts';
 import { readPayloads } from '../payloads/payloads.ts';
+import { FieldFault } from '../refusal.ts';
 import { apnsMessage } from './apns-message.ts';
 import { fcmMessage, fcmMessageBytes } from './fcm-message.ts';
 import { right, tracking } from './messages.fixture.ts';

@@ -1,13 +1,13 @@
-import type { Platform } from '../device.ts';
-import { FieldFault } from '../field-fault.ts';
-import { nestsDeeperThan } from '../nesting.ts';
+import type { Platform } from '../model/device.ts';
+import { NIL_PUBLISH_ID } from '../model/publish-id.ts';
 import type { ApnsPayload } from '../payloads/apns.ts';
 import type { FcmPayload } from '../payloads/fcm.ts';
 import type { Payloads } from '../payloads/payloads.ts';
 import type { WebPayload } from '../payloads/web.ts';
-import { NIL_PUBLISH_ID } from '../publish-id.ts';
+import { FieldFault } from '../refusal.ts';
 import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from './apns-message.ts';
 import { FCM_MESSAGE_BYTES_MAX, fcmMessage, fcmMessageBytes } from './fcm-message.ts';
+import { nestsDeeperThan } from './nesting.ts';
 import type { Tracking } from './tracking.ts';
 import { WEB_MESSAGE_BYTES_MAX, webMessage } from './web-message.ts';
 

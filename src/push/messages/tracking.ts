@@ -1,4 +1,4 @@
-import type { PublishId } from '../publish.ts';
+import type { PublishId } from '../model/publish.ts';
 
 /** What a device needs to report on a notification. */
 export interface Tracking {

@@ -1,5 +1,5 @@
-import { FieldFault } from '../field-fault.ts';
-import { isGiven, isJsonObject, type JsonObject, withoutNulls } from '../json-object.ts';
+import { isGiven, isJsonObject, type JsonObject, withoutNulls } from '../../runtime/json-object.ts';
+import { FieldFault } from '../refusal.ts';
 import {
   dataWithout,
   type FieldRules,

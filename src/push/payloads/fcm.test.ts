@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FieldFault } from '../field-fault.ts';
+import { FieldFault } from '../refusal.ts';
 import { readFcmPayload } from './fcm.ts';
 
 const empty = {

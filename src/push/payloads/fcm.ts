@@ -1,5 +1,5 @@
-import type { FieldFault } from '../field-fault.ts';
-import { isGiven, type JsonObject, withoutNulls } from '../json-object.ts';
+import { isGiven, type JsonObject, withoutNulls } from '../../runtime/json-object.ts';
+import type { FieldFault } from '../refusal.ts';
 import {
   dataWithout,
   type FieldRules,

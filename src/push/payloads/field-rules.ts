@@ -1,5 +1,5 @@
-import { FieldFault } from '../field-fault.ts';
-import { isGiven, isJsonObject, type JsonObject } from '../json-object.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import { FieldFault } from '../refusal.ts';
 
 /** Says which rule a value breaks, or `undefined` where it breaks none. */
 export type Rule = (value: unknown) => string | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { FieldFault } from '../field-fault.ts';
+import { FieldFault } from '../refusal.ts';
 import { readPayloads } from './payloads.ts';
 
 describe('the payloads of a publish', () => {

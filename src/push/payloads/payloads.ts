@@ -1,6 +1,6 @@
-import type { Platform } from '../device.ts';
-import { FieldFault } from '../field-fault.ts';
-import { isGiven, isJsonObject, type JsonObject } from '../json-object.ts';
+import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import type { Platform } from '../model/device.ts';
+import { FieldFault } from '../refusal.ts';
 import { type ApnsPayload, readApnsPayload } from './apns.ts';
 import { type FcmPayload, readFcmPayload } from './fcm.ts';
 import { readWebPayload, type WebPayload } from './web.ts';

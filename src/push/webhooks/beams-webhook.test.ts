@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { newPublishId } from '../publish-id.ts';
+import { newPublishId } from '../model/publish-id.ts';
 import { beamsBody, beamsHeaders, userReportEvent, usersAttemptEvent } from './beams-webhook.ts';
 
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';

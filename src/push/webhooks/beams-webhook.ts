@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { BeamsEventType } from '../instance.ts';
-import { isJsonObject, type JsonObject, parseJsonObject } from '../json-object.ts';
-import type { PublishId, Report } from '../publish.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../runtime/json-object.ts';
+import type { BeamsEventType } from '../model/instance.ts';
+import type { PublishId, Report } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';
 import type { NamedWebhook } from './named-webhooks.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { InstanceWebhook } from '../instance.ts';
+import type { InstanceWebhook } from '../model/instance.ts';
 import { nameWebhooks } from './named-webhooks.ts';
 
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';

@@ -1,4 +1,4 @@
-import type { InstanceWebhook } from '../instance.ts';
+import type { InstanceWebhook } from '../model/instance.ts';
 import { nameUuid } from './name-uuid.ts';
 
 /** A webhook of an instance, and the id that its endpoint knows it by. */

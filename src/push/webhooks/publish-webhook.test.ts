@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { PlatformCounts } from '../publish.ts';
-import { newPublishId } from '../publish-id.ts';
+import { anyCharacter } from '../../../testing/any-character.ts';
+import type { PlatformCounts } from '../model/publish.ts';
+import { newPublishId } from '../model/publish-id.ts';
 import {
   finishedBody,
   publishWebhookHeaders,
@@ -80,7 +81,7 @@ describe('what is told', () => {
 
   it('is JSON with the request in it, whatever the request', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (request) => {
+      fc.property(fc.dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue()), (request) => {
         const requestText = JSON.stringify(request);
         const body = finishedBody(publishId, requestText, counts);
         expect(JSON.parse(body).requestBody).toEqual(JSON.parse(requestText));

@@ -1,7 +1,7 @@
-import { shownUrl } from '../../runtime/shown-url.ts';
-import { platforms } from '../device.ts';
-import { isGiven, isJsonObject, parseJsonObject } from '../json-object.ts';
-import type { PublishId, PublishStatus } from '../publish.ts';
+import { isGiven, isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
+import { redactedUrl } from '../../runtime/redacted-url.ts';
+import { platforms } from '../model/device.ts';
+import type { PublishId, PublishStatus } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';
 
 /**
@@ -65,7 +65,7 @@ export function shownPublishWebhook(body: string): string {
   const told = parseJsonObject(body);
   const request = told?.['requestBody'];
   if (!isJsonObject(request) || typeof request['webhookUrl'] !== 'string') return body;
-  const webhookUrl = shownUrl(request['webhookUrl']);
+  const webhookUrl = redactedUrl(request['webhookUrl']);
   if (webhookUrl === request['webhookUrl']) return body;
   return JSON.stringify({ ...told, requestBody: { ...request, webhookUrl } });
 }

@@ -1,5 +1,5 @@
-import type { BeamsEventType } from '../instance.ts';
-import type { PublishId, PublishStatus } from '../publish.ts';
+import type { BeamsEventType } from '../model/instance.ts';
+import type { PublishId, PublishStatus } from '../model/publish.ts';
 import type { UserReport, UsersAttempted } from './beams-webhook.ts';
 
 /** Something that happened to a publish. */

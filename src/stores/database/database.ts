@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { SQL } from 'bun';
-import { shownUrl } from '../../runtime/shown-url.ts';
+import { redactedUrl } from '../../runtime/redacted-url.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';
@@ -101,5 +101,5 @@ export function sqliteFileOf(url: string): string | undefined {
 export function shownStore(url: string): string {
   // A password that is not encoded as it should be may look like a port and a path.
   const masked = url.replace(/^([a-z]+:\/\/).*@/is, '$1***@');
-  return sqliteFileOf(url) === undefined ? shownUrl(masked) : url;
+  return sqliteFileOf(url) === undefined ? redactedUrl(masked) : url;
 }

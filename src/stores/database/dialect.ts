@@ -39,3 +39,11 @@ export async function exclusively(
 ): Promise<void> {
   if (dialect === 'postgres') await sql`SELECT pg_advisory_xact_lock(hashtextextended(${what}, 0))`;
 }
+
+/**
+ * Locks rows, and skips those that another transaction has locked, so that claims never wait for each other. SQLite has
+ * one writer at a time.
+ */
+export function skipLocked(dialect: Dialect, sql: TransactionSQL) {
+  return dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { StoreBusy } from '../../push/ports.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
 import { isStatementFault, isStoreFault, plainFault, StoreSilent } from './faults.ts';
 
 const sqlite = (code: string) => new SQL.SQLiteError('secret', { code, errno: 1 });

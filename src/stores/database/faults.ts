@@ -1,5 +1,5 @@
 import { SQL } from 'bun';
-import { StoreBusy } from '../../push/ports.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
 
 /** What this version cannot open a store with; told to the operator as it is. */
 export class StoreUnavailable extends Error {

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { StoreLost } from '../../push/ports.ts';
+import { StoreLost } from '../../push/store-faults.ts';
 
 /** What is kept in memory as well by those who use a store, and therefore has a revision. */
 export type Revised = 'apps' | 'instances';

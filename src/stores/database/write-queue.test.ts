@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL, type TransactionSQL } from 'bun';
 import fc from 'fast-check';
-import { StoreBusy } from '../../push/ports.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
 import type { WriteOwner } from './waiting-changes.ts';
 import { type Batch, type Begin, WriteQueue } from './write-queue.ts';
 

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import { StoreBusy } from '../../push/ports.ts';
+import { StoreBusy } from '../../push/store-faults.ts';
 import { isPassing, isStatementFault } from './faults.ts';
 import { type Group, WaitingChanges, type WriteOwner } from './waiting-changes.ts';
 

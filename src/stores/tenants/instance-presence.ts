@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { StoreLost } from '../../push/ports.ts';
+import { StoreLost } from '../../push/store-faults.ts';
 
 /** Throws `StoreLost` where the store does not know the instance: what is not found may then be lost. */
 export function requireInstance(sql: SQL, instance: number): Promise<void> {

@@ -3,6 +3,7 @@ import type {
   Attempt,
   AttemptOutcome,
   FinishedRequests,
+  ForgetOptions,
   OutboxEntry,
   OutboxEntryDetails,
   OutboxFilter,
@@ -11,7 +12,7 @@ import type {
   OutboxState,
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
-import { heldOr, isHeld, type RequestRow, requestOf } from './outbox.ts';
+import { blockedOr, isBlocked, type RequestRow, requestOf } from './outbox.ts';
 
 interface EntryRow extends RequestRow {
   readonly state: OutboxState;
@@ -36,7 +37,7 @@ interface FinishedRow {
   readonly bytes: number | string;
 }
 
-/** The log of the outbox, in the same tables as what waits. */
+/** The log of the outbox, in the same tables as the waiting requests. */
 export class StoredOutboxLog implements OutboxLog {
   private readonly database: Database;
 
@@ -86,7 +87,7 @@ export class StoredOutboxLog implements OutboxLog {
     return await this.database.write(async (sql) => {
       const replayed: RequestRow[] = await sql`
         UPDATE outbox_requests SET state = 'waiting', reason = '', tries = 0, first_try_at = NULL,
-          next_attempt_at = ${heldOr(sql, nowMs)}, claimed_until = 0, finished_at = NULL
+          next_attempt_at = ${blockedOr(sql, nowMs)}, claimed_until = 0, finished_at = NULL
         WHERE id = ${id} AND finished_at IS NOT NULL
         RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes`;
       if (replayed[0] !== undefined) return requestOf(replayed[0]);
@@ -106,13 +107,13 @@ export class StoredOutboxLog implements OutboxLog {
     }));
   }
 
-  async forget(
-    finishedBeforeMs: number,
-    limit: number,
-    ownerId?: string,
-  ): Promise<{ readonly rows: number; readonly bytes: number }> {
+  async forget({
+    finishedBeforeMs,
+    limit,
+    ownerId,
+  }: ForgetOptions): Promise<{ readonly rows: number; readonly bytes: number }> {
     return await this.database.write(async (sql) => {
-      // Their attempts go with them, by the foreign key.
+      // The foreign key deletes their attempts.
       const rows: { body_bytes: number | string }[] = await sql`
         DELETE FROM outbox_requests WHERE id IN (
           SELECT id FROM outbox_requests
@@ -128,7 +129,7 @@ export class StoredOutboxLog implements OutboxLog {
   }
 }
 
-/** PostgreSQL takes no text with a zero character in it, not even to compare with. */
+/** PostgreSQL accepts no text with a zero character, not even to compare with. */
 function mayBeStored(text: string | undefined): boolean {
   return text?.includes('\0') !== true;
 }
@@ -141,7 +142,7 @@ function entryOf(row: EntryRow): OutboxEntry {
     reason: row.reason,
     attempts: row.attempts,
     nextAttemptAtMs:
-      waits && !isHeld(row.next_attempt_at) ? Number(row.next_attempt_at) : undefined,
+      waits && !isBlocked(row.next_attempt_at) ? Number(row.next_attempt_at) : undefined,
     finishedAtMs: waits ? undefined : Number(row.finished_at),
   };
 }

@@ -5,22 +5,21 @@ import type {
   EndpointClaim,
   NewOutboxRequest,
   Outbox,
+  OutboxClaimOptions,
   OutboxKind,
   Settlement,
+  WantedRequests,
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
-import type { Dialect } from '../database/dialect.ts';
+import { type Dialect, skipLocked } from '../database/dialect.ts';
 
-/**
- * When a request is tried that waits for another one: never, until that one is over and `release` gives it a time. The
- * last moment that a date can hold.
- */
-const HELD_MS = 8_640_000_000_000_000;
+/** The `next_attempt_at` of a request that is blocked by another one: the last moment that a date can hold. */
+const BLOCKED_MS = 8_640_000_000_000_000;
 
-/** Rows in one INSERT: a statement takes only so many parameters. */
-const ROWS_PER_INSERT = 500;
+/** Rows in one statement, which has a limit of parameters. */
+const ROWS_PER_STATEMENT = 500;
 
-/** The columns that tell what a request is. */
+/** The columns of an `OutboxRequest`. */
 export interface RequestRow {
   readonly id: string;
   readonly kind: OutboxKind;
@@ -45,7 +44,7 @@ interface BacklogRow {
   readonly due: number | string;
 }
 
-/** Reads what every statement on a request gives; PostgreSQL gives large numbers as text. */
+/** PostgreSQL returns large numbers as text. */
 export function requestOf(row: RequestRow) {
   return {
     id: row.id,
@@ -58,7 +57,7 @@ export function requestOf(row: RequestRow) {
   };
 }
 
-/** The outbox in the store's tables. Several processes may use one: claims keep them apart. */
+/** The outbox in the store's tables. Several servers may use it at the same time. */
 export class StoredOutbox implements Outbox {
   private readonly database: Database;
 
@@ -71,27 +70,23 @@ export class StoredOutbox implements Outbox {
     settled: readonly Settlement[],
   ): Promise<void> {
     await this.database.write(async (sql) => {
-      for (let from = 0; from < requests.length; from += ROWS_PER_INSERT) {
-        const rows = requests.slice(from, from + ROWS_PER_INSERT).map(newRow);
-        // Some may be here already, where the answer to an earlier commit was lost.
+      for (let from = 0; from < requests.length; from += ROWS_PER_STATEMENT) {
+        const rows = requests.slice(from, from + ROWS_PER_STATEMENT).map(newRow);
+        // Some may exist already, if the answer to an earlier commit was lost.
         await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
       }
       for (const settlement of settled) await settle(sql, settlement);
-      await release(sql, idsThatMayBeWaitedFor(requests, settled));
+      await unblockAfter(sql, possibleBlockers(requests, settled));
     });
   }
 
-  async claim(
-    wanted: readonly { readonly endpoint: string; readonly limit: number }[],
-    nowMs: number,
-    untilMs: number,
-  ): Promise<readonly EndpointClaim[]> {
+  async claim({ wanted, nowMs, untilMs }: OutboxClaimOptions): Promise<readonly EndpointClaim[]> {
     const { dialect } = this.database;
     return await this.database.write(async (sql) => {
       const claims: EndpointClaim[] = [];
       for (const { endpoint, limit } of wanted) {
-        const requests = await claimSome(dialect, sql, endpoint, limit, nowMs, untilMs);
-        // A full claim may have left some that are due now; else the next one is due later.
+        const requests = await claimSome(dialect, sql, { endpoint, limit, nowMs, untilMs });
+        // At the limit, more may be due now; otherwise the next one is due later.
         const dueAtMs = requests.length < limit ? await nextDue(sql, endpoint, untilMs) : nowMs;
         claims.push({ endpoint, requests, dueAtMs });
       }
@@ -99,23 +94,23 @@ export class StoredOutbox implements Outbox {
     });
   }
 
-  async releaseClaims(): Promise<void> {
+  async releaseAllClaims(): Promise<void> {
     await this.database.write(
       (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
         WHERE finished_at IS NULL AND claimed_until > 0`,
     );
   }
 
-  async releaseLostClaim(endpoints: readonly string[], untilMs: number): Promise<void> {
-    // Another process may have claimed at the same millisecond: then a request may be sent twice, which is allowed.
+  async releaseClaim(endpoints: readonly string[], untilMs: number): Promise<void> {
+    // If another server has claimed until the same millisecond, a request may be sent twice, which is allowed.
     await this.database.write(
       (sql) => sql`UPDATE outbox_requests SET claimed_until = 0
         WHERE finished_at IS NULL AND claimed_until = ${untilMs} AND endpoint IN ${sql(endpoints)}`,
     );
   }
 
-  async releaseHeld(): Promise<void> {
-    await this.database.write((sql) => releaseWhere(sql, sql`after_id IS NOT NULL`));
+  async unblock(): Promise<void> {
+    await this.database.write((sql) => unblockWhere(sql, sql`after_id IS NOT NULL`));
   }
 
   async body(id: string): Promise<string | undefined> {
@@ -134,7 +129,7 @@ export class StoredOutbox implements Outbox {
       rows: Number(waiting),
       bytes: Number(bytes),
       oldestAtMs: Number(oldest),
-      dueAtMs: isHeld(due) ? Number.POSITIVE_INFINITY : Number(due),
+      dueAtMs: isBlocked(due) ? Number.POSITIVE_INFINITY : Number(due),
     }));
   }
 }
@@ -151,7 +146,7 @@ function newRow(request: NewOutboxRequest) {
     attempts: 0,
     tries: 0,
     created_at: request.createdAtMs,
-    next_attempt_at: request.afterId === undefined ? request.createdAtMs : HELD_MS,
+    next_attempt_at: request.afterId === undefined ? request.createdAtMs : BLOCKED_MS,
     claimed_until: 0,
     body_bytes: request.bodyBytes,
     body: request.body,
@@ -159,20 +154,20 @@ function newRow(request: NewOutboxRequest) {
   };
 }
 
-/** Whether a request waits for another one. */
-export function isHeld(nextAttemptAt: number | string): boolean {
-  return Number(nextAttemptAt) === HELD_MS;
+/** Whether a request is blocked by another one. */
+export function isBlocked(nextAttemptAt: number | string): boolean {
+  return Number(nextAttemptAt) === BLOCKED_MS;
 }
 
-/** SQL of when a request may be sent that is replayed. */
-export function heldOr(sql: TransactionSQL, atMs: number) {
+/** The `next_attempt_at` of a replayed request: `atMs`, unless another one blocks it. */
+export function blockedOr(sql: TransactionSQL, atMs: number) {
   return sql`CASE WHEN EXISTS (SELECT 1 FROM outbox_requests AS earlier
       WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)
-    THEN CAST(${HELD_MS} AS BIGINT) ELSE CAST(${atMs} AS BIGINT) END`;
+    THEN CAST(${BLOCKED_MS} AS BIGINT) ELSE CAST(${atMs} AS BIGINT) END`;
 }
 
-/** What new requests wait for, and what was settled and others may have waited for. */
-function idsThatMayBeWaitedFor(
+/** Requests that new ones name as `afterId`, and settled ones that others may name. */
+function possibleBlockers(
   requests: readonly NewOutboxRequest[],
   settled: readonly Settlement[],
 ): readonly string[] {
@@ -185,16 +180,19 @@ function idsThatMayBeWaitedFor(
   ];
 }
 
-/** Lets requests go that wait for one of these, where that is over. */
-async function release(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
-  for (let from = 0; from < afterIds.length; from += ROWS_PER_INSERT) {
-    await releaseWhere(sql, sql`after_id IN ${sql(afterIds.slice(from, from + ROWS_PER_INSERT))}`);
+/** Unblocks requests after those of `afterIds` that are over. */
+async function unblockAfter(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < afterIds.length; from += ROWS_PER_STATEMENT) {
+    await unblockWhere(
+      sql,
+      sql`after_id IN ${sql(afterIds.slice(from, from + ROWS_PER_STATEMENT))}`,
+    );
   }
 }
 
-async function releaseWhere(sql: TransactionSQL, which: Bun.SQL.Query<unknown>): Promise<void> {
+async function unblockWhere(sql: TransactionSQL, which: Bun.SQL.Query<unknown>): Promise<void> {
   await sql`UPDATE outbox_requests SET next_attempt_at = created_at
-    WHERE finished_at IS NULL AND next_attempt_at = ${HELD_MS} AND ${which}
+    WHERE finished_at IS NULL AND next_attempt_at = ${BLOCKED_MS} AND ${which}
       AND NOT EXISTS (SELECT 1 FROM outbox_requests AS earlier
         WHERE earlier.id = outbox_requests.after_id AND earlier.finished_at IS NULL)`;
 }
@@ -217,7 +215,7 @@ async function settle(sql: TransactionSQL, { request, attempt, next }: Settlemen
     WHERE id = ${request.id} AND finished_at IS NULL
       ${waits && made === 0 ? sql`AND ${mine}` : sql``}`;
   if (attempt === undefined) return;
-  // The request may have been deleted meanwhile, and an attempt of a lost claim may be here already.
+  // The request may have been deleted, and an attempt under a lost claim may have been written.
   await sql`INSERT INTO outbox_attempts
       (request_id, number, at, duration_ms, outcome, status, answer)
     SELECT id, CAST(${attempt.number} AS INTEGER), CAST(${attempt.atMs} AS BIGINT),
@@ -227,23 +225,19 @@ async function settle(sql: TransactionSQL, { request, attempt, next }: Settlemen
     ON CONFLICT DO NOTHING`;
 }
 
-/** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
+/** The outer conditions repeat the inner ones, because another server may claim a row in between. */
 async function claimSome(
   dialect: Dialect,
   sql: TransactionSQL,
-  endpoint: string,
-  limit: number,
-  nowMs: number,
-  untilMs: number,
+  { endpoint, limit, nowMs, untilMs }: WantedRequests & Omit<OutboxClaimOptions, 'wanted'>,
 ): Promise<readonly ClaimedRequest[]> {
-  // Read once and for all: PostgreSQL could else look again, and each time lock others.
+  // MATERIALIZED: otherwise PostgreSQL may evaluate it several times, and lock other rows each time.
   const rows: ClaimedRow[] = await sql`
     WITH due AS MATERIALIZED (
       SELECT id FROM outbox_requests
       WHERE finished_at IS NULL AND endpoint = ${endpoint}
         AND next_attempt_at <= ${nowMs} AND claimed_until <= ${nowMs}
-      ORDER BY next_attempt_at, id LIMIT ${limit}
-      ${dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``})
+      ORDER BY next_attempt_at, id LIMIT ${limit} ${skipLocked(dialect, sql)})
     UPDATE outbox_requests SET claimed_until = ${untilMs}
     WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (SELECT id FROM due)
     RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;
@@ -258,7 +252,7 @@ async function claimSome(
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** When the next is due that the claim just made has left. Reads all that waits for the endpoint. */
+/** When the next request outside this claim is due. Reads all that waits for the endpoint. */
 async function nextDue(
   sql: TransactionSQL,
   endpoint: string,
@@ -269,7 +263,7 @@ async function nextDue(
       AS due
     FROM outbox_requests
     WHERE finished_at IS NULL AND endpoint = ${endpoint} AND claimed_until < ${untilMs}
-      AND next_attempt_at < ${HELD_MS}`;
+      AND next_attempt_at < ${BLOCKED_MS}`;
   const due = rows[0]?.due;
   return due === null || due === undefined ? undefined : Number(due);
 }

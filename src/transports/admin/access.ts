@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { addressKey } from '../../runtime/ip-address.ts';
-import { KeyedRates } from '../../runtime/keyed-rates.ts';
+import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { Rate } from '../../runtime/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
@@ -50,7 +50,7 @@ const WRONG_PASSWORDS: Rate = { perSecond: 10 / 60, burst: 10 };
 export class Access {
   private readonly options: AccessOptions;
   /** What is left of the wrong passwords that each sender may try. */
-  private readonly tries = new KeyedRates<string>();
+  private readonly tries = new RateLimiter<string>();
   private known: { readonly password: string; readonly digest: Buffer } | undefined;
 
   constructor(options: AccessOptions) {

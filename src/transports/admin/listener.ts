@@ -1,7 +1,7 @@
-import { KeyedRates } from '../../runtime/keyed-rates.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { printable } from '../../runtime/printable.ts';
+import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { Access, type Denial, type DenialReason, type Sender } from './access.ts';
 import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
@@ -71,7 +71,7 @@ class Desk {
   private readonly bounds: AdminBounds;
   private readonly access: Access;
   private readonly throttle: LogThrottle;
-  private readonly rates = new KeyedRates<string>();
+  private readonly rates = new RateLimiter<string>();
   /** Requests without an answer, by the key of their sender. */
   private readonly underWay = new Map<string, number>();
 

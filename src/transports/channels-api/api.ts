@@ -7,7 +7,7 @@ import { type Authenticated, authenticate, refuseBody } from './authenticate.ts'
 import { announcedLength, type BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { Listings } from './listings.ts';
-import { Refusal, refuseRequest } from './problems.ts';
+import { ApiRefusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
 import { refuseTrigger } from './trigger-rate.ts';
@@ -76,7 +76,7 @@ export class ChannelsApi {
     if (endpoint === undefined) {
       const allow = Object.keys(route.endpoints).join(', ');
       const text = `405 METHOD NOT ALLOWED: use ${allow}\n`;
-      return this.refuse(exchange, new Refusal('wrong-method', text, { allow }));
+      return this.refuse(exchange, new ApiRefusal('wrong-method', text, { allow }));
     }
     const length = method === 'POST' ? announcedLength(request) : 0;
     const tooLarge = this.bodies.refuseLength(length);
@@ -88,13 +88,13 @@ export class ChannelsApi {
       this.hub.clock.now(),
     );
     // Bun skips the body of a request that was answered before it came, and keeps nothing of it.
-    if (known instanceof Refusal) return this.refuse(exchange, known);
+    if (known instanceof ApiRefusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
     const over = this.refuseOverRate(route, app);
     if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
-      if (body instanceof Refusal) return this.refuse(exchange, body, { app, closes: true });
+      if (body instanceof ApiRefusal) return this.refuse(exchange, body, { app, closes: true });
       const refused = refuseBody(parameters, body);
       return refused === undefined
         ? this.respond(exchange, this.run(endpoint, route, known, body), app)
@@ -112,7 +112,7 @@ export class ChannelsApi {
   }
 
   /** Before anything of the body is read: what is done with a body costs more than to know whose it is. */
-  private refuseOverRate({ userId }: Route, app: App): Refusal | undefined {
+  private refuseOverRate({ userId }: Route, app: App): ApiRefusal | undefined {
     const { usage } = this.hub;
     if (!app.enabled) return undefined;
     return userId === undefined ? refuseTrigger(usage, app) : refuseQuery(usage, app);
@@ -124,7 +124,7 @@ export class ChannelsApi {
     { app, parameters }: Authenticated,
     body: Uint8Array,
   ): MaybePromise<Answer> {
-    if (!app.enabled) return new Refusal('app-disabled', 'The app is disabled');
+    if (!app.enabled) return new ApiRefusal('app-disabled', 'The app is disabled');
     return endpoint({
       hub: this.hub,
       listings: this.listings,
@@ -143,7 +143,7 @@ export class ChannelsApi {
     app: App,
   ): MaybePromise<Response> {
     return after(answer, (given) => {
-      if (given instanceof Refusal) return this.refuse(exchange, given, { app });
+      if (given instanceof ApiRefusal) return this.refuse(exchange, given, { app });
       if ('json' in given) {
         this.meter.count('requests', 1, '200');
         return new Response(given.json, JSON_ANSWER);
@@ -155,16 +155,16 @@ export class ChannelsApi {
 
   private noSuchPath(exchange: Exchange): Response {
     const refusal = exchange.path.startsWith('/app/')
-      ? new Refusal('upgrade-required', 'This address is for WebSocket clients', {
+      ? new ApiRefusal('upgrade-required', 'This address is for WebSocket clients', {
           upgrade: 'websocket',
         })
-      : new Refusal('not-found', '404 NOT FOUND\n');
+      : new ApiRefusal('not-found', '404 NOT FOUND\n');
     return this.refuse(exchange, refusal);
   }
 
   private refuse(
     { request, path, sender }: Exchange,
-    { problem, text, headers }: Refusal,
+    { problem, text, headers }: ApiRefusal,
     { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
     const response = refuseRequest(problem, text, {

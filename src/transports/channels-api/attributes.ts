@@ -1,7 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import type { ChannelCounts } from '../../channels/ports.ts';
-import { invalid, type Refusal } from './problems.ts';
+import { type ApiRefusal, invalid } from './problems.ts';
 
 /** What can be asked about a channel with `info`. */
 export type Attribute = 'user_count' | 'subscription_count' | 'cache';
@@ -11,7 +11,7 @@ export function readAttributes<A extends Attribute>(
   text: string | undefined,
   available: readonly A[],
   field = 'info',
-): readonly A[] | Refusal {
+): readonly A[] | ApiRefusal {
   if (text === undefined || text.trim() === '') return [];
   const attributes = new Set<A>();
   for (const part of text.split(',')) {
@@ -32,7 +32,7 @@ export function refuseSwitchedOff(
   app: App,
   attributes: readonly Attribute[],
   field = 'info',
-): Refusal | undefined {
+): ApiRefusal | undefined {
   return attributes.includes('subscription_count') && !app.subscriptionCounts
     ? invalid(
         `${field}: subscription_count is not available, because the setting subscriptionCounts ("Enable subscription count") of this app is off`,

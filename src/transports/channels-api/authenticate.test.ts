@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { appSettings } from '../../config/channels-settings.ts';
 import { MemoryAppDirectory } from '../../tenants/directory.ts';
 import { requestTarget } from '../request-target.ts';
@@ -13,7 +14,7 @@ import {
   signedQuery,
   styles,
 } from './library-signing.fixture.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 
 /** The app, the request and the signature that Pusher's documentation works through. Source: §14.1. */
 const KEY = '278d425bdf160c739803';
@@ -44,18 +45,18 @@ interface Sent {
   readonly nowMs?: number;
 }
 
-function ask(sent: Sent): Authenticated | Refusal {
+function ask(sent: Sent): Authenticated | ApiRefusal {
   const { method = 'POST', appId = '3', target, pathPrefix = '', nowMs = WORKED_AT_MS } = sent;
   const request = { method, target: requestTarget(target), pathPrefix };
   const known = authenticate(apps, appId, request, nowMs);
-  if (known instanceof Refusal) return known;
+  if (known instanceof ApiRefusal) return known;
   return refuseBody(known.parameters, Buffer.from(sent.body ?? '')) ?? known;
 }
 
 /** The words of a refusal, or `accepted`. */
 function verdict(sent: Sent): string {
   const answer = ask(sent);
-  if (!(answer instanceof Refusal)) return 'accepted';
+  if (!(answer instanceof ApiRefusal)) return 'accepted';
   expect(answer.problem).toBe('unauthenticated');
   return answer.text;
 }
@@ -79,7 +80,7 @@ describe('the worked example of the documentation', () => {
 
   it('is accepted', () => {
     const answer = ask(worked);
-    expect(answer).not.toBeInstanceOf(Refusal);
+    expect(answer).not.toBeInstanceOf(ApiRefusal);
     expect(answer).toMatchObject({ app: { id: '3' } });
   });
 
@@ -331,9 +332,9 @@ describe('a server behind a path prefix', () => {
 
 /** A parameter's name as it can stand beside those of the signature. */
 const names = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 12 })
+  .string({ unit: anyCharacter, minLength: 1, maxLength: 12 })
   .filter((name) => !/\]$|^auth_|^body_md5$/i.test(name));
-const texts = fc.string({ unit: 'binary', maxLength: 12 });
+const texts = fc.string({ unit: anyCharacter, maxLength: 12 });
 const givens: fc.Arbitrary<readonly Given[]> = fc.uniqueArray(
   fc.tuple(names, fc.oneof(texts, fc.array(texts, { minLength: 1, maxLength: 4 }))),
   { selector: ([name]) => name.toLowerCase(), maxLength: 6 },
@@ -407,7 +408,7 @@ describe('any request', () => {
 
   it('gets an answer, whatever its target is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), (text, body) => {
+      fc.property(fc.string({ unit: anyCharacter }), fc.uint8Array(), (text, body) => {
         expect(verdict({ target: `/apps/3/events?${text}`, body })).not.toBe('accepted');
         expect(verdict({ target: `/apps/3/events?auth_key=${KEY}&${text}`, body })).toBeString();
       }),
@@ -424,7 +425,7 @@ describe('a query with many parameters', () => {
   it('is read up to 100 of them', () => {
     expect(verdict(withMore(96))).toBe('accepted');
     const refused = ask(withMore(97));
-    expect(refused instanceof Refusal && [refused.problem, refused.text]).toEqual([
+    expect(refused instanceof ApiRefusal && [refused.problem, refused.text]).toEqual([
       'invalid',
       'Too many query parameters: at most 100 are allowed',
     ]);
@@ -434,7 +435,7 @@ describe('a query with many parameters', () => {
     for (const parameter of ['a[]', '&', 'a[0]=+', '%5B%5D']) {
       const target = `/apps/3/channels?auth_key=${KEY}&+&${`${parameter}&`.repeat(3900)}`;
       const refused = ask({ method: 'GET', target });
-      expect(refused instanceof Refusal && refused.problem).toBe('invalid');
+      expect(refused instanceof ApiRefusal && refused.problem).toBe('invalid');
     }
   });
 });

@@ -1,17 +1,15 @@
 import { type App, secretOf } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import { md5, sameSignature, sign } from '../../channels/signature.ts';
-import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { invalid, Refusal } from './problems.ts';
+import { md5, sameSignature, sign } from '../../channels/signatures/signature.ts';
 import {
-  arrayForms,
+  decodeLeniently,
   hasTooManyParameters,
-  literalForm,
   PARAMETERS_MAX,
-  type Parameter,
-  parameterOf,
-  readQuery,
-} from './query.ts';
+  type RequestTarget,
+  withoutPrefix,
+} from '../request-target.ts';
+import { ApiRefusal, invalid } from './problems.ts';
+import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
 
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
@@ -29,7 +27,7 @@ export interface Authenticated {
   readonly parameters: readonly Parameter[];
 }
 
-const unauthenticated = (text: string) => new Refusal('unauthenticated', text);
+const unauthenticated = (text: string) => new ApiRefusal('unauthenticated', text);
 
 /**
  * Checks who sent a request, by its head alone: the signature covers the digest of the body, so nothing of a body
@@ -40,7 +38,7 @@ export function authenticate(
   appId: string | undefined,
   request: SignedHead,
   nowMs: number,
-): Authenticated | Refusal {
+): Authenticated | ApiRefusal {
   const { query } = request.target;
   if (hasTooManyParameters(query)) {
     return invalid(`Too many query parameters: at most ${PARAMETERS_MAX} are allowed`);
@@ -64,7 +62,7 @@ export function authenticate(
 export function refuseBody(
   parameters: readonly Parameter[],
   body: Uint8Array,
-): Refusal | undefined {
+): ApiRefusal | undefined {
   const given = parameterOf(parameters, 'body_md5');
   if (given === undefined) {
     return body.length === 0
@@ -77,12 +75,12 @@ export function refuseBody(
     : unauthenticated('Invalid body_md5: it is not the MD5 digest of the body that was received');
 }
 
-function refuseVersion(version: string | undefined): Refusal | undefined {
+function refuseVersion(version: string | undefined): ApiRefusal | undefined {
   if (version === undefined) return unauthenticated('Version required');
   return version === '1.0' ? undefined : unauthenticated('Version not supported');
 }
 
-function refuseTimestamp(timestamp: string | undefined, nowMs: number): Refusal | undefined {
+function refuseTimestamp(timestamp: string | undefined, nowMs: number): ApiRefusal | undefined {
   if (timestamp === undefined) return unauthenticated('Timestamp required');
   if (!/^\d{1,12}$/.test(timestamp)) {
     return unauthenticated('Timestamp required: auth_timestamp must be an integer, in seconds');
@@ -105,7 +103,7 @@ function checkSignature(
   secret: string,
   request: SignedHead,
   parameters: readonly Parameter[],
-): Authenticated | Refusal {
+): Authenticated | ApiRefusal {
   const sent = parameterOf(parameters, 'auth_signature');
   if (sent === undefined) return unauthenticated('Missing parameter: auth_signature');
 

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Clock } from '../../runtime/ports.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 
 export interface BodySettings {
   /** Bytes of one body. */
@@ -36,7 +36,7 @@ interface Unfinished {
   /** What it announced, or, where it announced nothing, what has arrived of it. */
   bytes: number;
   isOver: boolean;
-  readonly refuse: (refusal: Refusal) => void;
+  readonly refuse: (refusal: ApiRefusal) => void;
 }
 
 /** So many bodies, or such a part of all bytes, may begin before it is looked which of them are still on their way. */
@@ -73,7 +73,7 @@ export class BodyIntake {
   }
 
   /** Refuses a body by the length that its request announces, so that nothing of it is read. */
-  refuseLength(length: number | undefined): Refusal | undefined {
+  refuseLength(length: number | undefined): ApiRefusal | undefined {
     const { requestBytes } = this.settings;
     return length !== undefined && length > requestBytes ? tooLarge(requestBytes) : undefined;
   }
@@ -84,13 +84,13 @@ export class BodyIntake {
    */
   read<Result>(
     { request, length, owner }: ReadOptions,
-    use: (body: Uint8Array | Refusal) => MaybePromise<Result>,
+    use: (body: Uint8Array | ApiRefusal) => MaybePromise<Result>,
   ): MaybePromise<Result> {
     // A look at `request.body` makes a stream, which costs more than all the rest here.
     const isEmpty = length === undefined ? request.body === null : length === 0;
     if (isEmpty) return use(NOTHING);
     return new Promise((resolve, reject) => {
-      const end = (result: Uint8Array | Refusal) => {
+      const end = (result: Uint8Array | ApiRefusal) => {
         // It was refused meanwhile, and its request is answered.
         if (body.isOver) return;
         body.isOver = true;
@@ -111,7 +111,7 @@ export class BodyIntake {
       this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
       // The client is gone, or its framing was wrong: nobody reads the answer.
-      const broken = () => end(new Refusal('invalid', 'The request ended before its body did'));
+      const broken = () => end(new ApiRefusal('invalid', 'The request ended before its body did'));
       arriving.then(end, broken);
     });
   }
@@ -128,7 +128,7 @@ export class BodyIntake {
     }
   }
 
-  private async readParts(request: Request, body: Unfinished): Promise<Uint8Array | Refusal> {
+  private async readParts(request: Request, body: Unfinished): Promise<Uint8Array | ApiRefusal> {
     const { requestBytes } = this.settings;
     const parts: Uint8Array[] = [];
     let bytes = 0;
@@ -189,19 +189,19 @@ export class BodyIntake {
   }
 }
 
-function tooLarge(bytesMax: number): Refusal {
-  return new Refusal(
+function tooLarge(bytesMax: number): ApiRefusal {
+  return new ApiRefusal(
     'request-too-large',
     `The body of the request exceeds the allowed maximum (${bytesMax} bytes)`,
   );
 }
 
-function tooMuch(): Refusal {
-  return new Refusal('overloaded', 'Server is overloaded, try again', { 'retry-after': '1' });
+function tooMuch(): ApiRefusal {
+  return new ApiRefusal('overloaded', 'Server is overloaded, try again', { 'retry-after': '1' });
 }
 
-function tooSlow(bytesPerSecond: number): Refusal {
-  return new Refusal(
+function tooSlow(bytesPerSecond: number): ApiRefusal {
+  return new ApiRefusal(
     'timeout',
     `The body arrives too slowly: at least ${bytesPerSecond} bytes per second are needed`,
   );

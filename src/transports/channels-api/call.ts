@@ -2,7 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Listings } from './listings.ts';
-import type { Refusal } from './problems.ts';
+import type { ApiRefusal } from './problems.ts';
 import type { Parameter } from './query.ts';
 
 /** One authenticated request, as the endpoints see it. */
@@ -21,7 +21,7 @@ export interface Call {
 }
 
 /** What an endpoint answers with: a JSON text, a bare status, or why it refused. */
-export type Answer = { readonly json: string } | { readonly status: 202 } | Refusal;
+export type Answer = { readonly json: string } | { readonly status: 202 } | ApiRefusal;
 
 export type Endpoint = (call: Call) => MaybePromise<Answer>;
 

@@ -1,8 +1,8 @@
-import { invalid, type Refusal } from './problems.ts';
+import { type ApiRefusal, invalid } from './problems.ts';
 import type { Parameter } from './query.ts';
 
 /** Refuses parameters where none are needed or allowed. Source: Channels protocol, §14.2. */
-export function refuseExtraneous(parameters: readonly Parameter[]): Refusal | undefined {
+export function refuseExtraneous(parameters: readonly Parameter[]): ApiRefusal | undefined {
   const extraneous = parameters.filter(
     ({ name }) => !name.startsWith('auth_') && name !== 'body_md5',
   );

@@ -4,7 +4,7 @@ import type { App } from '../../channels/app.ts';
 import { appWith, channelName, hubWith, LateEngine } from '../../channels/hub.fixture.ts';
 import type { ChannelPage } from '../../channels/ports.ts';
 import { type Listed, Listings } from './listings.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 
 const QUERY = { prefix: '', textOf: () => '{}' };
 const appOf = (id: string, queriesPerSecond = 0): App => {
@@ -71,7 +71,7 @@ describe('listings of channels', () => {
     const app = appOf('a');
     const begun = Array.from({ length: 8 }, () => listings.answer(app, QUERY));
     const refused = listings.answer(app, QUERY);
-    expect(refused).toBeInstanceOf(Refusal);
+    expect(refused).toBeInstanceOf(ApiRefusal);
     expect(refused).toMatchObject({ problem: 'rate-limited', headers: { 'retry-after': '1' } });
     expect(listings.answer(appOf('b'), QUERY)).toBeInstanceOf(Promise);
     await Promise.all(begun);

@@ -3,7 +3,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { ChannelCounts, ChannelWalk } from '../../channels/ports.ts';
-import type { Refusal } from './problems.ts';
+import type { ApiRefusal } from './problems.ts';
 import { rateLimited } from './refuse-usage.ts';
 
 /** Channels of one page of a listing: what takes a millisecond or so. */
@@ -25,7 +25,7 @@ export interface ListingQuery {
   readonly textOf: (counts: ChannelCounts) => string;
 }
 
-export type Listed = { readonly json: string } | Refusal;
+export type Listed = { readonly json: string } | ApiRefusal;
 
 interface Waiting {
   readonly listing: Listing;

@@ -98,7 +98,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
 };
 
 /** A request that is refused: the text is what the library shows its user. Plain, as the hosted service's. */
-export class Refusal {
+export class ApiRefusal {
   readonly problem: ApiProblem;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -110,8 +110,8 @@ export class Refusal {
   }
 }
 
-export function invalid(text: string): Refusal {
-  return new Refusal('invalid', text);
+export function invalid(text: string): ApiRefusal {
+  return new ApiRefusal('invalid', text);
 }
 
 /** The answer to a request that is refused. */

@@ -14,14 +14,14 @@ import {
 } from './attributes.ts';
 import type { Answer, Call } from './call.ts';
 import { refuseExtraneous } from './extraneous.ts';
-import { invalid, Refusal } from './problems.ts';
+import { ApiRefusal, invalid } from './problems.ts';
 import { parameterOf } from './query.ts';
 
 /** `GET /channels`: the occupied channels. */
 export function listChannels({ app, listings, parameters }: Call): MaybePromise<Answer> {
   const prefix = parameterOf(parameters, 'filter_by_prefix') ?? '';
   const attributes = readAttributes(parameterOf(parameters, 'info'), ['user_count']);
-  if (attributes instanceof Refusal) return attributes;
+  if (attributes instanceof ApiRefusal) return attributes;
   if (attributes.length > 0 && !prefix.startsWith('presence-')) {
     return invalid(
       'info: user_count is available for presence channels only; add filter_by_prefix=presence- to the request',
@@ -35,13 +35,13 @@ export function listChannels({ app, listings, parameters }: Call): MaybePromise<
 /** `GET /channels/NAME`: whether a channel is occupied, and what else was asked. */
 export function describeChannel({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
-  if (channel instanceof Refusal) return channel;
+  if (channel instanceof ApiRefusal) return channel;
   const attributes = readAttributes(parameterOf(parameters, 'info'), [
     'user_count',
     'subscription_count',
     'cache',
   ]);
-  if (attributes instanceof Refusal) return attributes;
+  if (attributes instanceof ApiRefusal) return attributes;
   const refused = refuseSwitchedOff(app, attributes) ?? refuseNotApplicable(channel, attributes);
   if (refused !== undefined) return refused;
 
@@ -60,7 +60,7 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
 /** `GET /channels/NAME/users`: who is in a presence channel. */
 export function listMembers({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
-  if (channel instanceof Refusal) return channel;
+  if (channel instanceof ApiRefusal) return channel;
   const refused = refuseExtraneous(parameters);
   if (refused !== undefined) return refused;
   if (channel.kind !== 'presence') {
@@ -74,7 +74,7 @@ export function listMembers({ hub, app, parameters, channelText }: Call): MaybeP
 /** `GET /channels/NAME/stats`, deprecated. */
 export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
-  if (channel instanceof Refusal) return channel;
+  if (channel instanceof ApiRefusal) return channel;
   return after(hub.roster.counts(app, channel), ({ subscriptions, users }) => ({
     json: JSON.stringify({
       occupied: subscriptions > 0,
@@ -84,7 +84,7 @@ export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answ
   }));
 }
 
-function readChannel(text: string): ChannelName | Refusal {
+function readChannel(text: string): ChannelName | ApiRefusal {
   const parsed = parseChannelName(text);
   return parsed.ok
     ? parsed.channel
@@ -95,7 +95,7 @@ function readChannel(text: string): ChannelName | Refusal {
 function refuseNotApplicable(
   channel: ChannelName,
   attributes: readonly Attribute[],
-): Refusal | undefined {
+): ApiRefusal | undefined {
   if (attributes.includes('user_count') && channel.kind !== 'presence') {
     return invalid(
       `info: user_count is available for presence channels only, and ${channel.text} is none`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { appSettings } from '../../config/channels-settings.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 import { readQuery } from './query.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
 
@@ -10,7 +10,7 @@ const bytes = (text: string) => Buffer.from(text);
 
 function trigger(body: string, query = ''): Trigger {
   const read = readTrigger(app, bytes(body), readQuery(query));
-  if (read instanceof Refusal) throw new Error(read.text);
+  if (read instanceof ApiRefusal) throw new Error(read.text);
   return read;
 }
 
@@ -23,8 +23,8 @@ function expectTrigger(read: Trigger): void {
   expect(new Set(read.channels.map(({ text }) => text)).size).toBe(read.channels.length);
 }
 
-function expectAnswer(read: Trigger | readonly Trigger[] | Refusal): void {
-  if (read instanceof Refusal) {
+function expectAnswer(read: Trigger | readonly Trigger[] | ApiRefusal): void {
+  if (read instanceof ApiRefusal) {
     expect(['invalid', 'data-too-large']).toContain(read.problem);
     expect(read.text).toBeString();
     expect(read.text.length).toBeWithin(1, 2000);
@@ -140,6 +140,6 @@ describe('a trigger', () => {
     expect(trigger(`{"name":"n","channel":"c","data":${deep}}`).data).toBe(deep);
     const deeper = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     expect(trigger(`{"name":"n","channel":"c","data":"d","more":${deeper}}`).data).toBe('d');
-    expect(readTrigger(app, bytes('['.repeat(1_000_000)), [])).toBeInstanceOf(Refusal);
+    expect(readTrigger(app, bytes('['.repeat(1_000_000)), [])).toBeInstanceOf(ApiRefusal);
   });
 });

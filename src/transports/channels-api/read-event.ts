@@ -9,7 +9,7 @@ import { elementTexts, memberText } from '../../channels/json-slices.ts';
 import { parseSocketId, type SocketId } from '../../channels/socket-id.ts';
 import { type Attribute, readAttributes, refuseSwitchedOff } from './attributes.ts';
 import { textOf } from './body-text.ts';
-import { invalid, Refusal } from './problems.ts';
+import { ApiRefusal, invalid } from './problems.ts';
 import { elementsOf, type Parameter, parameterOf } from './query.ts';
 
 /** One event that a backend triggers, checked, with the channels it goes to. */
@@ -105,9 +105,9 @@ function isAbsent(value: unknown): boolean {
 /** Reads a body that must be a JSON object; an empty one has no fields. */
 function readObject(
   body: Uint8Array,
-): { readonly object: Readonly<Record<string, unknown>>; readonly json: string } | Refusal {
+): { readonly object: Readonly<Record<string, unknown>>; readonly json: string } | ApiRefusal {
   const json = textOf(body);
-  if (json instanceof Refusal) return json;
+  if (json instanceof ApiRefusal) return json;
   if (json === '') return { object: {}, json: '{}' };
   let value: unknown;
   try {
@@ -126,26 +126,26 @@ export function readTrigger(
   app: App,
   body: Uint8Array,
   parameters: readonly Parameter[],
-): Trigger | Refusal {
+): Trigger | ApiRefusal {
   const read = readObject(body);
-  if (read instanceof Refusal) return read;
+  if (read instanceof ApiRefusal) return read;
   const inBody = new JsonFields(read.object, () => read.json);
   if (isOnlySigned(parameters)) {
     const channels = readChannels(app, inBody);
-    return channels instanceof Refusal ? channels : readFields(app, inBody, channels, '');
+    return channels instanceof ApiRefusal ? channels : readFields(app, inBody, channels, '');
   }
   const inQuery = new QueryFields(parameters);
   // The two names are one parameter: a `channel` in the body wins over `channels[]` in the query.
   const elsewhere = isAbsent(inBody.value('channels')) && isAbsent(inBody.value('channel'));
   const channels = readChannels(app, elsewhere ? inQuery : inBody);
   const fields = new BothFields(inBody, inQuery);
-  return channels instanceof Refusal ? channels : readFields(app, fields, channels, '');
+  return channels instanceof ApiRefusal ? channels : readFields(app, fields, channels, '');
 }
 
 /** Reads the events of `POST /batch_events`: all of them, or the first thing that is wrong. */
-export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | Refusal {
+export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | ApiRefusal {
   const read = readObject(body);
-  if (read instanceof Refusal) return read;
+  if (read instanceof ApiRefusal) return read;
   const batch = read.object['batch'];
   if (batch === undefined) return invalid('batch: required');
   if (!Array.isArray(batch)) return invalid('batch: must be an array of events');
@@ -161,7 +161,7 @@ export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | Refu
   const triggers: Trigger[] = [];
   for (const [index, element] of batch.entries()) {
     const trigger = readBatchElement(app, element, () => textAt(index), `batch[${index}]`);
-    if (trigger instanceof Refusal) return trigger;
+    if (trigger instanceof ApiRefusal) return trigger;
     triggers.push(trigger);
   }
   return triggers;
@@ -172,13 +172,13 @@ function readBatchElement(
   element: unknown,
   json: () => string,
   at: string,
-): Trigger | Refusal {
+): Trigger | ApiRefusal {
   if (typeof element !== 'object' || element === null || Array.isArray(element)) {
     return invalid(`${at}: must be an object`);
   }
   const fields = new JsonFields(element as Readonly<Record<string, unknown>>, json);
   const channel = readChannel(fields.value('channel'), `${at}.channel`);
-  return channel instanceof Refusal ? channel : readFields(app, fields, [channel], `${at}.`);
+  return channel instanceof ApiRefusal ? channel : readFields(app, fields, [channel], `${at}.`);
 }
 
 function readFields(
@@ -186,11 +186,11 @@ function readFields(
   fields: Fields,
   channels: readonly ChannelName[],
   at: string,
-): Trigger | Refusal {
+): Trigger | ApiRefusal {
   const name = readName(fields.value('name'), `${at}name`);
-  if (name instanceof Refusal) return name;
+  if (name instanceof ApiRefusal) return name;
   const except = readExcept(fields.value('socket_id'), `${at}socket_id`);
-  if (except instanceof Refusal) return except;
+  if (except instanceof ApiRefusal) return except;
   const info = fields.value('info');
   if (!isAbsent(info) && typeof info !== 'string') {
     return invalid(
@@ -199,15 +199,15 @@ function readFields(
   }
   const asked = typeof info === 'string' && info.trim() !== '';
   const attributes = readAttributes(asked ? info : undefined, TRIGGER_ATTRIBUTES, `${at}info`);
-  if (attributes instanceof Refusal) return attributes;
+  if (attributes instanceof ApiRefusal) return attributes;
   const off = refuseSwitchedOff(app, attributes, `${at}info`);
   if (off !== undefined) return off;
   const data = readData(app, fields, at);
-  if (data instanceof Refusal) return data;
+  if (data instanceof ApiRefusal) return data;
   return { name, data: data.text, channels, except: except.id, attributes, asked };
 }
 
-function readName(value: unknown, at: string): string | Refusal {
+function readName(value: unknown, at: string): string | ApiRefusal {
   if (isAbsent(value)) return invalid(`${at}: required`);
   if (typeof value !== 'string') return invalid(`${at}: must be a string`);
   if (value === '') return invalid(`${at}: must not be empty`);
@@ -220,7 +220,7 @@ function readName(value: unknown, at: string): string | Refusal {
 }
 
 /** The data as the subscribers will get it: what is not a string is sent as its JSON text, unchanged. */
-function readData(app: App, fields: Fields, at: string): { text: string } | Refusal {
+function readData(app: App, fields: Fields, at: string): { text: string } | ApiRefusal {
   const value = fields.value('data');
   if (value === undefined) return invalid(`${at}data: required`);
   const text = typeof value === 'string' ? value : fields.text('data');
@@ -229,27 +229,30 @@ function readData(app: App, fields: Fields, at: string): { text: string } | Refu
 }
 
 /** Source: Channels protocol, §14.2; the text is the hosted service's. */
-function refuseDataSize(app: App, bytes: number): Refusal | undefined {
+function refuseDataSize(app: App, bytes: number): ApiRefusal | undefined {
   const { eventDataBytes } = app.limits;
   if (bytes <= eventDataBytes) return undefined;
-  return new Refusal(
+  return new ApiRefusal(
     'data-too-large',
     `The data content of this event exceeds the allowed maximum (${eventDataBytes} bytes). See https://pusher.com/docs/channels/server_api/http-api#publishing-events for more info`,
   );
 }
 
-function readExcept(value: unknown, at: string): { readonly id: SocketId | undefined } | Refusal {
+function readExcept(
+  value: unknown,
+  at: string,
+): { readonly id: SocketId | undefined } | ApiRefusal {
   if (isAbsent(value)) return { id: undefined };
   const id = typeof value === 'string' ? parseSocketId(value) : undefined;
   return id === undefined ? invalid(`${at}: must be the id of a connection, like 123.456`) : { id };
 }
 
-function readChannels(app: App, fields: Fields): readonly ChannelName[] | Refusal {
+function readChannels(app: App, fields: Fields): readonly ChannelName[] | ApiRefusal {
   const value = fields.value('channels');
   if (isAbsent(value)) {
     if (isAbsent(fields.value('channel'))) return invalid('channels: required, or channel');
     const channel = readChannel(fields.value('channel'), 'channel');
-    return channel instanceof Refusal ? channel : [channel];
+    return channel instanceof ApiRefusal ? channel : [channel];
   }
   if (!Array.isArray(value)) return invalid('channels: must be an array of channel names');
   const { channelsPerTrigger } = app.limits;
@@ -262,19 +265,19 @@ function readChannels(app: App, fields: Fields): readonly ChannelName[] | Refusa
   // As nearly all triggers have it: a map for one channel costs more than reading its name.
   if (value.length === 1) {
     const channel = readChannel(value[0], 'channels[0]');
-    return channel instanceof Refusal ? channel : [channel];
+    return channel instanceof ApiRefusal ? channel : [channel];
   }
   // A channel that is named twice hears the event once.
   const channels = new Map<string, ChannelName>();
   for (const [index, text] of value.entries()) {
     const channel = readChannel(text, `channels[${index}]`);
-    if (channel instanceof Refusal) return channel;
+    if (channel instanceof ApiRefusal) return channel;
     channels.set(channel.text, channel);
   }
   return [...channels.values()];
 }
 
-function readChannel(value: unknown, at: string): ChannelName | Refusal {
+function readChannel(value: unknown, at: string): ChannelName | ApiRefusal {
   if (isAbsent(value)) return invalid(`${at}: required`);
   if (typeof value !== 'string') return invalid(`${at}: must be a string`);
   const parsed = parseChannelName(value);
@@ -289,15 +292,15 @@ export function readRawEvent(
   channelText: string,
   body: Uint8Array,
   parameters: readonly Parameter[],
-): Trigger | Refusal {
+): Trigger | ApiRefusal {
   const channel = readChannel(channelText, 'channel');
-  if (channel instanceof Refusal) return channel;
+  if (channel instanceof ApiRefusal) return channel;
   const name = readName(parameterOf(parameters, 'name'), 'name');
-  if (name instanceof Refusal) return name;
+  if (name instanceof ApiRefusal) return name;
   const except = readExcept(parameterOf(parameters, 'socket_id'), 'socket_id');
-  if (except instanceof Refusal) return except;
+  if (except instanceof ApiRefusal) return except;
   const data = textOf(body);
-  if (data instanceof Refusal) return data;
+  if (data instanceof ApiRefusal) return data;
   return (
     refuseDataSize(app, body.length) ?? {
       name,

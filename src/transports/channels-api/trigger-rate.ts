@@ -3,7 +3,7 @@ import type { Hub } from '../../channels/hub.ts';
 import { elementTexts, memberText } from '../../channels/json-slices.ts';
 import type { Usage } from '../../channels/usage.ts';
 import { textOf } from './body-text.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 import type { Trigger } from './read-event.ts';
 import { rateLimited } from './refuse-usage.ts';
 
@@ -23,12 +23,12 @@ interface Sent {
 }
 
 /** Takes one event of the rate before anything of a body is read: every body costs that, also one that is refused. */
-export function refuseTrigger(usage: Usage, app: App): Refusal | undefined {
+export function refuseTrigger(usage: Usage, app: App): ApiRefusal | undefined {
   return usage.takeTriggers(app, 1) ? undefined : tooManyEvents(app);
 }
 
 /** Takes what the events of a body must at least be, by its size, before it is parsed; one of them is taken already. */
-export function refuseWeight({ hub, app, body }: Sent): Refusal | undefined {
+export function refuseWeight({ hub, app, body }: Sent): ApiRefusal | undefined {
   if (app.limits.triggersPerSecond === 0) return undefined;
   const least = leastEvents(app, body);
   return least === 1 || hub.usage.takeTriggers(app, least, 1) ? undefined : tooManyEvents(app);
@@ -50,7 +50,7 @@ export function refuseEvents(
   { hub, app, body }: Sent,
   triggers: readonly Trigger[],
   eventTexts: EventTexts,
-): Refusal | undefined {
+): ApiRefusal | undefined {
   if (app.limits.triggersPerSecond === 0) return undefined;
   const events = triggers.length;
   const taken = leastEvents(app, body);
@@ -73,13 +73,13 @@ function spareCharacters(
   eventTexts: EventTexts,
 ): number {
   const json = textOf(body);
-  if (json instanceof Refusal) return body.length;
+  if (json instanceof ApiRefusal) return body.length;
   let spare = json.length;
   for (const text of eventTexts(json)) spare -= memberText(text, 'data')?.length ?? 0;
   for (const { channels } of triggers) for (const { text } of channels) spare -= text.length;
   return spare;
 }
 
-function tooManyEvents(app: App): Refusal {
+function tooManyEvents(app: App): ApiRefusal {
   return rateLimited(`Too many events: at most ${app.limits.triggersPerSecond} per second`);
 }

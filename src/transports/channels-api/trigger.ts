@@ -1,11 +1,11 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
-import { publish } from '../../channels/deliver.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { publish } from '../../channels/publish.ts';
 import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
-import { Refusal } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 import { readBatch, readRawEvent, readTrigger, type Trigger } from './read-event.ts';
 import { overQuota } from './refuse-usage.ts';
 import {
@@ -22,7 +22,7 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
   const tooMuch = refuseWeight(call);
   if (tooMuch !== undefined) return tooMuch;
   const trigger = readTrigger(call.app, call.body, call.parameters);
-  if (trigger instanceof Refusal) return inVain(call, trigger);
+  if (trigger instanceof ApiRefusal) return inVain(call, trigger);
   const refused = refuseOverLimits(call, [trigger], textOfOne);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
@@ -40,7 +40,7 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
   const tooMuch = refuseWeight(call);
   if (tooMuch !== undefined) return tooMuch;
   const batch = readBatch(call.app, call.body);
-  if (batch instanceof Refusal) return inVain(call, batch);
+  if (batch instanceof ApiRefusal) return inVain(call, batch);
   const refused = refuseOverLimits(call, batch, textsOfBatch);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, batch), () => {
@@ -56,7 +56,7 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
 /** `POST /channels/NAME/events`, deprecated: name in the query, data in the body. */
 export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   const trigger = readRawEvent(call.app, call.channelText, call.body, call.parameters);
-  if (trigger instanceof Refusal) return inVain(call, trigger);
+  if (trigger instanceof ApiRefusal) return inVain(call, trigger);
   // All of its body is data.
   const refused = refuseQuota(call, [trigger]);
   if (refused !== undefined) return refused;
@@ -64,7 +64,7 @@ export function triggerRawEvent(call: Call): MaybePromise<Answer> {
 }
 
 /** The answer to a body that had to be read to be refused. */
-function inVain(call: Call, refusal: Refusal): Refusal {
+function inVain(call: Call, refusal: ApiRefusal): ApiRefusal {
   chargeRefused(call);
   return refusal;
 }
@@ -74,11 +74,11 @@ function refuseOverLimits(
   call: Call,
   triggers: readonly Trigger[],
   eventTexts: EventTexts,
-): Refusal | undefined {
+): ApiRefusal | undefined {
   return refuseEvents(call, triggers, eventTexts) ?? refuseQuota(call, triggers);
 }
 
-function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): Refusal | undefined {
+function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): ApiRefusal | undefined {
   const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
   return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
-import { Refusal } from '../../push/refusal.ts';
+import { PushRefusal } from '../../push/refusal.ts';
 import { statuses } from './problems.ts';
-import { bodyOf, headersOf, rawAnswer } from './refused.ts';
+import { bodyOf, headersOf, rawResponse } from './server/refusal-response.ts';
 
 it('gives every problem a status, a title and advice', () => {
   for (const { status, title, when, advice } of Object.values(statuses)) {
@@ -14,7 +14,7 @@ it('gives every problem a status, a title and advice', () => {
 it('never leaves a body, an error or a description empty', () => {
   for (const description of ['`users`: users is required', '', '"\n\u2028\ud800']) {
     for (const problem of Object.keys(statuses) as (keyof typeof statuses)[]) {
-      const body = bodyOf(new Refusal(problem, description));
+      const body = bodyOf(new PushRefusal(problem, description));
       expect(body).toEndWith('}\n');
       expect(JSON.parse(body)).toEqual({
         error: statuses[problem].title,
@@ -26,7 +26,7 @@ it('never leaves a body, an error or a description empty', () => {
 
 it('tells when to come back, in whole seconds and never at once', () => {
   const after = (seconds?: number) =>
-    headersOf(new Refusal('rate-limited', 'x', seconds), 'publish')['retry-after'];
+    headersOf(new PushRefusal('rate-limited', 'x', seconds), 'publish')['retry-after'];
   expect([after(), after(0), after(0.2), after(1.5), after(60)]).toEqual([
     undefined,
     '1',
@@ -37,7 +37,7 @@ it('tells when to come back, in whole seconds and never at once', () => {
 });
 
 it('writes an answer to what cannot be read', () => {
-  const answer = rawAnswer(new Refusal('timeout', 'ü'), 'device');
+  const answer = rawResponse(new PushRefusal('timeout', 'ü'), 'device');
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   expect(head.split('\r\n')).toEqual([
     'HTTP/1.1 408 Request Timeout',

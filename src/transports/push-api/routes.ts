@@ -1,4 +1,4 @@
-import { type Platform, platforms } from '../../push/device.ts';
+import { type Platform, platforms } from '../../push/model/device.ts';
 import { decodeLeniently } from '../request-target.ts';
 
 /** Everything that this API does, by name; several paths may lead to one of them. */

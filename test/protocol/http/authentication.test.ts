@@ -6,9 +6,9 @@ import {
   signedQuery,
   styles,
 } from '../../../src/transports/channels-api/library-signing.fixture.ts';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawHttp } from '../../support/raw-http.ts';
-import { type ApiCall, api } from '../../support/sign.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { type ApiCall, api } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Answered,
   EMPTY,

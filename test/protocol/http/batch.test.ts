@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { batches, EMPTY, posts, refused, subscriber } from './exchange.ts';
 
 let server: Fanfare;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
-import { api } from '../../support/sign.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { api } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, JSON_TYPE, json, member, refused, seen, subscriber, triggers } from './exchange.ts';
 
 let server: Fanfare;

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { chunkBytes, RawHttp, type RawRequest, requestBytes } from '../../support/raw-http.ts';
-import { signedTarget } from '../../support/sign.ts';
+import {
+  chunkBytes,
+  RawHttp,
+  type RawRequest,
+  requestBytes,
+} from '../../../testing/clients/raw-http.ts';
+import { signedTarget } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, subscriber } from './exchange.ts';
 
 let server: Fanfare;

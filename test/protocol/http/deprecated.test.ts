@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { api } from '../../support/sign.ts';
+import { api } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, json, member, posts, refused, subscriber } from './exchange.ts';
 
 let server: Fanfare;

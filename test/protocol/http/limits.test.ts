@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawHttp } from '../../support/raw-http.ts';
-import { signedTarget } from '../../support/sign.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { signedTarget } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { batches, EMPTY, posts, refused, subscriber, TEXT_TYPE, triggers } from './exchange.ts';
 
 const tooLarge = (bytesMax: number) =>

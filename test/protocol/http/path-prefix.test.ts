@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { pathOf, RawClient } from '../../support/raw-client.ts';
-import { RawHttp } from '../../support/raw-http.ts';
-import { signedTarget } from '../../support/sign.ts';
+import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { signedTarget } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 
 const PREFIX = '/realtime/v1';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { METHODS } from 'node:http';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { pathOf } from '../../support/raw-client.ts';
-import { RawHttp } from '../../support/raw-http.ts';
-import { api, signedTarget } from '../../support/sign.ts';
+import { pathOf } from '../../../testing/clients/raw-client.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { api, signedTarget } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   batches,
   EMPTY,

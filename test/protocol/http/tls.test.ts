@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { untrusted } from '../../support/certificates.ts';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { Inbox } from '../../support/inbox.ts';
-import { pathOf } from '../../support/raw-client.ts';
-import { RawHttp } from '../../support/raw-http.ts';
-import { signedTarget } from '../../support/sign.ts';
+import { pathOf } from '../../../testing/clients/raw-client.ts';
+import { RawHttp } from '../../../testing/clients/raw-http.ts';
+import { signedTarget } from '../../../testing/clients/sign.ts';
+import { Inbox } from '../../../testing/inbox.ts';
+import { untrusted } from '../../../testing/servers/certificates.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { EMPTY, seen } from './exchange.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'fanfare-tls-'));

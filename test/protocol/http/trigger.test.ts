@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { RawClient } from '../../support/raw-client.ts';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { EMPTY, json, member, refused, subscriber, triggers } from './exchange.ts';
 
 let server: Fanfare;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Platform } from '../../../src/push/device.ts';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Platform } from '../../../src/push/model/device.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask,
   beamsToken,

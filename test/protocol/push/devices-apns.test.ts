@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,

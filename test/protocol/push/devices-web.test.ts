@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   anyEndpoint,
   ask,

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { METHODS } from 'node:http';
 import { join } from 'node:path';
-import type { Fanfare } from '../../support/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Answered,
   ask,

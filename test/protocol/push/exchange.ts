@@ -3,9 +3,9 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
-import type { Platform } from '../../../src/push/device.ts';
-import { configOf, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { type RawAnswer, RawHttp, type RawRequest } from '../../support/raw-http.ts';
+import type { Platform } from '../../../src/push/model/device.ts';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
+import { configOf, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 
 /** The instance that most is asked of. It has two secret keys, as while they are rotated, and web push. */
 export const INSTANCE = {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { RawHttp, requestBytes } from '../../support/raw-http.ts';
+import { anyCharacter } from '../../../testing/any-character.ts';
+import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
 import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
@@ -97,7 +98,7 @@ const headers = fc.constantFrom(
 );
 const noise = fc.oneof(
   fc.constantFrom(' ', '\r\n', '\n', '\0', ':', '\r\n\r\n', '3\r\nabc\r\n', '0\r\n\r\n', 'abc'),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 
 /** A request as it should be put together, of parts that may not fit each other. */

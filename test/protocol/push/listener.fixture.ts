@@ -1,4 +1,4 @@
-import { Refusal } from '../../../src/push/refusal.ts';
+import { PushRefusal } from '../../../src/push/refusal.ts';
 import type { LogFields } from '../../../src/runtime/ports.ts';
 import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
@@ -8,9 +8,9 @@ import type {
   PushCall,
   PushHead,
 } from '../../../src/transports/push-api/call.ts';
-import type { DoorSettings } from '../../../src/transports/push-api/door.ts';
 import { listenForPush, type PushListener } from '../../../src/transports/push-api/listener.ts';
 import { type EndpointName, routes } from '../../../src/transports/push-api/routes.ts';
+import type { ListenSettings } from '../../../src/transports/push-api/server/http-server.ts';
 
 /** A push listener with endpoints of the tests' own, and what it logged and counted. */
 export interface ListenerUnderTest extends AsyncDisposable {
@@ -30,11 +30,11 @@ export interface Line extends LogFields {
 
 export interface ListenerOptions {
   readonly bounds?: Partial<PushBounds>;
-  readonly tls?: DoorSettings['tls'];
+  readonly tls?: ListenSettings['tls'];
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
   /** Serves nothing yet. */
   readonly starting?: boolean;
-  readonly slowDown?: (head: PushHead) => Refusal | undefined;
+  readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
   /** As in the setting; none where it is left out. */
   readonly trustedProxies?: readonly string[];
 }
@@ -52,9 +52,9 @@ const SHORT: PushBounds = {
 
 /** Tells what it was called with. A head without content type is refused, as a publish's is. */
 const echo: Endpoint = {
-  before: (head) =>
+  checkHead: (head) =>
     head.method === 'POST' && head.header('content-type') !== 'application/json'
-      ? new Refusal('content-type', 'Only application/json is supported')
+      ? new PushRefusal('content-type', 'Only application/json is supported')
       : undefined,
   answer: ({ method, path, params, query, body }: PushCall) => ({
     json: JSON.stringify({ method, path, params, query: [...query], bytes: body.length }),
@@ -90,7 +90,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
   const endpoints = Object.fromEntries(
     routes.map(([, , name]) => [name, options.endpoints?.[name] ?? echo]),
   ) as Endpoints;
-  if (options.starting !== true) listener.serve(endpoints, options.slowDown ?? (() => undefined));
+  if (options.starting !== true) listener.serve(endpoints, options.limitRate ?? (() => undefined));
   return {
     port: listener.address.port,
     listener,

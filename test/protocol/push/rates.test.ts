@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Fanfare } from '../../support/fanfare.ts';
-import { requestBytes } from '../../support/raw-http.ts';
+import { requestBytes } from '../../../testing/clients/raw-http.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Answered,
   ask,
@@ -205,11 +205,13 @@ describe('devices at one address', () => {
     expect(answer.headers.get('retry-after')).toBe('10');
     expect((await register(slow, '127.0.0.2')).status).toBe(200);
     await published(slow);
-    const line = JSON.parse(await slow.logged(/Devices at one address are slowed down/));
+    const line = JSON.parse(
+      await slow.logged(/Requests of devices refused: too many from one address/),
+    );
     expect(line).toMatchObject({
       address: '127.0.0.1',
       setting: 'push.addressLimits.rowsPerSecond',
-      hint: 'if it is a proxy of yours, name it in trustedProxies',
+      hint: 'if this is your proxy, add it to trustedProxies',
     });
   });
 

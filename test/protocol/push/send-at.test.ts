@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../support/fanfare.ts';
-import { restart } from '../../support/restart.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
 import {
   ask,
   BACKEND,

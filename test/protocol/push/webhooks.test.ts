@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { admin } from '../../admin/api-client.ts';
-import { webhooksOf } from '../../admin/webhook-endpoint.ts';
-import { fanfare } from '../../cli/run-fanfare.ts';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { Inbox } from '../../support/inbox.ts';
-import { restart } from '../../support/restart.ts';
+import { admin } from '../../../testing/clients/admin-api.ts';
+import { Inbox } from '../../../testing/inbox.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
   type WebhookRequest,
-} from '../../support/webhook-endpoint.ts';
+} from '../../../testing/servers/webhook-endpoint.ts';
+import { webhooksOf } from '../../admin/webhook-endpoint.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   ask,
   events,
@@ -184,7 +184,7 @@ describe('the course of a publish', () => {
       return [publishId, status];
     };
     expect(await toldOf()).toEqual([slow, 'STARTED']);
-    await server.logged(/A webhook was sent.*"outcome":"refused"/);
+    await server.logged(/Webhook attempted.*"outcome":"refused"/);
 
     const quick = await published(server, body);
     expect(await toldOf()).toEqual([quick, 'STARTED']);
@@ -259,7 +259,7 @@ describe('a webhook of an instance', () => {
     const deviceId = await registeredOf(server, 'ann');
     await reports(server, { publishId: await toUsers(server, 1), deviceId });
     await asked.next();
-    await server.logged(/A webhook was sent.*"outcome":"timeout"/);
+    await server.logged(/Webhook attempted.*"outcome":"timeout"/);
     endings.abort();
 
     const listed = await logOf(server, `instance=${INSTANCE.id}`);
@@ -295,7 +295,7 @@ describe('a webhook of an instance', () => {
     await using server = await startWith([{ url: backend.url }], false);
     const deviceId = await registeredOf(server, 'ann');
     await reports(server, { publishId: await toUsers(server, 1), deviceId });
-    const line = JSON.parse(await server.logged(/A webhook was given up/));
+    const line = JSON.parse(await server.logged(/Webhook failed/));
     expect(line).toMatchObject({
       level: 'warn',
       instance: INSTANCE.id,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { channelAuth, hmac } from '../../support/sign.ts';
+import { channelAuth, hmac } from '../../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Client,
   channelData,

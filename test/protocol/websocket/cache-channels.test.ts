@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { api, trigger } from '../../support/sign.ts';
+import { api, trigger } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   allChannelsVacated,
   type Client,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { channelAuth } from '../../support/sign.ts';
+import { channelAuth } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   cacheMiss,
   channelData,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import type { Heard } from '../../support/raw-client.ts';
-import { api, channelAuth, trigger } from '../../support/sign.ts';
+import type { Heard } from '../../../testing/clients/raw-client.ts';
+import { api, channelAuth, trigger } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   cacheMiss,
   channelData,

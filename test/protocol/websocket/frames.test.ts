@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Fanfare, startFanfare } from '../../support/fanfare.ts';
-import { clientFrame, RawClient } from '../../support/raw-client.ts';
+import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { confirmation, connect, error, fresh, join, leaves, PROTOCOLS } from './conversation.ts';
 
 /** Source: Channels protocol, §1 ("Only text frames", "Frames may be fragmented"), §4; RFC 6455. */

@@ -1,22 +1,27 @@
 import { createHmac } from 'node:crypto';
-import { MemoryDevices } from '../../../../test/support/memory-push-stores.ts';
-import { NO_LIMITS } from '../../../../test/support/push-limits.ts';
+import { MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { NO_LIMITS } from '../../../../testing/push-limits.ts';
 import type { Pause } from '../../../push/delivering/ports.ts';
-import type { DeviceStory } from '../../../push/delivery.ts';
-import type { Platform } from '../../../push/device.ts';
-import type { PushInstance } from '../../../push/instance.ts';
-import type { PublishStore } from '../../../push/ports.ts';
-import type { NewPublish, PlatformCounts, PublishStatus, Report } from '../../../push/publish.ts';
-import { Refusal } from '../../../push/refusal.ts';
+import type { DeviceStory } from '../../../push/model/delivery.ts';
+import type { Platform } from '../../../push/model/device.ts';
+import type { PushInstance } from '../../../push/model/instance.ts';
+import type {
+  NewPublish,
+  PlatformCounts,
+  PublishStatus,
+  Report,
+} from '../../../push/model/publish.ts';
+import type { PublishStore } from '../../../push/publish-store.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
-import { StrangerLog } from '../../../runtime/stranger-log.ts';
+import { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { requestTarget } from '../../request-target.ts';
 import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
-import { DeviceRates } from './device-rates.ts';
+import { DeviceRates } from './device/device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -145,14 +150,14 @@ export class PushApi {
     const api = this;
     this.devices.newInstance();
     const now = () => this.nowMs;
-    const refusals = new LogThrottle({ now });
+    const logThrottle = new LogThrottle({ now });
     const log = {
       info: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
       warn: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
       error: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
     };
     const limits = () => this.settings.addressLimits;
-    this.rates = new DeviceRates({ limits, now, log, refusals });
+    this.rates = new DeviceRates({ limits, now, log, logThrottle });
     this.endpoints = createPushEndpoints({
       instances: {
         byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
@@ -173,8 +178,8 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      strangerLog: new StrangerLog(log, { now }),
-      refusals,
+      tenantLog: new RateLimitedLog(log, { now }),
+      logThrottle,
       rates: this.rates,
       settings: {
         get tokenLeewaySeconds() {
@@ -206,11 +211,11 @@ export class PushApi {
     const found = findRoute(method, target.path);
     switch (found.found) {
       case 'nothing':
-        return heard(new Refusal('not-found', 'There is no such path'));
+        return heard(new PushRefusal('not-found', 'There is no such path'));
       case 'path':
-        return heard(new Refusal('wrong-method', `This path takes ${found.allow}`));
+        return heard(new PushRefusal('wrong-method', `This path takes ${found.allow}`));
       case 'no-instance':
-        return heard(new Refusal('incomplete', 'The path has no instance id'));
+        return heard(new PushRefusal('incomplete', 'The path has no instance id'));
       case 'endpoint': {
         const call: PushCall = {
           method,
@@ -223,13 +228,13 @@ export class PushApi {
           body: bytesOf(body),
         };
         const endpoint = this.endpoints[found.endpoint];
-        const judged = endpoint.before?.(call);
-        const isBackend = judged !== undefined && !(judged instanceof Refusal);
+        const checked = endpoint.checkHead?.(call);
+        const isBackend = checked !== undefined && !(checked instanceof PushRefusal);
         // As the listener does.
-        const slowDown = isBackend ? undefined : this.rates.refuseAddress('requests', call);
-        if (slowDown !== undefined) return heard(slowDown);
-        if (judged instanceof Refusal) return heard(judged);
-        const refused = call.body.length > 0 ? await endpoint.beforeBody?.(call) : undefined;
+        const tooMany = isBackend ? undefined : this.rates.refuseAddress('requests', call);
+        if (tooMany !== undefined) return heard(tooMany);
+        if (checked instanceof PushRefusal) return heard(checked);
+        const refused = call.body.length > 0 ? await endpoint.checkBeforeBody?.(call) : undefined;
         return heard(refused ?? (await endpoint.answer(call)));
       }
       default:
@@ -343,7 +348,7 @@ function bytesOf(body: unknown): Uint8Array {
 }
 
 function heard(answer: PushAnswer): Heard {
-  if (answer instanceof Refusal) {
+  if (answer instanceof PushRefusal) {
     const { status, title } = statuses[answer.problem];
     return {
       status,

@@ -1,8 +1,11 @@
-import { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import type { Endpoints } from '../call.ts';
-import { BackendRates } from './backend-rates.ts';
+import { BackendRates } from './backend/backend-rates.ts';
+import { deleteUser } from './backend/delete-user.ts';
+import { explainDevice } from './backend/explain-device.ts';
+import { publish } from './backend/publish.ts';
+import { cancelPublish, readPauses, readPublish } from './backend/publish-status.ts';
 import type { EndpointContext } from './context.ts';
-import { deleteUser } from './delete-user.ts';
 import {
   deleteDevice,
   readDevice,
@@ -10,22 +13,19 @@ import {
   registerDevice,
   setMetadata,
   setToken,
-} from './devices.ts';
-import { explainDevice } from './explain-device.ts';
-import { addInterest, readInterests, removeInterest, setInterests } from './interests.ts';
-import { publish } from './publish.ts';
-import { cancelPublish, readPauses, readPublish } from './publish-status.ts';
-import { report } from './report.ts';
+} from './device/devices.ts';
+import { addInterest, readInterests, removeInterest, setInterests } from './device/interests.ts';
+import { report } from './device/report.ts';
+import { setUser } from './device/set-user.ts';
 import { readServiceWorker } from './sdk.ts';
-import { setUser } from './set-user.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
 export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
 
-/** Everything that the push API does. */
+/** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, strangerLog, refusals, rates: deviceRates, settings } = options;
+  const { now, log, tenantLog, logThrottle, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -35,17 +35,17 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     pauses,
     webhooks,
     guard,
-    refusals,
+    logThrottle,
     rates: deviceRates,
     backendRates: new BackendRates(now),
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,
-    strangerLog,
+    tenantLog,
     settings,
   };
-  // Publishes to interests and to users count together.
-  const rates = new KeyedRates<number>();
+  // Publishes to interests and to users share one rate.
+  const rates = new RateLimiter<number>();
   return {
     publishToInterests: publish(context, 'interests', rates),
     publishToUsers: publish(context, 'users', rates),

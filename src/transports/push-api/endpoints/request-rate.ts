@@ -1,26 +1,26 @@
-import { Refusal } from '../../../push/refusal.ts';
-import type { KeyedRates } from '../../../runtime/keyed-rates.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
+import type { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** How often each instance, by its number, does one kind of thing. */
-export type InstanceRates = KeyedRates<number>;
+/** The rates of one kind of request, by the number of the instance. */
+export type InstanceRates = RateLimiter<number>;
 
-/** Counts one request of an instance, or refuses it. `limit` is per second; 0: no limit. */
+/** Counts a request of an instance, or refuses it. `limit` is per second; 0: no limit. */
 export function refuseOverRate(
   rates: InstanceRates,
   instance: number,
   limit: number,
   nowMs: number,
-): Refusal | undefined {
+): PushRefusal | undefined {
   if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
-  return tooOften(limit);
+  return tooManyRequests(limit);
 }
 
 /** `limit` is per second. */
-export function tooOften(limit: number): Refusal {
-  return new Refusal(
+export function tooManyRequests(limit: number): PushRefusal {
+  return new PushRefusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,
     RETRY_AFTER_SECONDS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { serviceWorkerScript } from '../service-worker.ts';
+import { serviceWorkerScript } from '../service-worker/service-worker.ts';
 import { PushApi } from './endpoints.fixture.ts';
 
 const PATH = '/sdk/service-worker.js';

@@ -1,0 +1,145 @@
+import type { Timers } from '../../runtime/ports.ts';
+import type { App } from '../app.ts';
+import { type Broadcaster, broadcast } from '../broadcast.ts';
+import type { ChannelName } from '../channel-name.ts';
+import { type Topic, topicOf } from '../event.ts';
+import type { Member, Transition, WebhookSink } from '../ports.ts';
+import type { Usage } from '../usage.ts';
+import { subscriptionCount } from '../wire.ts';
+import { Delayed } from './delayed.ts';
+import { SubscriptionCounts } from './subscription-counts.ts';
+import type { WebhookEvent } from './webhook-event.ts';
+
+/**
+ * How long `channel_vacated` and `member_removed` are held back, and called off if whoever left returns.
+ * Milliseconds. Source: Channels protocol, §15.
+ */
+const GRACE_MS = 3000;
+
+export interface LifecycleEventsOptions {
+  readonly timers: Timers;
+  readonly broadcaster: Broadcaster;
+  readonly usage: Usage;
+  readonly sink: WebhookSink;
+}
+
+/** Tells backends and subscribers what happens in channels. Everything follows from transitions. */
+export class LifecycleEvents {
+  private readonly timers: Timers;
+  private readonly sink: WebhookSink;
+  private readonly usage: Usage;
+  private readonly vacated: Delayed<Topic>;
+  private readonly removed: Delayed<string>;
+  private readonly counts: SubscriptionCounts;
+  /** Cache channels whose miss was told, until they have an event or nobody is left who could miss it. */
+  private readonly missed = new Set<Topic>();
+
+  constructor({ timers, broadcaster, usage, sink }: LifecycleEventsOptions) {
+    this.timers = timers;
+    this.sink = sink;
+    this.usage = usage;
+    this.vacated = new Delayed(timers, GRACE_MS);
+    this.removed = new Delayed(timers, GRACE_MS);
+    this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
+      broadcast(broadcaster, topicOf(app, channel), () => subscriptionCount(channel.text, count));
+      this.emit(app, {
+        name: 'subscription_count',
+        channel: channel.text,
+        subscription_count: count,
+      });
+    });
+  }
+
+  /** A subscription came. */
+  joined(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
+    if (channel.kind === 'server-to-user') return;
+    const topic = topicOf(app, channel);
+    // Whoever returns in time has not been away: neither the end nor the beginning is told.
+    if (change.occupied && !this.vacated.cancel(topic)) {
+      this.emit(app, { name: 'channel_occupied', channel: channel.text });
+    }
+    if (change.memberAdded && member !== undefined) {
+      if (!this.removed.cancel(memberKey(topic, member))) {
+        this.emit(app, {
+          name: 'member_added',
+          channel: channel.text,
+          user_id: member.userId,
+        });
+      }
+    }
+  }
+
+  /** The number of a channel's subscriptions is another, and those whom it concerns are confirmed. */
+  counted(app: App, channel: ChannelName, { counts, vacated }: Transition): void {
+    if (!app.subscriptionCounts) return;
+    if (channel.kind === 'presence' || channel.kind === 'server-to-user') return;
+    if (!vacated || wants(app, 'subscription_count')) {
+      this.counts.changed(app, channel, counts.subscriptions);
+    }
+  }
+
+  /** A subscription went. */
+  left(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
+    if (channel.kind === 'server-to-user') return;
+    const topic = topicOf(app, channel);
+    if (change.vacated) this.missed.delete(topic);
+    if (app.webhooks.length > 0) {
+      if (change.memberRemoved && member !== undefined) {
+        const event: WebhookEvent = {
+          name: 'member_removed',
+          channel: channel.text,
+          user_id: member.userId,
+        };
+        this.removed.start(memberKey(topic, member), () => this.emit(app, event));
+      }
+      if (change.vacated) {
+        const event: WebhookEvent = { name: 'channel_vacated', channel: channel.text };
+        this.vacated.start(topic, () => this.emit(app, event));
+      }
+    }
+    this.counted(app, channel, change);
+  }
+
+  /** A subscriber found nothing remembered; however many do, backends hear of it once. */
+  cacheMissed(app: App, channel: ChannelName): void {
+    const topic = topicOf(app, channel);
+    // Nobody was told where nobody wants to be.
+    if (this.missed.has(topic) || !wants(app, 'cache_miss')) return;
+    this.missed.add(topic);
+    this.emit(app, { name: 'cache_miss', channel: channel.text });
+  }
+
+  /** A cache channel has an event now. */
+  cached(topic: Topic): void {
+    this.missed.delete(topic);
+  }
+
+  /** Whether anybody wants to hear of client events: their data is only then made. */
+  wantsClientEvents(app: App): boolean {
+    return wants(app, 'client_event');
+  }
+
+  clientEvent(app: App, event: Extract<WebhookEvent, { name: 'client_event' }>): void {
+    this.emit(app, event);
+  }
+
+  /** Tells now what is held back: there will be no later. */
+  flush(): void {
+    this.removed.flush();
+    this.vacated.flush();
+  }
+
+  private emit(app: App, event: WebhookEvent): void {
+    if (!wants(app, event.name)) return;
+    this.usage.charge(app, 1, 'clients');
+    this.sink.emit({ appId: app.id, event, atMs: this.timers.now() });
+  }
+}
+
+function wants(app: App, name: WebhookEvent['name']): boolean {
+  return app.webhooks.some(({ events }) => events.includes(name));
+}
+
+function memberKey(topic: Topic, member: Member): string {
+  return `${topic}\n${member.userId}`;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'bun:test';
+import type { App } from '../app.ts';
+import { appWith, channelName, hubWith, LateEngine, sessionOf } from '../hub.fixture.ts';
+import type { Member } from '../ports.ts';
+
+const channel = channelName('presence-x');
+const ann: Member = { userId: 'ann', userInfo: undefined };
+const bob: Member = { userId: 'bob', userInfo: undefined };
+
+function stage(memberChangesPerSecond: number) {
+  const plain = appWith();
+  const app: App = { ...plain, limits: { ...plain.limits, memberChangesPerSecond } };
+  const hub = hubWith(new LateEngine());
+  const { peer } = sessionOf(app);
+  return {
+    hub,
+    app,
+    peer,
+    comes: (member: Member) => hub.memberChanges.added(app, channel, member, peer),
+    goes: (member: Member) => hub.memberChanges.removed(app, channel, member),
+    /** What members were told since this was last asked. */
+    told: () =>
+      hub.audience.sent.splice(0).map(({ frame }) => {
+        const { event, data } = JSON.parse(frame);
+        return `${event.split(':')[1]} ${JSON.parse(data).user_id}`;
+      }),
+  };
+}
+
+describe('members', () => {
+  it('are told of each change of a user, so often in a second, and then of the last', () => {
+    const { hub, comes, goes, told } = stage(4);
+    for (let n = 0; n < 100; n++) {
+      comes(ann);
+      goes(ann);
+    }
+    expect(told()).toEqual([
+      'member_added ann',
+      'member_removed ann',
+      'member_added ann',
+      'member_removed ann',
+    ]);
+    hub.clock.advance(1000);
+    // Whoever joined in between saw her in the list.
+    expect(told()).toEqual(['member_removed ann']);
+    comes(ann);
+    expect(told()).toEqual(['member_added ann']);
+  });
+
+  it('hear of others as if nothing was the matter', () => {
+    const { comes, goes, told } = stage(2);
+    for (let n = 0; n < 100; n++) {
+      comes(ann);
+      goes(ann);
+    }
+    told();
+    comes(bob);
+    goes(bob);
+    expect(told()).toEqual(['member_added bob', 'member_removed bob']);
+  });
+
+  it('do not hear of themselves, also where it is told late', () => {
+    const { hub, comes, goes, peer } = stage(1);
+    comes(ann);
+    goes(ann);
+    comes(ann);
+    hub.clock.advance(1000);
+    expect(hub.audience.sent.map(({ except }) => except)).toEqual([peer, peer]);
+  });
+
+  it('hear of each change where there is no limit', () => {
+    const { comes, goes, told } = stage(0);
+    for (let n = 0; n < 100; n++) {
+      comes(ann);
+      goes(ann);
+    }
+    expect(told()).toHaveLength(200);
+  });
+
+  it('cost the app messages that clients caused', () => {
+    const { app, hub, peer, comes } = stage(1);
+    hub.audience.join(peer, 'app/presence-x' as never);
+    comes(ann);
+    expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: 1 });
+  });
+});

@@ -1,0 +1,15 @@
+import type { Hub } from './hub.ts';
+import { type InBandProblem, inBandProblems } from './problems.ts';
+import type { Session } from './subscribing/session.ts';
+import { errorMessage } from './wire.ts';
+
+/** Tells a client of a problem that leaves its connection open. */
+export function reportProblem(
+  hub: Hub,
+  session: Session,
+  problem: InBandProblem,
+  message: string,
+): void {
+  hub.meter.count('clientProblems', 1, problem);
+  session.peer.send(errorMessage(inBandProblems[problem].code, message));
+}

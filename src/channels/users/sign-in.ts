@@ -1,0 +1,132 @@
+import { parseChannelName } from '../channel-name.ts';
+import type { Hub } from '../hub.ts';
+import { after, type MaybePromise } from '../maybe-promise.ts';
+import { reportProblem } from '../report-problem.ts';
+import { refuseSignIn } from '../signatures/authorise.ts';
+import type { Session } from '../subscribing/session.ts';
+import {
+  type ClientMessage,
+  type ParsedUserData,
+  readUserData,
+  signInSucceeded,
+  type UserData,
+  watchlistEvents,
+} from '../wire.ts';
+import { watchTopic } from './watchlist-events.ts';
+
+/** Users that one connection may watch. Source: Channels protocol, §16. */
+const WATCHLIST_MAX = 100;
+
+/** The channel on which a backend reaches one user. */
+export function userChannel(userId: string): string {
+  return `#server-to-user-${userId}`;
+}
+
+/** Makes a connection one of a user's, or tells it why not. It stays open either way. Source: §8.1. */
+export function signIn(
+  hub: Hub,
+  session: Session,
+  message: Extract<ClientMessage, { type: 'signin' }>,
+): MaybePromise<void> {
+  // Before anything that costs more than reading the message did.
+  if (!session.mayAttempt()) {
+    const { subscriptionsPerSecond } = session.app.limits;
+    const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
+    return reportProblem(hub, session, 'subscription-rate', why);
+  }
+  const refused = refuseSignIn(session.app, session.socketId, message.auth, message.userData);
+  if (refused !== undefined) return refuse(hub, session, refused);
+  const parsed = readUserData(message.userData);
+  if (!parsed.ok) return refuse(hub, session, describe(parsed.why));
+  const { user } = parsed;
+  if (!parseChannelName(userChannel(user.id)).ok) {
+    return refuse(
+      hub,
+      session,
+      'Invalid user_data: id has characters that no channel name may have, or too many',
+    );
+  }
+  if (session.user !== undefined && session.user.id !== user.id) {
+    return refuse(hub, session, `The connection is signed in as ${session.user.id} already`);
+  }
+  // The same user again changes nothing.
+  if (session.user !== undefined) {
+    session.peer.send(signInSucceeded(message.userData));
+    return;
+  }
+  session.user = user;
+  session.signingIn = true;
+  session.authorised = true;
+  hub.sessions.add(user.id, session);
+  return after(hub.users.signIn(session.app, user.id), (cameOnline) => {
+    session.signingIn = false;
+    if (cameOnline) hub.watchlists.online(session.app, user.id);
+    if (session.closed) return signOut(hub, session);
+    session.peer.send(signInSucceeded(message.userData));
+    return watch(hub, session, user);
+  });
+}
+
+/** Tells of the watched users now, and of their coming and going from now on. Source: §8.3. */
+function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromise<void> {
+  const { app } = session;
+  const wanted = [...new Set(watchlist)];
+  if (!app.watchlists || wanted.length === 0) return;
+  session.watching = wanted.slice(0, WATCHLIST_MAX);
+  return after(hub.users.online(app, session.watching), (online) => {
+    if (session.closed) return;
+    const isOnline = (id: string) => online.has(id) || hub.watchlists.isLeaving(app, id);
+    session.peer.send(
+      watchlistEvents(
+        session.watching.filter(isOnline),
+        session.watching.filter((id) => !isOnline(id)),
+      ),
+    );
+    for (const id of session.watching) hub.audience.join(session.peer, watchTopic(app, id));
+    if (wanted.length > WATCHLIST_MAX) {
+      reportProblem(
+        hub,
+        session,
+        'watchlist-limit',
+        `Watchlist limit exceeded: ${wanted.length} users, the first ${WATCHLIST_MAX} are watched`,
+      );
+    }
+  });
+}
+
+/** Makes a connection that is gone nobody's. */
+export function signOut(hub: Hub, session: Session): void {
+  const { app, user } = session;
+  if (user === undefined) return;
+  hub.sessions.remove(user.id, session);
+  // The roster is asked one thing at a time: answered in another order, the user would stay online.
+  if (session.signingIn) return;
+  session.user = undefined;
+  after(hub.users.signOut(app, user.id), (wentOffline) => {
+    if (wentOffline) hub.watchlists.offline(app, user.id);
+  });
+}
+
+function refuse(hub: Hub, session: Session, why: string): void {
+  hub.strangerLog.info(
+    'Sign-in refused',
+    { app: session.app.id },
+    { connection: session.socketId, why },
+  );
+  reportProblem(hub, session, 'signin-invalid', why);
+}
+
+function describe(why: Exclude<ParsedUserData, { ok: true }>['why']): string {
+  switch (why) {
+    case 'not-an-object':
+      return 'Invalid user_data: it must be a string that holds a JSON object';
+    case 'no-id':
+      return 'Invalid user_data: id must be a string that is not empty';
+    case 'user-info-not-an-object':
+      return 'Invalid user_data: user_info must be an object if it is given';
+    case 'bad-watchlist':
+      return 'Invalid user_data: watchlist must be an array of user ids';
+    default:
+      return why satisfies never;
+  }
+}

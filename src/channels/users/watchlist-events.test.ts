@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'bun:test';
+import { appWith, FakeClock, hubWith, LateEngine, sessionOf } from '../hub.fixture.ts';
+import { WatchlistEvents, watchTopic } from './watchlist-events.ts';
+
+/** Source: Channels protocol, §8.3; the 3 seconds are a choice. */
+
+function stage() {
+  const { audience } = hubWith(new LateEngine());
+  const clock = new FakeClock();
+  const watchlists = new WatchlistEvents(clock, { audience });
+  const app = appWith();
+  const { peer } = sessionOf(app);
+  audience.join(peer, watchTopic(app, 'ann'));
+  return {
+    clock,
+    watchlists,
+    app,
+    heard: () =>
+      peer.frames.splice(0).flatMap((frame) => {
+        const { event, data } = JSON.parse(frame);
+        expect(event).toBe('pusher_internal:watchlist_events');
+        return JSON.parse(data).events;
+      }),
+  };
+}
+
+const online = { name: 'online', user_ids: ['ann'] };
+const offline = { name: 'offline', user_ids: ['ann'] };
+
+describe('those who watch a user', () => {
+  it('hear at once that the user came online', () => {
+    const { app, watchlists, heard } = stage();
+    watchlists.online(app, 'ann');
+    expect(heard()).toEqual([online]);
+  });
+
+  it('hear 3 seconds later that the user went offline', () => {
+    const { app, clock, watchlists, heard } = stage();
+    watchlists.offline(app, 'ann');
+    clock.advance(2999);
+    expect(heard()).toEqual([]);
+    expect(watchlists.isLeaving(app, 'ann')).toBe(true);
+    clock.advance(1);
+    expect(heard()).toEqual([offline]);
+    expect(watchlists.isLeaving(app, 'ann')).toBe(false);
+    watchlists.online(app, 'ann');
+    expect(heard()).toEqual([online]);
+  });
+
+  it('hear nothing of a user who was away for less', () => {
+    const { app, clock, watchlists, heard } = stage();
+    for (let n = 0; n < 5; n++) {
+      watchlists.offline(app, 'ann');
+      clock.advance(2999);
+      watchlists.online(app, 'ann');
+    }
+    clock.advance(60_000);
+    expect(heard()).toEqual([]);
+  });
+
+  it('hear nothing of other users, nor of users of other apps', () => {
+    const { app, clock, watchlists, heard } = stage();
+    watchlists.online(app, 'bob');
+    watchlists.online(appWith({ id: 'other' }), 'ann');
+    watchlists.offline(appWith({ id: 'other' }), 'ann');
+    clock.advance(60_000);
+    expect(heard()).toEqual([]);
+  });
+});

@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, it } from 'bun:test';
+import { encrypt, plaintextOf } from '../../gateways/web/encryption.ts';
+import { VapidSigner } from '../../gateways/web/vapid.ts';
+import { newP256Pair } from '../p256.ts';
+import type { FakeSubscription } from './fake-push-service.ts';
+import { type FakeWebPush, startFakeWebPush } from './fake-web-push.ts';
+
+let stops = new AsyncDisposableStack();
+afterEach(async () => {
+  await stops.disposeAsync();
+  stops = new AsyncDisposableStack();
+});
+
+const pair = newP256Pair();
+const signer = new VapidSigner({
+  publicKey: pair.publicText,
+  privateKey: pair.privateText,
+  subject: 'mailto:ops@example.test',
+});
+
+let nowMs = Date.now();
+
+function start(): FakeWebPush {
+  return stops.use(startFakeWebPush({ nowMs: () => nowMs }));
+}
+
+function post(
+  { origin }: FakeWebPush,
+  { endpoint, keys }: FakeSubscription,
+  text: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const body = encrypt(plaintextOf(text), {
+    p256dh: Buffer.from(keys.p256dh, 'base64url'),
+    auth: Buffer.from(keys.auth, 'base64url'),
+  });
+  return fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      authorization: signer.sign(origin, nowMs),
+      'content-encoding': 'aes128gcm',
+      ttl: '60',
+      ...headers,
+    },
+    body,
+  });
+}
+
+describe('a fake push service', () => {
+  it('subscribes whoever asks, and reads what is posted to them', async () => {
+    const service = start();
+    const answer = await fetch(`${service.origin}/subscriptions`, {
+      method: 'POST',
+      body: JSON.stringify({ applicationServerKey: pair.publicText }),
+    });
+    expect(answer.status).toBe(201);
+    const subscription: FakeSubscription = JSON.parse(await answer.text());
+    const { endpoint, keys, token } = subscription;
+    expect(JSON.parse(atob(token))).toEqual({ endpoint, expirationTime: null, keys });
+
+    const posted = await post(service, subscription, 'Hi!');
+    expect(posted.status).toBe(201);
+    expect(posted.headers.get('ttl')).toBe('60');
+    expect(posted.headers.get('location')).toStartWith(`${service.origin}/m/`);
+    expect(service.journal.list()).toMatchObject([
+      { endpoint, status: 201, text: 'Hi!', fault: undefined },
+    ]);
+  });
+
+  it('subscribes nobody without a key', async () => {
+    const { origin } = start();
+    for (const body of ['', '{}', '{"applicationServerKey":7}']) {
+      const answer = await fetch(`${origin}/subscriptions`, { method: 'POST', body });
+      expect(answer.status).toBe(400);
+    }
+  });
+
+  it('keeps a message until its time is over, and one of each topic', async () => {
+    const service = start();
+    const subscription = service.subscribe(pair.publicText);
+    await post(service, subscription, 'first', { topic: 'a' });
+    await post(service, subscription, 'second', { topic: 'b' });
+    await post(service, subscription, 'first again', { topic: 'a' });
+    await post(service, subscription, 'at once or never', { ttl: '0' });
+    expect(service.collect(subscription.endpoint)).toEqual(['second', 'first again']);
+    expect(service.collect(subscription.endpoint)).toEqual([]);
+
+    await post(service, subscription, 'late');
+    nowMs += 60_000;
+    expect(service.collect(subscription.endpoint)).toEqual([]);
+  });
+
+  it('says why it takes nothing, as Mozilla’s does', async () => {
+    const service = start();
+    const subscription = service.subscribe(pair.publicText);
+    const stranger = service.subscribe(newP256Pair().publicText);
+    const answers = [
+      await post(service, stranger, ''),
+      await post(service, subscription, '', { ttl: 'soon' }),
+      await post(service, subscription, '', { topic: 'not base64!' }),
+      await post(service, { ...subscription, endpoint: `${service.origin}/nowhere` }, ''),
+    ];
+    service.unsubscribe(subscription.endpoint);
+    answers.push(await post(service, subscription, ''));
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    const errnos = texts.map((text) => JSON.parse(text));
+    expect(errnos.map(({ code, errno }) => [code, errno])).toEqual([
+      [401, 109],
+      [400, 112],
+      [400, 113],
+      [404, 102],
+      [410, 106],
+    ]);
+  });
+
+  it('takes what its browser cannot read, as every push service must, and knows it', async () => {
+    const service = start();
+    const [one, other] = [service.subscribe(pair.publicText), service.subscribe(pair.publicText)];
+    const answer = await post(service, { ...one, keys: other.keys }, 'Hi!');
+    expect(answer.status).toBe(201);
+    expect(service.journal.list()).toMatchObject([
+      { endpoint: one.endpoint, text: undefined, fault: 'it is for other keys' },
+    ]);
+  });
+
+  it('meets its script: taken where nobody knows, not taken where it says so', async () => {
+    const service = start();
+    const subscription = service.subscribe(pair.publicText);
+    service.script.forToken(subscription.endpoint, { act: 'reset' }, 1);
+    service.script.forNext(1, { act: 'cut' });
+    service.script.forNext(1, { act: 'answer', status: 503, fields: { 'retry-after': '7' } });
+    for (const text of ['taken', 'not taken']) {
+      const answer = post(service, subscription, text).catch((error: unknown) => error);
+      expect(await answer).toMatchObject({ code: 'ECONNRESET' });
+    }
+    const answer = await post(service, subscription, 'refused');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '7']);
+    expect(service.collect(subscription.endpoint)).toEqual(['taken']);
+    expect(service.journal.list().map(({ status, fault }) => [status, fault])).toEqual([
+      [undefined, undefined],
+      [undefined, 'as scripted'],
+      [503, 'as scripted'],
+    ]);
+  });
+});

@@ -1,0 +1,123 @@
+import type { Certificate } from '../../runtime/certificate.ts';
+import { readJsonObject } from '../../runtime/json-object.ts';
+import { NotificationLog } from '../notification-log.ts';
+import { type Act, Script } from '../script.ts';
+import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
+
+export interface FakeWebPushOptions {
+  /** 0: any that is free. */
+  readonly port?: number;
+  /** The host that endpoints name. */
+  readonly host?: string;
+  /** Where it listens, whatever endpoints name. */
+  readonly address?: string;
+  /** Without it, it is reached by http. */
+  readonly certificate?: Certificate;
+  /** Whether it speaks HTTP/2 beside HTTP/1.1. */
+  readonly http2?: boolean;
+  /** Whether texts are decrypted; without it they are empty, and a message takes half of the time. */
+  readonly decrypts?: boolean;
+  readonly nowMs?: () => number;
+}
+
+/** A message that was posted. */
+export interface PostedMessage {
+  readonly endpoint: string;
+  readonly headers: Headers;
+  /** What it was answered with; `undefined`: nothing. */
+  readonly status: number | undefined;
+  /** What the browser reads, where the message was taken. */
+  readonly text: string | undefined;
+  /** Why it was not taken, or why the browser cannot read it. */
+  readonly fault: string | undefined;
+}
+
+/**
+ * A push service on this machine: it subscribes browsers when asked, looks at all that is posted to them, and reads
+ * it as they would. Scripts know its browsers by their endpoints; it can end a request without an answer and no
+ * more, so that is what it does where it is to turn one away or to go away.
+ */
+export interface FakeWebPush extends AsyncDisposable {
+  /** The origin of all endpoints. */
+  readonly origin: string;
+  readonly journal: NotificationLog<PostedMessage>;
+  readonly script: Script;
+  /** Subscribes a new browser; `POST /subscriptions` with `{"applicationServerKey":"…"}` does the same. */
+  subscribe(applicationServerKey: string): FakeSubscription;
+  /** The browser has unsubscribed: its endpoint answers 410 from now on. */
+  unsubscribe(endpoint: string): void;
+  /** The browser comes back: the texts that waited for it, the oldest first. */
+  collect(endpoint: string): readonly string[];
+}
+
+export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush {
+  const { certificate, host = 'localhost', nowMs = Date.now } = options;
+  const journal = new NotificationLog<PostedMessage>();
+  const script = new Script();
+  const server = Bun.serve({
+    hostname: options.address ?? '127.0.0.1',
+    port: options.port ?? 0,
+    http2: options.http2 ?? true,
+    // What hangs is ended by whoever waits for it.
+    idleTimeout: 0,
+    ...(certificate && { tls: certificate }),
+    fetch: answer,
+  });
+  const origin = `${certificate === undefined ? 'http' : 'https'}://${host}:${server.port}`;
+  const service = new FakePushService(origin, options.decrypts ?? true);
+
+  async function answer(request: Request): Promise<Response> {
+    const path = new URL(request.url).pathname;
+    if (request.method !== 'POST') return new Response('Only POST', { status: 405 });
+    const body = await request.bytes();
+    if (path === '/subscriptions') return subscribeBy(body);
+    if (script.latencyMs > 0) await Bun.sleep(script.latencyMs);
+
+    const { headers } = request;
+    const post = { endpoint: origin + path, headers };
+    const act = script.take(post.endpoint);
+    if (act?.act === 'answer') {
+      const { status, fields = {}, body = '' } = act;
+      journal.add({ ...post, status, text: undefined, fault: 'as scripted' });
+      return new Response(body, { status, headers: fields });
+    }
+    if (act !== undefined && !TAKEN.includes(act.act)) {
+      journal.add({ ...post, status: undefined, text: undefined, fault: 'as scripted' });
+      return brokenAnswer();
+    }
+    const verdict = service.receive(path, (name) => headers.get(name) ?? undefined, body, nowMs());
+    const { status, text, fault } = verdict;
+    journal.add({ ...post, status: act === undefined ? status : undefined, text, fault });
+    if (act?.act === 'hang') return new Promise(() => undefined);
+    return act === undefined
+      ? new Response(verdict.body, { status, headers: verdict.headers })
+      : brokenAnswer();
+  }
+
+  function subscribeBy(body: Uint8Array): Response {
+    const { applicationServerKey } = readJsonObject(body) ?? {};
+    return typeof applicationServerKey === 'string'
+      ? Response.json(service.subscribe(applicationServerKey), { status: 201 })
+      : new Response('applicationServerKey must be a string', { status: 400 });
+  }
+
+  return {
+    origin,
+    journal,
+    script,
+    subscribe: (key) => service.subscribe(key),
+    unsubscribe: (endpoint) => service.unsubscribe(endpoint),
+    collect: (endpoint) => service.collect(endpoint, nowMs()),
+    async [Symbol.asyncDispose]() {
+      await server.stop(true);
+    },
+  };
+}
+
+/** What is scripted to go wrong only after the message was taken. */
+const TAKEN: readonly Act['act'][] = ['hang', 'reset'];
+
+/** Ends the connection, or with HTTP/2 the stream, in the place of an answer. */
+function brokenAnswer(): Response {
+  return new Response(new ReadableStream({ pull: (controller) => controller.error() }));
+}

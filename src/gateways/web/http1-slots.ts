@@ -1,0 +1,62 @@
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
+
+/**
+ * HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process, webhooks included
+ * (`BUN_CONFIG_MAX_HTTP_REQUESTS`, set in `bin/fanfare`), so hanging push services must not take them all.
+ */
+const IN_FLIGHT_MAX = 128;
+
+/** A pool whose requests wait for a slot. */
+export interface SlotWaiter {
+  /** Starts the next waiting request that may have a slot; gives whether there was one. */
+  startNext(): boolean;
+}
+
+/** Limits the HTTP/1.1 requests of all push services together. Pools that wait take turns. */
+export class Http1Slots {
+  private inFlight = 0;
+  private untrustedInFlight = 0;
+  /** The first is next. */
+  private readonly waiting = new Set<SlotWaiter>();
+
+  /** How many one push service may have: as many as it leaves free, so that another always finds one. */
+  get limitPerPool(): number {
+    return IN_FLIGHT_MAX - this.inFlight;
+  }
+
+  hasFree(isTrusted: boolean): boolean {
+    if (this.inFlight >= IN_FLIGHT_MAX) return false;
+    return isTrusted || this.untrustedInFlight < untrustedLimit(IN_FLIGHT_MAX, false);
+  }
+
+  take(isTrusted: boolean): void {
+    this.count(isTrusted, 1);
+  }
+
+  /** Gives a slot back, and starts what waits for one. */
+  giveBack(isTrusted: boolean): void {
+    this.count(isTrusted, -1);
+    for (let hasStarted = true; hasStarted; ) {
+      hasStarted = false;
+      for (const pool of [...this.waiting]) {
+        if (!pool.startNext()) continue;
+        hasStarted = true;
+        // If it still waits, it goes to the end.
+        if (this.waiting.delete(pool)) this.waiting.add(pool);
+      }
+    }
+  }
+
+  wait(pool: SlotWaiter): void {
+    this.waiting.add(pool);
+  }
+
+  stopWaiting(pool: SlotWaiter): void {
+    this.waiting.delete(pool);
+  }
+
+  private count(isTrusted: boolean, change: 1 | -1): void {
+    this.inFlight += change;
+    if (!isTrusted) this.untrustedInFlight += change;
+  }
+}

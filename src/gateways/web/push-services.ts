@@ -1,0 +1,185 @@
+import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
+import { ANSWER_BYTES_MAX, Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
+import type { Http2Result } from '../../outgoing/http2/request.ts';
+import type { SendUnowned } from '../../outgoing/request.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { gatewayAnswer } from '../answer.ts';
+import { Http1Pool } from './http1-pool.ts';
+import { Http1Slots } from './http1-slots.ts';
+import type { WebPushResult } from './web-push-answer.ts';
+import type { WebPushRequest } from './web-push-request.ts';
+
+export interface PushServicesOptions {
+  /** Called for each HTTP/2 connection. It refuses addresses that may not be used. */
+  readonly findAddresses: FindAddresses;
+  /** For push services that speak no HTTP/2. It must refuse the same addresses. */
+  readonly sendOverHttp1: SendUnowned;
+  /** May be shared with other `PushServices`. */
+  readonly http1Slots?: Http1Slots;
+  /** Certificates to trust in place of the system's, as PEM. */
+  readonly ca?: string | undefined;
+  readonly timers?: Timers;
+  /** From `send` to the answer. */
+  readonly timeoutMs?: number;
+  /** Push services to which connections are kept. */
+  readonly servicesMax?: number;
+  /** Reports what an operator may want to know. */
+  readonly onEvent?: (origin: string, event: Http2Event) => void;
+}
+
+/** All browsers together use about five push services; that of Windows has a few dozen host names. */
+const SERVICES_MAX = 100;
+
+/** Share of them that may have accepted no message yet. Devices registered at made-up services leave room for others. */
+const UNPROVEN_SHARE = 0.5;
+
+/** Google, the slowest, takes up to five seconds. */
+const TIMEOUT_MS = 15_000;
+
+/** Google allows 100 concurrent requests on one connection; others announce their limit. */
+const STREAMS_MAX = 100;
+const CONNECTIONS_MAX = 10;
+const WAITING_MAX = 5_000;
+
+/** Google drops a connection after four minutes. */
+const IDLE_CLOSE_MS = 60_000;
+
+interface PushService {
+  readonly http2: Http2Client;
+  readonly http1: Http1Pool;
+  speaksHttp2: boolean;
+  inFlight: number;
+  usedAtMs: number;
+  /** It has accepted a message. */
+  isProven: boolean;
+}
+
+/**
+ * Connections to push services, shared by all instances that trust the same certificates. HTTP/1.1 is used for a
+ * service that speaks no HTTP/2 or is reached without TLS.
+ */
+export class PushServices implements AsyncDisposable {
+  private readonly options: PushServicesOptions;
+  private readonly timers: Timers;
+  private readonly http1Slots: Http1Slots;
+  private readonly byOrigin = new Map<string, PushService>();
+  private isClosed = false;
+
+  constructor(options: PushServicesOptions) {
+    this.options = options;
+    this.timers = options.timers ?? monotonicTimers;
+    this.http1Slots = options.http1Slots ?? new Http1Slots();
+  }
+
+  /** Sends a message to the push service at an origin. Settles in every case, within a bounded time. */
+  async send(origin: string, request: WebPushRequest): Promise<WebPushResult> {
+    if (this.isClosed) return { result: 'not-answered', reason: 'closed' };
+    const service = this.byOrigin.get(origin) ?? this.open(origin, request.sender.isTrusted);
+    if (service === undefined) return { result: 'not-answered', reason: 'too-many-origins' };
+    service.inFlight++;
+    service.usedAtMs = this.timers.now();
+    try {
+      const result = await sendTo(service, request);
+      service.isProven ||= isAccepted(result);
+      return result;
+    } finally {
+      service.inFlight--;
+    }
+  }
+
+  /** Closes every connection. Requests in flight settle at once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([...this.byOrigin.values()].map(close));
+    this.byOrigin.clear();
+  }
+
+  private open(origin: string, isTrusted: boolean): PushService | undefined {
+    if (!this.makeRoom(isTrusted)) return undefined;
+    const { findAddresses, sendOverHttp1, ca, onEvent } = this.options;
+    const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS;
+    const { timers } = this;
+    const service: PushService = {
+      http2: new Http2Client({
+        origin,
+        ca,
+        connectionsMax: CONNECTIONS_MAX,
+        streamsPerConnectionMax: STREAMS_MAX,
+        waitingMax: WAITING_MAX,
+        requestTimeoutMs: timeoutMs,
+        idleCloseMs: IDLE_CLOSE_MS,
+        findAddresses,
+        timers,
+        onEvent: (event) => onEvent?.(origin, event),
+      }),
+      http1: new Http1Pool(origin, {
+        send: sendOverHttp1,
+        timers,
+        timeoutMs,
+        answerBytesMax: ANSWER_BYTES_MAX,
+        slots: this.http1Slots,
+      }),
+      // Without TLS there is no negotiation, and every service speaks HTTP/1.1.
+      speaksHttp2: origin.startsWith('https:'),
+      inFlight: 0,
+      usedAtMs: 0,
+      isProven: false,
+    };
+    this.byOrigin.set(origin, service);
+    return service;
+  }
+
+  /**
+   * Makes room for one more service by closing the one that was unused for longest. An untrusted request may only
+   * displace services that have accepted no message, once those have their share.
+   */
+  private makeRoom(isTrusted: boolean): boolean {
+    const limit = this.options.servicesMax ?? SERVICES_MAX;
+    const unproven = [...this.byOrigin].filter(([, { isProven }]) => !isProven);
+    const isShareUsed = !isTrusted && unproven.length >= Math.ceil(limit * UNPROVEN_SHARE);
+    if (this.byOrigin.size < limit && !isShareUsed) return true;
+    const oldest =
+      oldestUnused(unproven) ?? (isShareUsed ? undefined : oldestUnused([...this.byOrigin]));
+    if (oldest === undefined) return false;
+    const [origin, service] = oldest;
+    this.byOrigin.delete(origin);
+    void close(service);
+    return true;
+  }
+}
+
+type Entry = readonly [origin: string, service: PushService];
+
+function oldestUnused(entries: readonly Entry[]): Entry | undefined {
+  const [first, ...others] = entries.filter(([, { inFlight }]) => inFlight === 0);
+  return others.reduce(
+    (a, b) => (a !== undefined && a[1].usedAtMs <= b[1].usedAtMs ? a : b),
+    first,
+  );
+}
+
+function isAccepted(result: WebPushResult): boolean {
+  return result.result === 'answered' && result.answer.status >= 200 && result.answer.status < 300;
+}
+
+async function close({ http1, http2 }: PushService): Promise<void> {
+  http1.close();
+  await http2[Symbol.asyncDispose]();
+}
+
+async function sendTo(service: PushService, request: WebPushRequest): Promise<WebPushResult> {
+  if (service.speaksHttp2) {
+    const sent = await service.http2.send(request);
+    if (sent.result !== 'unprocessed' || sent.why !== 'no-http2') return readResult(sent);
+    service.speaksHttp2 = false;
+  }
+  return service.http1.send(request);
+}
+
+function readResult(sent: Http2Result): WebPushResult {
+  if (sent.result === 'answered') return { result: 'answered', answer: gatewayAnswer(sent) };
+  return sent.why === 'not-allowed'
+    ? { result: 'not-allowed', words: sent.detail ?? '' }
+    : { result: 'not-answered', reason: sent.why };
+}

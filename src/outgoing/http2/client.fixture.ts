@@ -1,0 +1,52 @@
+import { FakeTimers } from '../../../testing/fake-timers.ts';
+import type { Sender } from '../../runtime/sender-queue.ts';
+import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
+import { FakeNetwork, settled } from './network.fixture.ts';
+import type { Http2Result } from './request.ts';
+
+/** An origin on a network in memory, with time that passes when a test says so. */
+export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
+  const timers = new FakeTimers();
+  const network = new FakeNetwork();
+  const events: Http2Event[] = [];
+  const origin = new Http2Client({
+    origin: 'https://push.example.test',
+    connectionsMax: 4,
+    streamsPerConnectionMax: 100,
+    waitingMax: 1000,
+    requestTimeoutMs: 10_000,
+    findAddresses: async () => ({ ok: true, addresses: ['192.0.2.1'] }),
+    openWire: network.openWire,
+    timers,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  /** Requests with their path as body, and what became of each so far. */
+  const postAs = (
+    sender: Sender | undefined,
+    ...paths: readonly string[]
+  ): (Http2Result | undefined)[] => {
+    const results: (Http2Result | undefined)[] = paths.map(() => undefined);
+    for (const [index, path] of paths.entries()) {
+      const request = { path, fields: [], body: Buffer.from(path), ...(sender && { sender }) };
+      void origin.send(request).then((result) => {
+        results[index] = result;
+      });
+    }
+    return results;
+  };
+  const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
+  return { origin, network, timers, events, post, postAs, settled };
+}
+
+export function paths(count: number, prefix = '/'): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+}
+
+/** The results in a few words: `200`, `unknown reset`, `-` where there is none yet. */
+export function inShort(results: readonly (Http2Result | undefined)[]): readonly string[] {
+  return results.map((result) => {
+    if (result === undefined) return '-';
+    return result.result === 'answered' ? String(result.status) : `${result.result} ${result.why}`;
+  });
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { originOnFakes, paths } from './client.fixture.ts';
+import { ERROR } from './frames.ts';
+import type { FakeLine } from './network.fixture.ts';
+import type { HeardRequest } from './peer.fixture.ts';
+
+/** What a peer may do with a request. */
+const acts = ['answer', 'answer', 'answer', 'answer later', 'refuse', 'reset', 'hang'] as const;
+/** And what may happen to a connection at any time. */
+const turns = ['none', 'none', 'none', 'goodbye', 'cut', 'fewer', 'more', 'unreachable'] as const;
+
+const TIMEOUT_MS = 4000;
+
+it('never loses a request, and never says what is not so, whatever peers do', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.infiniteStream(fc.constantFrom(...acts)),
+      fc.array(fc.constantFrom(...turns), { minLength: 10, maxLength: 10 }),
+      fc.integer({ min: 1, max: 8 }),
+      async (actsOfPeers, turnsOfTime, streamsMax) => {
+        const { network, post, timers } = originOnFakes({ requestTimeoutMs: TIMEOUT_MS });
+        /** How often each path was processed, by whoever. */
+        const processed = new Map<string, number>();
+        const goodbyes = new Map<FakeLine, number>();
+
+        const onRequest = (line: FakeLine, { id, fields }: HeardRequest) => {
+          if (id > (goodbyes.get(line) ?? Number.POSITIVE_INFINITY)) return;
+          const act = actsOfPeers.next().value;
+          if (act === 'refuse') return line.reset(id, ERROR.refusedStream);
+          const path = fields[':path'] ?? '';
+          processed.set(path, (processed.get(path) ?? 0) + 1);
+          if (act === 'answer') line.answer(id);
+          if (act === 'answer later') timers.after(300, () => line.answer(id));
+          if (act === 'reset') line.reset(id, ERROR.internalError);
+        };
+        network.onOpen = (line) => {
+          line.pongs = true;
+          line.sendSettings({ maxConcurrentStreams: streamsMax });
+          line.onRequest = (request) => onRequest(line, request);
+        };
+
+        const all: [path: string, results: ReturnType<typeof post>][] = [];
+        for (const [index, turn] of turnsOfTime.entries()) {
+          for (const path of paths(6, `/${index}/`)) all.push([path, post(path)]);
+          await timers.advance(100);
+          network.failure = turn === 'unreachable' ? { why: 'ECONNREFUSED' } : undefined;
+          const line = network.lines.findLast(({ isClosed }) => !isClosed);
+          if (line !== undefined) {
+            const lastId = line.requests.at(-1)?.id ?? 0;
+            if (turn === 'goodbye' && !goodbyes.has(line)) {
+              goodbyes.set(line, lastId);
+              line.goAway(lastId);
+            }
+            if (turn === 'cut') line.cut();
+            if (turn === 'fewer') line.sendSettings({ maxConcurrentStreams: 1 });
+            if (turn === 'more') line.sendSettings({ maxConcurrentStreams: 50 });
+          }
+          await timers.advance(400);
+        }
+        network.failure = undefined;
+        await timers.advance(TIMEOUT_MS + 500);
+
+        for (const [path, [result]] of all) {
+          const times = processed.get(path) ?? 0;
+          // All are settled, and what went out more than once had not been processed before.
+          expect(result).toBeDefined();
+          expect(times).toBeLessThanOrEqual(1);
+          if (result?.result === 'answered') expect(times).toBe(1);
+          if (result?.result === 'unprocessed') expect(times).toBe(0);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

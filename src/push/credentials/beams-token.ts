@@ -1,0 +1,68 @@
+import { isGiven } from '../../runtime/json-object.ts';
+import type { PushInstance } from '../model/instance.ts';
+import { readUserId } from '../model/user-id.ts';
+import { PushRefusal } from '../refusal.ts';
+import { readJwt } from './jwt.ts';
+
+/** Every server library names it as the issuer's host, whatever it was told to talk to. Source: §2.5. */
+const HOSTED = 'pushnotifications.pusher.com';
+
+/** A token that says who the user of a device is. */
+export interface VerifiedBeamsToken {
+  readonly ok: true;
+  readonly userId: string;
+}
+
+export interface BeamsTokenOptions {
+  readonly nowSeconds: number;
+  /** How far clocks may be apart, or time zones, which one library gets wrong. */
+  readonly leewaySeconds: number;
+  /** Those of this server, each of which an issuer may be at. */
+  readonly hosts: readonly string[];
+}
+
+/**
+ * Verifies the token with which a customer's backend says who the user of a device is. What it claims is looked
+ * at only when its signature is right. No description may hold the words that the iOS SDK takes for a problem
+ * with its push token. Source: push protocol, §2.5 and §3.5.
+ */
+export function verifyBeamsToken(
+  token: string,
+  instance: Pick<PushInstance, 'id' | 'secretKeys'>,
+  options: BeamsTokenOptions,
+): VerifiedBeamsToken | PushRefusal {
+  const jwt = readJwt(token, instance.secretKeys);
+  if (!jwt.ok) return new PushRefusal('unauthorized', jwt.why);
+  const { exp, nbf, sub, iss } = jwt.claims;
+  if (!isTime(exp)) return refuseClaim('exp', 'must be a number');
+  if (isGiven(nbf) && !isTime(nbf)) return refuseClaim('nbf', 'must be a number');
+  const user = readUserId(sub);
+  if (!user.ok) return refuseClaim('sub', user.why);
+  if (typeof iss !== 'string') return refuseClaim('iss', 'must be a string');
+  if (!isIssuer(iss, instance.id, options.hosts)) {
+    return new PushRefusal('forbidden', 'The issuer of the Beams Token is not this instance');
+  }
+  const { nowSeconds, leewaySeconds } = options;
+  if (nowSeconds >= exp + leewaySeconds) {
+    return new PushRefusal('unauthorized', 'The Beams Token has expired');
+  }
+  if (isTime(nbf) && nowSeconds < nbf - leewaySeconds) {
+    return new PushRefusal('unauthorized', 'The Beams Token is not valid yet');
+  }
+  return { ok: true, userId: user.userId };
+}
+
+/** Libraries write it as an integer or a float. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function refuseClaim(claim: string, why: string): PushRefusal {
+  return new PushRefusal('bad-device-request', `The claim \`${claim}\` of the Beams Token ${why}`);
+}
+
+/** One library leaves the scheme out; the id may be spelled in any case. */
+function isIssuer(issuer: string, instanceId: string, hosts: readonly string[]): boolean {
+  const host = issuer.toLowerCase().replace(/^https?:\/\//, '');
+  return [HOSTED, ...hosts].some((own) => host === `${instanceId}.${own}`.toLowerCase());
+}

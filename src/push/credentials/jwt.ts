@@ -1,0 +1,54 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { decodeBase64 } from './base64url.ts';
+
+export type ReadJwt =
+  | { readonly ok: true; readonly claims: JsonObject }
+  /** A whole sentence, which holds nothing of the token. */
+  | { readonly ok: false; readonly why: string };
+
+/** Characters. Those of the official libraries have fewer than 1,000. */
+const TOKEN_LENGTH_MAX = 8192;
+
+/** RFC 7515, 7.1: three parts in base64url without padding. */
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+
+/**
+ * Reads the claims of a JWT that one of the secrets signed with HS256, the one algorithm that there is: what the
+ * token itself names is only compared with it. A secret's characters are the key.
+ */
+export function readJwt(token: string, secrets: readonly string[]): ReadJwt {
+  const parts = token.length <= TOKEN_LENGTH_MAX ? COMPACT.exec(token) : null;
+  const [, header, payload, signature] = parts ?? [];
+  const fields = header === undefined ? undefined : decodePart(header);
+  if (fields === undefined || payload === undefined || signature === undefined) {
+    return { ok: false, why: 'The Beams Token is malformed: it must be a JWT' };
+  }
+  if (fields['alg'] !== 'HS256') {
+    return { ok: false, why: 'The Beams Token must be signed with the algorithm HS256' };
+  }
+  // RFC 7515, 4.1.11: it lists what must be understood, and nothing of that kind is.
+  if (Object.hasOwn(fields, 'crit')) {
+    return { ok: false, why: 'The Beams Token has the header crit, which is not supported' };
+  }
+  const signed = `${header}.${payload}`;
+  if (!secrets.some((secret) => isSignature(secret, signed, signature))) {
+    return { ok: false, why: 'The signature of the Beams Token is not that of a secret key' };
+  }
+  const claims = decodePart(payload);
+  return claims === undefined
+    ? { ok: false, why: 'The Beams Token is malformed: its claims must be a JSON object' }
+    : { ok: true, claims };
+}
+
+function decodePart(part: string): JsonObject | undefined {
+  const bytes = decodeBase64(part);
+  return bytes && readJsonObject(bytes);
+}
+
+/** Compares in a time that says nothing of where the two differ. */
+function isSignature(secret: string, signed: string, signature: string): boolean {
+  const expected = Buffer.from(createHmac('sha256', secret).update(signed).digest('base64url'));
+  const sent = Buffer.from(signature);
+  return expected.length === sent.length && timingSafeEqual(expected, sent);
+}

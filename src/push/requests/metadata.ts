@@ -1,0 +1,41 @@
+import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
+import type { DeviceMetadata } from '../model/device.ts';
+import { whyNotStorable } from '../model/storable-text.ts';
+import type { PushRefusal } from '../refusal.ts';
+import { FieldFault, refuseField } from '../refusal.ts';
+
+/** What the SDKs tell of a device. Source: push protocol, §3.1. */
+const metadataNames = ['sdkVersion', 'iosVersion', 'macosVersion', 'androidVersion'] as const;
+
+/** Characters of one of them. */
+const METADATA_LENGTH_MAX = 100;
+
+/** Reads what a device tells of itself. Fields that are not documented are not kept. */
+export function readMetadata(body: JsonObject): DeviceMetadata | PushRefusal {
+  return readMetadataAt(body, '');
+}
+
+/** The same, where it is a part of another body: `at` stands in front of the fields' names. */
+export function readMetadataAt(fields: JsonObject, at: string): DeviceMetadata | PushRefusal {
+  const metadata: Record<string, string> = {};
+  for (const name of metadataNames) {
+    const value = fields[name];
+    if (!isGiven(value)) continue;
+    if (!isVersion(value)) {
+      return refuseField(
+        'bad-device-request',
+        new FieldFault(at + name, `must be a string of at most ${METADATA_LENGTH_MAX} characters`),
+      );
+    }
+    metadata[name] = value;
+  }
+  return metadata;
+}
+
+function isVersion(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length <= METADATA_LENGTH_MAX &&
+    whyNotStorable(value) === undefined
+  );
+}

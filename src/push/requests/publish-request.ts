@@ -1,0 +1,129 @@
+import { isGiven, type JsonObject, readJsonObjectText } from '../../runtime/json-object.ts';
+import { findOversize } from '../messages/sizes.ts';
+import { platforms } from '../model/device.ts';
+import { INTEREST_LENGTH_MAX, isInterest } from '../model/interest.ts';
+import type { PublishRequest, PublishTarget } from '../model/publish.ts';
+import { readUserId } from '../model/user-id.ts';
+import { readPayloads } from '../payloads/payloads.ts';
+import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
+import { readSendAt } from './send-at.ts';
+import { bodyToKeep } from './stored-body.ts';
+
+type Kind = PublishTarget['kind'];
+
+/** How many names a publish may have, doubles counted. Source: seed, "Limits". */
+const namesMax: Readonly<Record<Kind, number>> = { interests: 100, users: 1000 };
+
+const WEBHOOK_URL_LENGTH_MAX = 2048;
+
+/** Stricter than the URL parser, which repairs blanks, slashes and characters that have no UTF-8. */
+const WEBHOOK_URL = /^https?:\/\/[^/\\?#\s\p{Cc}\p{Cs}][^\s\p{Cc}\p{Cs}]*$/iu;
+
+/**
+ * Reads the body of a publish. Fields that are not documented are ignored, those of the other kind of publish
+ * among them. What no gateway could deliver is refused here, where somebody can still see it.
+ */
+export function readPublishRequest(
+  kind: Kind,
+  body: Uint8Array,
+  context: { readonly instanceId: string; readonly nowMs: number },
+): PublishRequest | PushRefusal {
+  const read = readJsonObjectText(body);
+  if (read === undefined) {
+    return new PushRefusal('bad-request', 'The body cannot be read as a JSON object');
+  }
+  const request = readFields(kind, read.object, body.length, context);
+  return request instanceof FieldFault
+    ? refuseField('unprocessable', request)
+    : { ...request, body: bodyToKeep(kind, read.object, read.text) };
+}
+
+function readFields(
+  kind: Kind,
+  fields: JsonObject,
+  bodyBytes: number,
+  { instanceId, nowMs }: { readonly instanceId: string; readonly nowMs: number },
+): Omit<PublishRequest, 'body'> | FieldFault {
+  const target = readTarget(kind, fields);
+  if (target instanceof FieldFault) return target;
+  const payloads = readPayloads(fields);
+  if (payloads instanceof FieldFault) return payloads;
+  const oversize = findOversize(payloads, instanceId, bodyBytes);
+  if (oversize !== undefined) return oversize;
+  const webhook = readWebhookUrl(fields['webhookUrl']);
+  if (webhook instanceof FieldFault) return webhook;
+  const sendAt = readWhen(fields['sendAt'], nowMs);
+  if (sendAt instanceof FieldFault) return sendAt;
+  return {
+    target,
+    platforms: platforms.filter((platform) => payloads[platform] !== undefined),
+    webhookUrl: webhook.url,
+    sendAtMs: sendAt.ms,
+  };
+}
+
+/** Reads whom a publish is for out of its body. */
+export function readTarget(kind: Kind, fields: JsonObject): PublishTarget | FieldFault {
+  const names = readNames(kind, fields[kind]);
+  return names instanceof FieldFault ? names : { kind, names };
+}
+
+function readNames(kind: Kind, value: unknown): readonly string[] | FieldFault {
+  if (!isGiven(value)) return new FieldFault(kind, `${kind} is required`);
+  if (!Array.isArray(value)) return new FieldFault(kind, 'must be an array of strings');
+  const most = namesMax[kind];
+  if (value.length === 0) return new FieldFault(kind, 'must have one entry at least');
+  if (value.length > most) {
+    return new FieldFault(
+      kind,
+      `has ${value.length} entries, the most is ${most} with doubles counted`,
+    );
+  }
+  const names = new Set<string>();
+  for (const [index, entry] of value.entries()) {
+    const name = kind === 'interests' ? readInterest(entry) : readUser(entry);
+    if (!name.ok) return new FieldFault(`${kind}.${index}`, name.why);
+    names.add(name.text);
+  }
+  return [...names];
+}
+
+type ReadName =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly why: string };
+
+function readInterest(value: unknown): ReadName {
+  if (typeof value !== 'string') return { ok: false, why: 'must be a string' };
+  if (isInterest(value)) return { ok: true, text: value };
+  return {
+    ok: false,
+    why: `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to z, digits, and _ - = @ , . ;`,
+  };
+}
+
+function readUser(value: unknown): ReadName {
+  const read = readUserId(value);
+  return read.ok ? { ok: true, text: read.userId } : { ok: false, why: `the user id ${read.why}` };
+}
+
+/** It may hold a name and a password, for the server that is called. Source: push protocol, §4.4. */
+function readWebhookUrl(value: unknown): { readonly url: string | undefined } | FieldFault {
+  if (!isGiven(value)) return { url: undefined };
+  const isRight =
+    typeof value === 'string' &&
+    value.length <= WEBHOOK_URL_LENGTH_MAX &&
+    WEBHOOK_URL.test(value) &&
+    URL.canParse(value);
+  return isRight
+    ? { url: value }
+    : new FieldFault(
+        'webhookUrl',
+        `must be an absolute http or https URL of at most ${WEBHOOK_URL_LENGTH_MAX} characters`,
+      );
+}
+
+function readWhen(value: unknown, nowMs: number): { readonly ms: number | undefined } | FieldFault {
+  if (!isGiven(value)) return { ms: undefined };
+  const read = readSendAt(value, nowMs);
+  return read.ok ? { ms: read.sendAtMs } : new FieldFault('sendAt', read.why);
+}

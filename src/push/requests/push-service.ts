@@ -1,0 +1,57 @@
+import type { PushServiceRules } from '../model/instance.ts';
+
+/** Characters of an endpoint's address. Those of browsers have fewer than 400. */
+const ENDPOINT_LENGTH_MAX = 2048;
+
+const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+
+export type ReadEndpoint =
+  | { readonly ok: true; readonly endpoint: string }
+  /** It completes a sentence that begins with the endpoint, and holds nothing of it. */
+  | { readonly ok: false; readonly why: string };
+
+/**
+ * Reads the address that a push service gave a browser. This server is to send requests there, and anybody may
+ * register: only services that the operator knows are allowed. Source: push protocol, §8.3.6.
+ */
+export function readEndpoint(value: unknown, rules: PushServiceRules): ReadEndpoint {
+  if (typeof value !== 'string') return { ok: false, why: 'must be a string' };
+  const url = value.length <= ENDPOINT_LENGTH_MAX ? URL.parse(value) : null;
+  if (url === null || url.href.length > ENDPOINT_LENGTH_MAX) {
+    return { ok: false, why: `must be a URL of at most ${ENDPOINT_LENGTH_MAX} characters` };
+  }
+  if (url.protocol !== 'https:' && !(rules.allowPrivateAddresses && url.protocol === 'http:')) {
+    return { ok: false, why: 'must be an https URL' };
+  }
+  // The second says more than `hash`, which is empty for a bare #.
+  if (url.username !== '' || url.password !== '' || url.href.includes('#')) {
+    return { ok: false, why: 'must have no user, password or fragment' };
+  }
+  if (!rules.allowedHosts.some((allowed) => isHostAllowed(url, allowed, rules))) {
+    return { ok: false, why: 'is not at a push service that is allowed here' };
+  }
+  // As the parser writes it, so that two spellings of one endpoint are one device.
+  return { ok: true, endpoint: url.href };
+}
+
+function isHostAllowed(url: URL, allowed: string, { allowPrivateAddresses }: PushServiceRules) {
+  const { host, port } = splitHost(allowed.toLowerCase());
+  if (!isHostAt(url.hostname, host)) return false;
+  const urlPort = url.port === '' ? defaultPorts[url.protocol] : url.port;
+  if (port !== undefined) return urlPort === port;
+  return allowPrivateAddresses || urlPort === '443';
+}
+
+/** The port follows the last colon, unless that is part of an IPv6 address. */
+function splitHost(allowed: string): { readonly host: string; readonly port: string | undefined } {
+  const colon = allowed.lastIndexOf(':');
+  return colon > allowed.lastIndexOf(']')
+    ? { host: allowed.slice(0, colon), port: allowed.slice(colon + 1) }
+    : { host: allowed, port: undefined };
+}
+
+function isHostAt(hostname: string, allowed: string): boolean {
+  if (!allowed.startsWith('*.')) return hostname === allowed;
+  const below = allowed.slice(1);
+  return hostname.length > below.length && hostname.endsWith(below);
+}

@@ -1,0 +1,139 @@
+import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import type {
+  DeviceId,
+  DeviceMetadata,
+  DeviceToken,
+  NewDevice,
+  Platform,
+} from '../model/device.ts';
+import { readDeviceId } from '../model/device-id.ts';
+import type { PushInstance } from '../model/instance.ts';
+import { tokenIdentity } from '../model/token-identity.ts';
+import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
+import { readMetadataAt } from './metadata.ts';
+import { readWebToken } from './web-subscription.ts';
+
+/** A device that registers, but for the id that it is going to get. */
+export type Registration = Omit<NewDevice, 'id'>;
+
+/** Whole bytes in hex; Apple gives no length. Today's have 64 digits, or 160. */
+const APNS_TOKEN = /^(?:[0-9a-f]{2}){8,200}$/i;
+
+/** It is sent as a header. Source: push protocol, §3.3 (`missing-bundle-id` is one, too). */
+const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
+
+const FCM_TOKEN = /^[\x21-\x7e]{1,4096}$/;
+
+const PREVIOUS_IDS_MAX = 100;
+
+const CLIENT_LENGTH_MAX = 300;
+
+/** What differs from platform to platform. */
+type Reach = DeviceToken & Pick<NewDevice, 'bundleId' | 'previousIds'>;
+
+/**
+ * Reads the body of a device that registers. `client` is what its request says of the SDK and the browser.
+ * Source: push protocol, §3.2 and §3.3.
+ */
+export function readRegistration(
+  platform: Platform,
+  body: JsonObject,
+  instance: PushInstance,
+  client: string,
+): Registration | PushRefusal {
+  const reach = readReach(platform, body, instance);
+  if (reach instanceof PushRefusal) return reach;
+  const metadata = readMetadataField(body['metadata']);
+  if (metadata instanceof PushRefusal) return metadata;
+  return { platform, metadata, client: shortClient(client), ...reach };
+}
+
+function readReach(
+  platform: Platform,
+  body: JsonObject,
+  instance: PushInstance,
+): Reach | PushRefusal {
+  switch (platform) {
+    case 'apns':
+      return readApns(body);
+    case 'fcm':
+      return readFcm(body);
+    case 'web':
+      return readWeb(body, instance);
+    default:
+      return platform satisfies never;
+  }
+}
+
+function readApns(body: JsonObject): Reach | PushRefusal {
+  const { token, bundleIdentifier } = body;
+  if (typeof token !== 'string' || !APNS_TOKEN.test(token)) {
+    return refuse('token', 'must be the hex of 8 to 200 bytes');
+  }
+  if (typeof bundleIdentifier !== 'string' || !BUNDLE_ID.test(bundleIdentifier)) {
+    return refuse(
+      'bundleIdentifier',
+      'must be a string of 1 to 255 letters, digits and the characters . _ -',
+    );
+  }
+  const canonical = token.toLowerCase();
+  return {
+    token: canonical,
+    identity: tokenIdentity(`apns:${canonical}`),
+    bundleId: bundleIdentifier,
+    previousIds: [],
+  };
+}
+
+function readFcm(body: JsonObject): Reach | PushRefusal {
+  const token = readFcmToken(body);
+  if (token instanceof PushRefusal) return token;
+  const previousIds = readPreviousIds(body['knownPreviousClientIds']);
+  if (previousIds instanceof PushRefusal) return previousIds;
+  // The documentation asks for a bundle id here as well; the Android SDK sends none, and FCM needs none.
+  return { ...token, bundleId: undefined, previousIds };
+}
+
+/** Reads the token of an Android device. Which app it is for is part of it. */
+export function readFcmToken({ token }: JsonObject): DeviceToken | PushRefusal {
+  return typeof token === 'string' && FCM_TOKEN.test(token)
+    ? { token, identity: tokenIdentity(`fcm:${token}`) }
+    : refuse('token', 'must be a string of 1 to 4096 printable ASCII characters without spaces');
+}
+
+/** Ids of another form cannot be those of a device here, so they say nothing. */
+function readPreviousIds(value: unknown): readonly DeviceId[] | PushRefusal {
+  if (!isGiven(value)) return [];
+  if (!Array.isArray(value) || !value.every((id) => typeof id === 'string')) {
+    return refuse('knownPreviousClientIds', 'must be an array of strings');
+  }
+  const ids = value.map((id) => readDeviceId(id, 'fcm')).filter((id) => id !== undefined);
+  return [...new Set(ids)].slice(0, PREVIOUS_IDS_MAX);
+}
+
+function readWeb({ token }: JsonObject, { web }: PushInstance): Reach | PushRefusal {
+  if (web === undefined) {
+    return new PushRefusal('bad-device-request', 'The instance has no web push configured');
+  }
+  const read = readWebToken(token, web);
+  return read instanceof PushRefusal ? read : { ...read, bundleId: undefined, previousIds: [] };
+}
+
+function readMetadataField(value: unknown): DeviceMetadata | PushRefusal {
+  if (!isGiven(value)) return {};
+  return isJsonObject(value)
+    ? readMetadataAt(value, 'metadata.')
+    : refuse('metadata', 'must be an object');
+}
+
+/** It comes from headers and is shown to people: cut to size, and without what would spoil a line of text. */
+function shortClient(client: string): string {
+  return client
+    .slice(0, CLIENT_LENGTH_MAX)
+    .replace(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+}
+
+function refuse(field: string, reason: string): PushRefusal {
+  return refuseField('bad-device-request', new FieldFault(field, reason));
+}

@@ -1,0 +1,50 @@
+import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import { type Platform, platforms } from '../model/device.ts';
+import type { PublishTarget } from '../model/publish.ts';
+import { apnsFields } from '../payloads/apns.ts';
+import { fcmFields } from '../payloads/fcm.ts';
+import { webFields } from '../payloads/web.ts';
+
+/** Characters up to which a body of documented fields is kept as it was written, spaces included. */
+const AS_WRITTEN_MAX = 16 * 1024;
+
+const payloadFields: Readonly<Record<Platform, readonly string[]>> = {
+  apns: apnsFields,
+  fcm: fcmFields,
+  web: webFields,
+};
+
+/**
+ * The body of a publish as it is kept until the publish is finished: without fields that nobody reads. Its webhook is
+ * told the request as it came, so with a webhook all of it is kept. Source: push protocol, §4.4.
+ */
+export function bodyToKeep(kind: PublishTarget['kind'], fields: JsonObject, text: string): string {
+  const known = [kind, 'webhookUrl', 'sendAt', ...platforms];
+  if (typeof fields['webhookUrl'] === 'string') return text;
+  const kept = only(fields, known);
+  for (const platform of platforms) {
+    const payload = kept[platform];
+    if (isJsonObject(payload)) kept[platform] = only(payload, payloadFields[platform]);
+  }
+  // Nothing was left out of most, which then need not be written again.
+  const isWhole =
+    isAsLong(kept, fields) &&
+    platforms.every((platform) => isAsLong(kept[platform], fields[platform]));
+  return isWhole && text.length <= AS_WRITTEN_MAX ? text : JSON.stringify(kept);
+}
+
+function only(fields: JsonObject, names: readonly string[]): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const name of names) {
+    if (Object.hasOwn(fields, name)) kept[name] = fields[name];
+  }
+  return kept;
+}
+
+function isAsLong(kept: unknown, given: unknown): boolean {
+  return (
+    !isJsonObject(kept) ||
+    !isJsonObject(given) ||
+    Object.keys(kept).length === Object.keys(given).length
+  );
+}

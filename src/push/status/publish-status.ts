@@ -1,0 +1,26 @@
+import type { PublishStatus } from '../model/publish.ts';
+
+/** The status of a publish as JSON. Times are RFC 3339 in UTC. */
+export function publishStatusJson(status: PublishStatus): object {
+  const { apns, fcm, web } = status.platforms;
+  return {
+    publishId: status.id,
+    state: status.state,
+    createdAt: timeText(status.createdAtMs),
+    sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
+    platforms: { apns: countsJson(apns), fcm: countsJson(fcm), web: countsJson(web) },
+    delivered: status.delivered,
+    opened: status.opened,
+    reasons: status.reasons.map(({ platform, reason, devices }) => ({ platform, reason, devices })),
+  };
+}
+
+/** Names each field, so that no other column of the store gets out. */
+function countsJson(counts: PublishStatus['platforms']['web']): object {
+  const { planned, accepted, retrying, failed, pruned, expired, cancelled } = counts;
+  return { planned, accepted, retrying, failed, pruned, expired, cancelled };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

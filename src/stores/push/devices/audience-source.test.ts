@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'bun:test';
+import { openDatabase } from '../../database/database.ts';
+import { StoredAudience } from './audience-source.ts';
+
+/** How often the loop turns until something has settled. */
+async function turnsUntil(settled: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isSettled = false;
+  const end = () => {
+    isSettled = true;
+  };
+  void settled.then(end, end);
+  while (!isSettled) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns += 1;
+  }
+  return turns;
+}
+
+describe('reading audiences out of SQLite', () => {
+  it('lets small ones share a turn of the loop, and leaves others their turns all the same', async () => {
+    await using database = await openDatabase('sqlite::memory:');
+    const audience = new StoredAudience(database);
+    const read = () => audience.numbers(1, 'interests', 'hello', 0, 100);
+    const turns = await turnsUntil(Promise.all(Array.from({ length: 200 }, read)));
+    expect(turns).toBeGreaterThanOrEqual(5);
+    expect(turns).toBeLessThanOrEqual(40);
+  });
+
+  it('gives a large part a turn of its own', async () => {
+    await using database = await openDatabase('sqlite::memory:');
+    const rows = Array.from({ length: 1_000 }, (_, device) => ({
+      device,
+      instance: 1,
+      interest: 'hello',
+    }));
+    await database.write((sql) => sql`INSERT INTO device_interests ${sql(rows)}`);
+    const audience = new StoredAudience(database);
+    const read = () => audience.numbers(1, 'interests', 'hello', 0, 1_000);
+    const turns = await turnsUntil(Promise.all(Array.from({ length: 10 }, read)));
+    expect(turns).toBeGreaterThanOrEqual(9);
+  });
+
+  it('goes on after a question that failed', async () => {
+    await using database = await openDatabase('sqlite::memory:');
+    const audience = new StoredAudience(database);
+    const failed = audience.numbers(1, 'interests', 'hello', Number.NaN, Number.NaN);
+    const after = audience.numbers(1, 'interests', 'hello', 0, 100);
+    await expect(failed).rejects.toThrow();
+    expect(await after).toEqual([]);
+  });
+});

@@ -1,0 +1,176 @@
+import type { SQL } from 'bun';
+import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
+import type { Database } from '../../database/database.ts';
+import { afterRemoval, type BigInteger, type DeletedRow } from './device-rows.ts';
+
+/** Which devices are meant. Each condition narrows it down. */
+export interface DeviceFilter {
+  readonly platform: Platform | undefined;
+  /** Only those whose token no gateway has ever accepted. */
+  readonly neverAccepted: boolean;
+  readonly registeredBeforeMs: number | undefined;
+  /** Only those that neither registered nor changed anything but their interests since then. */
+  readonly seenBeforeMs: number | undefined;
+}
+
+/** A device as operators see it: without its token, which is a secret. */
+export interface ListedDevice {
+  readonly id: DeviceId;
+  readonly platform: Platform;
+  readonly userId: string | undefined;
+  readonly registeredAtMs: number;
+  readonly seenAtMs: number;
+  /** Whether a gateway has accepted its token. */
+  readonly isAccepted: boolean;
+  /** When it first did; `undefined` as well where that was before it was recorded. */
+  readonly acceptedAtMs: number | undefined;
+  readonly metadata: DeviceMetadata;
+  /** Which SDK and browser registered it, in the words of the device. */
+  readonly client: string;
+}
+
+interface ListedRow {
+  readonly number: BigInteger;
+  readonly id: DeviceId;
+  readonly platform: Platform;
+  readonly user_id: string | null;
+  readonly registered_at: BigInteger;
+  readonly seen_at: BigInteger;
+  readonly accepted_at: BigInteger | null;
+  readonly metadata: string;
+  readonly sdk: string;
+}
+
+/** Devices that are looked at without letting others go on, and of which at most all are removed in one commit. */
+const PIECE_DEVICES = 500;
+
+/** Devices that one call looks at: whoever wants more asks again from where it has come to. */
+const CALL_DEVICES = 20_000;
+
+/** Milliseconds between two commits that remove some. */
+const PAUSE_MS = 5;
+
+/** A part of an instance's devices, in the order in which they registered; `upTo` `undefined`: to the end. */
+interface Piece {
+  readonly after: number;
+  readonly upTo: number | undefined;
+}
+
+/** Lists and removes devices for operators, piece by piece: neither holds up others, however many there are. */
+export class DeviceList {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /**
+   * Gives devices after a place, at most `most`, the oldest first. There may be more where it gives fewer: `next` is
+   * the place to go on from, `undefined` at the end.
+   */
+  async list(
+    instance: number,
+    filter: DeviceFilter,
+    after: number,
+    most: number,
+  ): Promise<{ readonly devices: readonly ListedDevice[]; readonly next: number | undefined }> {
+    const devices: ListedDevice[] = [];
+    for await (const piece of this.pieces(instance, after)) {
+      const { read } = this.database;
+      const wanted = most - devices.length;
+      const rows: ListedRow[] = await read`
+        SELECT number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk
+        FROM devices WHERE ${matching(read, instance, piece, filter)}
+        ORDER BY number LIMIT ${wanted}`;
+      devices.push(...rows.map(listedDevice));
+      const last = rows.at(-1);
+      if (rows.length === wanted && last !== undefined) {
+        return { devices, next: Number(last.number) };
+      }
+      if (piece.isLastOfCall) return { devices, next: piece.upTo };
+    }
+    return { devices, next: undefined };
+  }
+
+  /** Removes devices after a place, or only counts them; `next` is the place to go on from, `undefined` at the end. */
+  async remove(
+    instance: number,
+    filter: DeviceFilter,
+    after: number,
+    isDryRun: boolean,
+  ): Promise<{ readonly devices: number; readonly next: number | undefined }> {
+    let devices = 0;
+    for await (const piece of this.pieces(instance, after)) {
+      devices += isDryRun
+        ? await this.count(instance, filter, piece)
+        : await this.removePiece(instance, filter, piece);
+      if (piece.isLastOfCall) return { devices, next: piece.upTo };
+      if (!isDryRun) await Bun.sleep(PAUSE_MS);
+    }
+    return { devices, next: undefined };
+  }
+
+  private async count(instance: number, filter: DeviceFilter, piece: Piece): Promise<number> {
+    const { read } = this.database;
+    const [row]: { devices: BigInteger }[] = await read`
+      SELECT COUNT(*) AS devices FROM devices WHERE ${matching(read, instance, piece, filter)}`;
+    return Number(row?.devices ?? 0);
+  }
+
+  private removePiece(instance: number, filter: DeviceFilter, piece: Piece): Promise<number> {
+    return this.database.write(async (sql, later) => {
+      const deleted: DeletedRow[] = await sql`
+        DELETE FROM devices WHERE ${matching(sql, instance, piece, filter)}
+        RETURNING number, accepted_at`;
+      await afterRemoval(sql, later, instance, deleted);
+      return deleted.length;
+    });
+  }
+
+  /** The devices of an instance in small pieces, as many as one call looks at. */
+  private async *pieces(
+    instance: number,
+    after: number,
+  ): AsyncGenerator<Piece & { readonly isLastOfCall: boolean }> {
+    for (let from = after, looked = PIECE_DEVICES; ; looked += PIECE_DEVICES) {
+      const [last]: { number: BigInteger }[] = await this.database.read`
+        SELECT number FROM devices WHERE instance = ${instance} AND number > ${from}
+        ORDER BY instance, number LIMIT 1 OFFSET ${PIECE_DEVICES - 1}`;
+      const upTo = last && Number(last.number);
+      yield { after: from, upTo, isLastOfCall: looked >= CALL_DEVICES };
+      if (upTo === undefined) return;
+      from = upTo;
+      // SQLite answers before the loop has turned.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+function matching(
+  sql: SQL,
+  instance: number,
+  { after, upTo }: Piece,
+  { platform, neverAccepted, registeredBeforeMs, seenBeforeMs }: DeviceFilter,
+) {
+  return sql`instance = ${instance} AND number > ${after}
+    ${upTo === undefined ? sql`` : sql`AND number <= ${upTo}`}
+    ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
+    ${neverAccepted ? sql`AND accepted_at IS NULL` : sql``}
+    ${registeredBeforeMs === undefined ? sql`` : sql`AND registered_at < ${registeredBeforeMs}`}
+    ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}`;
+}
+
+function listedDevice(row: ListedRow): ListedDevice {
+  const acceptedAtMs = Number(row.accepted_at ?? 0);
+  return {
+    id: row.id,
+    platform: row.platform,
+    userId: row.user_id ?? undefined,
+    registeredAtMs: Number(row.registered_at),
+    seenAtMs: Number(row.seen_at),
+    isAccepted: row.accepted_at !== null,
+    acceptedAtMs: acceptedAtMs === 0 ? undefined : acceptedAtMs,
+    metadata: JSON.parse(row.metadata),
+    client: row.sdk,
+  };
+}

@@ -1,0 +1,368 @@
+import type { SQL, TransactionSQL } from 'bun';
+import type {
+  DeviceStore,
+  InterestRefusal,
+  SetUserResult,
+  UserOfDevice,
+} from '../../../push/device-store.ts';
+import type {
+  Device,
+  DeviceId,
+  DeviceMetadata,
+  DeviceToken,
+  NewDevice,
+  Platform,
+} from '../../../push/model/device.ts';
+import { StoreLost } from '../../../push/store-faults.ts';
+import type { Database } from '../../database/database.ts';
+import { type Dialect, exclusively } from '../../database/dialect.ts';
+import type { Later } from '../../database/write-queue.ts';
+import { requireInstance } from '../../tenants/instance-presence.ts';
+import {
+  afterRemoval,
+  type BigInteger,
+  countAdded,
+  type DeletedRow,
+  type DeviceRow,
+  type Hold,
+  heldDevice,
+} from './device-rows.ts';
+import { count, readCounts } from './instance-counts.ts';
+import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
+
+interface ToldRow {
+  readonly platform: Platform;
+  readonly user_id: string | null;
+  readonly metadata: string;
+}
+
+/** A change of one device. */
+type DeviceChange<T> = (sql: TransactionSQL, device: DeviceRow, later: Later) => Promise<T>;
+
+/** The devices in the store's tables. Several servers may use one store. */
+export class StoredDevices implements DeviceStore {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  async register(
+    instance: number,
+    device: NewDevice,
+    nowMs: number,
+    devicesMax = 0,
+  ): Promise<'registered' | 'full'> {
+    // Whoever asks again and again at a full instance starts no transaction.
+    if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
+      return 'full';
+    }
+    const result = await this.database.write(
+      (sql, later) => keep(this.database.dialect, sql, later, instance, device, nowMs, devicesMax),
+      instance,
+    );
+    if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
+    return result;
+  }
+
+  async get(instance: number, id: DeviceId): Promise<Device | undefined> {
+    const [row]: ToldRow[] = await this.database.read`
+      SELECT platform, user_id, metadata FROM devices WHERE id = ${id} AND instance = ${instance}`;
+    if (row === undefined) {
+      await requireInstance(this.database.read, instance);
+      return undefined;
+    }
+    return {
+      id,
+      platform: row.platform,
+      userId: row.user_id ?? undefined,
+      metadata: JSON.parse(row.metadata),
+    };
+  }
+
+  async delete(instance: number, id: DeviceId): Promise<void> {
+    await this.change(instance, id, 'unchanged', async (sql, { number }, later) => {
+      const deleted: DeletedRow[] = await sql`
+        DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
+      await afterRemoval(sql, later, instance, deleted);
+    });
+  }
+
+  async setMetadata(
+    instance: number,
+    id: DeviceId,
+    metadata: DeviceMetadata,
+    nowMs: number,
+  ): Promise<boolean> {
+    const text = JSON.stringify(metadata);
+    const set = await this.change(instance, id, 'unchanged', async (sql, { number }) => {
+      await sql`UPDATE devices SET metadata = ${text}, seen_at = ${nowMs} WHERE number = ${number}`;
+      return true;
+    });
+    return set ?? false;
+  }
+
+  async setToken(
+    instance: number,
+    id: DeviceId,
+    { token, identity }: DeviceToken,
+    nowMs: number,
+  ): Promise<boolean> {
+    const set = await this.change(instance, id, 'unchanged', async (sql, device, later) => {
+      const { number } = device;
+      if (device.identity === identity) {
+        await sql`UPDATE devices SET seen_at = ${nowMs} WHERE number = ${number}`;
+        return true;
+      }
+      const replaced: DeletedRow[] = await sql`
+        DELETE FROM devices
+        WHERE instance = ${instance} AND token_identity = ${identity} AND number <> ${number}
+        RETURNING number, accepted_at`;
+      await afterRemoval(sql, later, instance, replaced);
+      // Otherwise a device that was accepted once could vouch for any token.
+      await sql`
+        UPDATE devices
+        SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL
+        WHERE number = ${number}`;
+      if (device.isAccepted) count(later, { instance, accepted: -1 });
+      return true;
+    });
+    return set ?? false;
+  }
+
+  async setUser(
+    instance: number,
+    id: DeviceId,
+    user: UserOfDevice,
+    nowMs: number,
+  ): Promise<SetUserResult> {
+    const result = await this.change(instance, id, 'unchanged', async (sql, device, later) => {
+      if (device.userId !== undefined && device.userId !== user.userId) return 'other-user';
+      const surplus =
+        device.userId === undefined ? await this.surplus(sql, instance, device, user) : [];
+      if (surplus.length > 0 && !user.replaceOldest) return 'full';
+      for (const { number } of surplus) {
+        const deleted: DeletedRow[] = await sql`
+          DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
+        await afterRemoval(sql, later, instance, deleted);
+      }
+      await sql`UPDATE devices SET user_id = ${user.userId}, seen_at = ${nowMs}
+        WHERE number = ${device.number}`;
+      return 'set';
+    });
+    return result ?? 'no-device';
+  }
+
+  async interests(
+    instance: number,
+    id: DeviceId,
+    after: string,
+    most: number,
+  ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined> {
+    const { read } = this.database;
+    const device = await this.numberOf(instance, id);
+    if (device === undefined) return undefined;
+    const rows: { interest: string }[] = await read`
+      SELECT interest FROM device_interests
+      WHERE device = ${device} AND interest > ${after}
+      ORDER BY interest LIMIT ${most + 1}`;
+    return {
+      interests: rows.slice(0, most).map(({ interest }) => interest),
+      more: rows.length > most,
+    };
+  }
+
+  async interestsToChange(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+  ): Promise<number | undefined> {
+    const device = await this.numberOf(instance, id);
+    if (device === undefined) return undefined;
+    const { added, removed } = await compareInterests(this.database.read, device, interests);
+    return added.length + removed.length;
+  }
+
+  async hasInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+  ): Promise<boolean | undefined> {
+    const device = await this.numberOf(instance, id);
+    if (device === undefined) return undefined;
+    const found: unknown[] = await this.database.read`
+      SELECT 1 FROM device_interests
+      WHERE instance = ${instance} AND interest = ${interest} AND device = ${device}`;
+    return found.length > 0;
+  }
+
+  async setInterests(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+    instanceMax = 0,
+  ): Promise<'set' | InterestRefusal> {
+    const { dialect } = this.database;
+    const result = await this.change(instance, id, 'present', (sql, { number }, later) =>
+      replaceInterests(dialect, sql, later, { instance, device: number, interests, instanceMax }),
+    );
+    return result ?? 'no-device';
+  }
+
+  async addInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+    max: number,
+    instanceMax = 0,
+  ): Promise<'added' | 'full' | InterestRefusal> {
+    const { dialect } = this.database;
+    const result = await this.change(instance, id, 'present', (sql, { number }, later) =>
+      addInterest(dialect, sql, later, { instance, device: number, interest, max, instanceMax }),
+    );
+    return result ?? 'no-device';
+  }
+
+  async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
+    const removed = await this.change(instance, id, 'present', async (sql, { number }, later) => {
+      const deleted = await sql`DELETE FROM device_interests
+        WHERE instance = ${instance} AND interest = ${interest} AND device = ${number}`;
+      count(later, { instance, interests: -deleted.count });
+      return true;
+    });
+    return removed ?? false;
+  }
+
+  async deleteUser(instance: number, userId: string): Promise<number> {
+    const devices = await this.database.write(async (sql, later) => {
+      const deleted: DeletedRow[] = await sql`
+        DELETE FROM devices WHERE instance = ${instance} AND user_id = ${userId}
+        RETURNING number, accepted_at`;
+      await afterRemoval(sql, later, instance, deleted);
+      return deleted.length;
+    }, instance);
+    if (devices === 0) await requireInstance(this.database.read, instance);
+    return devices;
+  }
+
+  /** The user's devices that must go before this one can come, the one heard of longest ago first. */
+  private async surplus(
+    sql: TransactionSQL,
+    instance: number,
+    { platform }: DeviceRow,
+    { userId, max }: UserOfDevice,
+  ): Promise<readonly { readonly number: BigInteger }[]> {
+    await exclusively(this.database.dialect, sql, `devices of ${instance} ${userId}`);
+    const devices: { number: BigInteger }[] = await sql`
+      SELECT number FROM devices
+      WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
+      ORDER BY seen_at, number`;
+    return devices.slice(0, Math.max(0, devices.length + 1 - max));
+  }
+
+  /** The number of a device as it is committed; `undefined`: there is no such device. */
+  private async numberOf(instance: number, id: DeviceId): Promise<number | undefined> {
+    const { read } = this.database;
+    const [device]: { number: BigInteger }[] = await read`
+      SELECT number FROM devices WHERE id = ${id} AND instance = ${instance}`;
+    if (device === undefined) await requireInstance(read, instance);
+    return device && Number(device.number);
+  }
+
+  /** `undefined`: there is no such device. */
+  private async change<T>(
+    instance: number,
+    id: DeviceId,
+    hold: Hold,
+    change: DeviceChange<T>,
+  ): Promise<T | undefined> {
+    const { database } = this;
+    const result = await database.write(async (sql, later) => {
+      const device = await heldDevice(database.dialect, sql, instance, id, hold);
+      return device && { done: await change(sql, device, later) };
+    }, instance);
+    if (result === undefined) await requireInstance(database.read, instance);
+    return result?.done;
+  }
+}
+
+/** As long as an instance has room for so many devices, registrations need not wait for each other: more than come at once. */
+const ROOM_FOR_MANY = 2000;
+
+/** What the changes of one commit have added so far: it is counted at the end of the commit only. */
+const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
+
+/** `previousIds` takes no statement: each device has a token, and the one that holds this token is replaced whatever its id. */
+async function keep(
+  dialect: Dialect,
+  sql: TransactionSQL,
+  later: Later,
+  instance: number,
+  device: NewDevice,
+  nowMs: number,
+  devicesMax: number,
+): Promise<'registered' | 'full' | 'no-instance'> {
+  const added = addedInCommit.get(sql) ?? new Map<number, number>();
+  addedInCommit.set(sql, added);
+  const addedBefore = added.get(instance) ?? 0;
+  let isAlone = devicesMax === 0;
+  for (;;) {
+    const [found]: { holder: BigInteger | null; devices: BigInteger }[] = await sql`
+      SELECT devices.number AS holder, instance_numbers.devices AS devices FROM instance_numbers
+      LEFT JOIN devices ON devices.instance = instance_numbers.number
+        AND devices.token_identity = ${device.identity}
+      WHERE instance_numbers.number = ${instance} AND instance_numbers.id IS NOT NULL`;
+    if (found === undefined) return 'no-instance';
+    if (!isAlone && Number(found.devices) >= devicesMax - ROOM_FOR_MANY) {
+      // What other commits add is seen from here on.
+      await exclusively(dialect, sql, `devices of ${instance}`);
+      isAlone = true;
+      continue;
+    }
+    if (found.holder !== null) {
+      const replaced: DeletedRow[] = await sql`
+        DELETE FROM devices WHERE number = ${found.holder} RETURNING number, accepted_at`;
+      await afterRemoval(sql, later, instance, replaced);
+    } else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) {
+      return 'full';
+    }
+    if (await inserted(sql, instance, device, nowMs)) {
+      countAdded(later, instance);
+      if (found.holder === null) added.set(instance, addedBefore + 1);
+      return 'registered';
+    }
+    // Another server has registered the same token in between: its device is replaced now.
+  }
+}
+
+/** A device that takes the place of another with the same token is not one more. */
+async function isFull(
+  sql: SQL,
+  instance: number,
+  { identity }: NewDevice,
+  devicesMax: number,
+): Promise<boolean> {
+  const { devices } = await readCounts(sql, instance);
+  if (devices < devicesMax) return false;
+  const holders: unknown[] = await sql`
+    SELECT 1 FROM devices WHERE instance = ${instance} AND token_identity = ${identity}`;
+  return holders.length === 0;
+}
+
+/** `false`: a device that this transaction could not see holds the token. */
+async function inserted(
+  sql: TransactionSQL,
+  instance: number,
+  device: NewDevice,
+  nowMs: number,
+): Promise<boolean> {
+  const { count } = await sql`
+    INSERT INTO devices
+      (instance, id, platform, token_identity, registered_at, seen_at, bundle_id, token, metadata, sdk,
+        accepted_at)
+    VALUES (${instance}, ${device.id}, ${device.platform}, ${device.identity}, ${nowMs}, ${nowMs},
+      ${device.bundleId ?? null}, ${device.token}, ${JSON.stringify(device.metadata)},
+      ${device.client}, NULL)
+    ON CONFLICT (instance, token_identity) DO NOTHING`;
+  return count > 0;
+}

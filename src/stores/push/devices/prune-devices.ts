@@ -1,0 +1,56 @@
+import type { TransactionSQL } from 'bun';
+import type { DeviceResult } from '../../../push/model/delivery.ts';
+import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import type { Dialect } from '../../database/dialect.ts';
+import { isAmong } from '../../database/number-list.ts';
+import type { Later } from '../../database/write-queue.ts';
+import { afterRemoval, type BigInteger, type DeletedRow, inPieces } from './device-rows.ts';
+
+type Pruned = Extract<DeviceResult, { readonly what: 'pruned' }>;
+
+interface DeletedDevice extends DeletedRow {
+  readonly id: DeviceId;
+  readonly platform: Platform;
+  readonly registered_at: BigInteger;
+}
+
+/**
+ * Deletes devices whose tokens reach nobody, and keeps why. A device that has registered again has another number,
+ * and one that has got another token is reached by that.
+ */
+export async function pruneDevices(
+  dialect: Dialect,
+  sql: TransactionSQL,
+  later: Later,
+  instance: number,
+  pruned: readonly Pruned[],
+  nowMs: number,
+): Promise<void> {
+  if (pruned.length === 0) return;
+  const byDevice = new Map(pruned.map((result) => [result.device, result]));
+  const held: { number: BigInteger; token: string }[] = await sql`
+    SELECT number, token FROM devices
+    WHERE ${isAmong(dialect, sql, 'number', [...byDevice.keys()])} AND +instance = ${instance}
+    ORDER BY number ${dialect === 'postgres' ? sql`FOR UPDATE` : sql``}`;
+  const dead = held
+    .filter(({ number, token }) => byDevice.get(Number(number))?.token === token)
+    .map(({ number }) => Number(number));
+  if (dead.length === 0) return;
+  const deleted: DeletedDevice[] = await sql`
+    DELETE FROM devices WHERE ${isAmong(dialect, sql, 'number', dead)}
+    RETURNING number, id, platform, registered_at, accepted_at`;
+  const tombstones = deleted.map(({ number, id, platform, registered_at }) => ({
+    instance,
+    id,
+    number,
+    platform,
+    registered_at,
+    removed_at: nowMs,
+    reason: byDevice.get(Number(number))?.reason ?? '',
+    words: byDevice.get(Number(number))?.words ?? '',
+  }));
+  for (const some of inPieces(tombstones)) {
+    await sql`INSERT INTO device_tombstones ${sql(some)} ON CONFLICT DO NOTHING`;
+  }
+  await afterRemoval(sql, later, instance, deleted);
+}

@@ -1,0 +1,32 @@
+import type { SQL } from 'bun';
+import type { BigInteger } from '../devices/device-rows.ts';
+import { readDevices } from './page-devices.ts';
+import { readPlaces } from './page-places.ts';
+
+/** A page of a publish, as far as it concerns one of its devices. */
+export interface AudiencePage {
+  readonly state: 'waiting' | 'delivered' | 'cancelled';
+  readonly done_at: BigInteger | null;
+}
+
+interface PageRow extends AudiencePage {
+  readonly first_device: BigInteger;
+  readonly devices: string;
+  readonly done: string;
+}
+
+/** The page that a device is in; `undefined`: it is not in the audience, as far as that was read. Pages do not overlap. */
+export async function audiencePageOf(
+  sql: SQL,
+  publish: BigInteger,
+  device: number,
+): Promise<AudiencePage | undefined> {
+  const [row]: PageRow[] = await sql`
+    SELECT state, first_device, done_at, devices, done FROM publish_pages
+    WHERE publish = ${publish} AND last_device >= ${device} ORDER BY last_device LIMIT 1`;
+  if (row === undefined || Number(row.first_device) > device) return undefined;
+  const place = readDevices(row.devices).indexOf(device);
+  if (place === -1) return undefined;
+  // For the device it is delivered as soon as its result is kept, though others of the page may still wait.
+  return readPlaces(row.done).has(place) ? { ...row, state: 'delivered' } : row;
+}

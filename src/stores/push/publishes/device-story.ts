@@ -1,0 +1,212 @@
+import type { SQL } from 'bun';
+import type { DeviceEvent, DeviceStory } from '../../../push/model/delivery.ts';
+import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
+import {
+  outlineOfBody,
+  type PublishOutline,
+  readOutline,
+} from '../../../push/model/publish-outline.ts';
+import { requireInstance } from '../../tenants/instance-presence.ts';
+import type { BigInteger } from '../devices/device-rows.ts';
+import { type AudiencePage, audiencePageOf } from './audience-page.ts';
+
+interface PublishRow {
+  readonly number: BigInteger;
+  readonly state: PublishState;
+  readonly target: PublishTarget['kind'];
+  readonly finished_at: BigInteger | null;
+  readonly body: string;
+  readonly outline: string | null;
+}
+
+interface KnownDevice {
+  readonly number: number;
+  readonly platform: Platform;
+  readonly userId: string | undefined;
+  readonly registeredAtMs: number;
+  readonly removed: DeviceStory['removed'];
+}
+
+interface DeviceRow {
+  readonly state: 'accepted' | 'retrying' | 'failed' | 'expired' | 'pruned' | 'cancelled';
+  readonly attempts: number;
+  readonly changed_at: BigInteger;
+  readonly due_at: BigInteger;
+  readonly leased_by: string | null;
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** Reads all that is known of one device and one publish. */
+export async function readStory(
+  sql: SQL,
+  instance: number,
+  publishId: PublishId,
+  deviceId: DeviceId,
+): Promise<DeviceStory | undefined> {
+  const [publish]: PublishRow[] = await sql`
+    SELECT number, state, target, finished_at, body, outline FROM publishes
+    WHERE id = ${publishId} AND instance = ${instance}`;
+  const device =
+    (await registeredDevice(sql, instance, deviceId)) ??
+    (await prunedDevice(sql, instance, deviceId));
+  if (publish === undefined || device === undefined) {
+    await requireInstance(sql, instance);
+    return undefined;
+  }
+  const { names, platforms } = outlineOf(publish);
+  const [page, row, reports, matches] = await Promise.all([
+    audiencePageOf(sql, publish.number, device.number),
+    rowOf(sql, publish.number, device.number),
+    reportsOf(sql, publish.number, device.number),
+    names && isNamed(sql, instance, names, publish.target, device),
+  ]);
+  const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
+  return {
+    platform: device.platform,
+    kind: publish.target,
+    page: page?.state ?? (await placeInPlan(sql, publish.number, device.number)),
+    registeredAtMs: device.registeredAtMs,
+    removed: device.removed,
+    matches,
+    hasPayload: platforms.includes(device.platform),
+    nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
+    events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
+  };
+}
+
+/** The body tells all, as long as it is there. */
+function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
+  return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
+}
+
+async function registeredDevice(
+  sql: SQL,
+  instance: number,
+  id: DeviceId,
+): Promise<KnownDevice | undefined> {
+  const [row]: {
+    number: BigInteger;
+    platform: Platform;
+    user_id: string | null;
+    registered_at: BigInteger;
+  }[] = await sql`
+    SELECT number, platform, user_id, registered_at FROM devices
+    WHERE id = ${id} AND instance = ${instance}`;
+  if (row === undefined) return undefined;
+  return {
+    number: Number(row.number),
+    platform: row.platform,
+    userId: row.user_id ?? undefined,
+    registeredAtMs: Number(row.registered_at),
+    removed: undefined,
+  };
+}
+
+async function prunedDevice(
+  sql: SQL,
+  instance: number,
+  id: DeviceId,
+): Promise<KnownDevice | undefined> {
+  const [row]: {
+    number: BigInteger;
+    platform: Platform;
+    registered_at: BigInteger;
+    removed_at: BigInteger;
+    reason: string;
+    words: string;
+  }[] = await sql`
+    SELECT number, platform, registered_at, removed_at, reason, words FROM device_tombstones
+    WHERE instance = ${instance} AND id = ${id}`;
+  if (row === undefined) return undefined;
+  return {
+    number: Number(row.number),
+    platform: row.platform,
+    userId: undefined,
+    registeredAtMs: Number(row.registered_at),
+    removed: { atMs: Number(row.removed_at), reason: row.reason, words: row.words },
+  };
+}
+
+async function placeInPlan(
+  sql: SQL,
+  publish: BigInteger,
+  device: number,
+): Promise<'ahead' | 'none'> {
+  const [plan]: { planned_to: BigInteger; ended: number }[] = await sql`
+    SELECT planned_to, ended FROM publish_plans WHERE publish = ${publish}`;
+  const isAhead = plan !== undefined && plan.ended === 0 && Number(plan.planned_to) < device;
+  return isAhead ? 'ahead' : 'none';
+}
+
+async function rowOf(
+  sql: SQL,
+  publish: BigInteger,
+  device: number,
+): Promise<DeviceRow | undefined> {
+  const [row]: DeviceRow[] = await sql`
+    SELECT state, attempts, changed_at, due_at, leased_by, reason, words FROM publish_devices
+    WHERE publish = ${publish} AND device = ${device}`;
+  return row;
+}
+
+async function reportsOf(
+  sql: SQL,
+  publish: BigInteger,
+  device: number,
+): Promise<readonly DeviceEvent[]> {
+  const rows: { event: 'delivery' | 'open'; reported_at: BigInteger }[] = await sql`
+    SELECT event, reported_at FROM publish_reports
+    WHERE publish = ${publish} AND device = ${device} ORDER BY reported_at, event`;
+  return rows.map(({ event, reported_at }) => ({
+    atMs: Number(reported_at),
+    what: event === 'delivery' ? 'delivered' : 'opened',
+    reason: '',
+    words: '',
+    attempts: 0,
+  }));
+}
+
+async function isNamed(
+  sql: SQL,
+  instance: number,
+  names: readonly string[],
+  kind: PublishTarget['kind'],
+  { number, userId, removed }: KnownDevice,
+): Promise<boolean> {
+  if (removed !== undefined || names.length === 0) return false;
+  if (kind === 'users') return userId !== undefined && names.includes(userId);
+  const found: unknown[] = await sql`
+    SELECT 1 FROM device_interests
+    WHERE instance = ${instance} AND device = ${number} AND interest IN ${sql([...names])} LIMIT 1`;
+  return found.length > 0;
+}
+
+/** Where nobody was at it when the publish was cancelled, its row still says that it waits. */
+function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
+  return state === 'cancelled' && row.state === 'retrying' && row.leased_by === null;
+}
+
+/** What became of the attempts to reach it: of those that failed, the last. */
+function attemptsOf(
+  publish: PublishRow,
+  page: AudiencePage | undefined,
+  row: DeviceRow | undefined,
+): readonly DeviceEvent[] {
+  if (row === undefined) {
+    if (page?.state !== 'delivered') return [];
+    return [{ atMs: Number(page.done_at), what: 'accepted', reason: '', words: '', attempts: 1 }];
+  }
+  const { reason, words, attempts } = row;
+  const atMs = Number(row.changed_at);
+  const tried = { atMs, reason, words, attempts };
+  if (row.state !== 'cancelled' && !wasCancelled(publish, row)) {
+    return [{ ...tried, what: row.state === 'retrying' ? 'retry' : row.state }];
+  }
+  const cancelledAtMs = Math.max(atMs, Number(publish.finished_at));
+  return [
+    { ...tried, what: 'retry' },
+    { ...tried, atMs: cancelledAtMs, what: 'cancelled' },
+  ];
+}

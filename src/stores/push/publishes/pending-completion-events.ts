@@ -1,0 +1,118 @@
+import type { TransactionSQL } from 'bun';
+import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
+import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../push/untold-ends.ts';
+import type { Database } from '../../database/database.ts';
+import type { Dialect } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
+import { isAmong } from '../../database/number-list.ts';
+import type { Batch } from '../../database/write-queue.ts';
+import { type BigInteger, inPieces } from '../devices/device-rows.ts';
+
+interface EndRow {
+  readonly publish: BigInteger;
+  readonly finished_at: BigInteger;
+}
+
+interface PublishRow {
+  readonly number: BigInteger;
+  readonly id: PublishId;
+  readonly instance: BigInteger;
+  readonly target: PublishTarget['kind'];
+  readonly created_at: BigInteger;
+  readonly due_at: BigInteger;
+  readonly body: string;
+}
+
+/** Adds the ends of publishes, in the commit that finishes them. */
+export async function addUntoldEnds(
+  sql: TransactionSQL,
+  publishes: readonly number[],
+  finishedAtMs: number,
+): Promise<void> {
+  const rows = publishes.map((publish) => ({
+    publish,
+    finished_at: finishedAtMs,
+    ready_at: finishedAtMs + TOLD_WITHIN_MS,
+  }));
+  for (const some of inPieces(rows)) await sql`INSERT INTO untold_ends ${sql(some)}`;
+}
+
+const removals: Batch<{ readonly dialect: Dialect; readonly publish: number }> = {
+  async run(sql, items) {
+    const [first] = items;
+    if (first === undefined) return;
+    const publishes = items.map(({ publish }) => publish);
+    await sql`DELETE FROM untold_ends WHERE ${isAmong(first.dialect, sql, 'publish', publishes)}`;
+    // The requests that tell of them are in the outbox, so nobody needs their bodies any more.
+    await sql`UPDATE publishes SET body = ''
+      WHERE ${isAmong(first.dialect, sql, 'number', publishes)}
+        AND outline IS NOT NULL AND finished_at IS NOT NULL`;
+  },
+};
+
+/** The ends that may not have been told, in the store's tables. Several servers may use one store. */
+export class StoredUntoldEnds implements UntoldEnds {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  async finishedAtMs(publish: number): Promise<number | undefined> {
+    const [row]: Pick<EndRow, 'finished_at'>[] = await this.database.read`
+      SELECT finished_at FROM untold_ends WHERE publish = ${publish}`;
+    return row === undefined ? undefined : Number(row.finished_at);
+  }
+
+  async claim(nowMs: number, untilMs: number, most: number): Promise<readonly UntoldEnd[]> {
+    // There is hardly ever one, and to look for it takes no commit.
+    const [due]: unknown[] = await this.database.read`
+      SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
+    if (due === undefined) return [];
+    return await this.database.write((sql) => this.claimSome(sql, nowMs, untilMs, most));
+  }
+
+  async remove(publish: number): Promise<void> {
+    const { dialect } = this.database;
+    await this.database.write((_, later) => later(removals, { dialect, publish }));
+  }
+
+  /** The outer condition repeats the inner one: another process may have claimed a row in between. */
+  private async claimSome(
+    sql: TransactionSQL,
+    nowMs: number,
+    untilMs: number,
+    most: number,
+  ): Promise<readonly UntoldEnd[]> {
+    const { dialect } = this.database;
+    const ends: EndRow[] = await sql`
+      WITH due AS MATERIALIZED (
+        SELECT publish FROM untold_ends WHERE ready_at <= ${nowMs}
+        ORDER BY ready_at, publish LIMIT ${most} ${skipLocked(dialect, sql)})
+      UPDATE untold_ends SET ready_at = ${untilMs}
+      WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
+      RETURNING publish, finished_at`;
+    const finishedAtMs = new Map(
+      ends.map(({ publish, finished_at }) => [Number(publish), Number(finished_at)]),
+    );
+    const publishes: PublishRow[] = await sql`
+      SELECT number, id, instance, target, created_at, due_at, body FROM publishes
+      WHERE ${isAmong(dialect, sql, 'number', [...finishedAtMs.keys()])}`;
+    return publishes
+      .map((row) => endOf(row, finishedAtMs.get(Number(row.number)) ?? nowMs))
+      .sort((a, b) => a.finishedAtMs - b.finishedAtMs || a.publish.number - b.publish.number);
+  }
+}
+
+function endOf(row: PublishRow, finishedAtMs: number): UntoldEnd {
+  const publish = {
+    number: Number(row.number),
+    id: row.id,
+    instance: Number(row.instance),
+    kind: row.target,
+    body: row.body,
+    createdAtMs: Number(row.created_at),
+    dueAtMs: Number(row.due_at),
+  };
+  return { publish, finishedAtMs };
+}

@@ -1,0 +1,326 @@
+import { createHash } from 'node:crypto';
+import type { TransactionSQL } from 'bun';
+import { type Platform, platforms } from '../../../push/model/device.ts';
+import type {
+  Acceptance,
+  NewPublish,
+  PublishId,
+  PublishState,
+  PublishStatus,
+  Report,
+} from '../../../push/model/publish.ts';
+import { writeOutline } from '../../../push/model/publish-outline.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../../push/publish-store.ts';
+import type { Database } from '../../database/database.ts';
+import type { Batch } from '../../database/write-queue.ts';
+import { requireInstance, requireInstances } from '../../tenants/instance-presence.ts';
+import { readCounts } from '../devices/instance-counts.ts';
+import { audiencePageOf } from './audience-page.ts';
+import { cancelPublish } from './cancel-publish.ts';
+import { countedBytes, PendingBodies } from './pending-bodies.ts';
+import { publishChanges } from './publish-changes.ts';
+import { type CountName, countNames } from './publish-counts.ts';
+
+interface PublishRow {
+  readonly number: number | string;
+  readonly id: PublishId;
+  readonly state: PublishState;
+  readonly created_at: number | string;
+  readonly send_at: number | string | null;
+}
+
+interface PlanRow {
+  readonly number: number | string;
+  readonly instance: number | string;
+  readonly due_at: number | string;
+}
+
+interface KeyRow {
+  readonly fingerprint: string;
+  readonly publish_id: PublishId;
+  readonly expires_at: number | string;
+}
+
+/** A report that is to be kept. */
+interface Reported {
+  readonly publish: number;
+  readonly device: number;
+  readonly userId: string | undefined;
+}
+
+type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
+
+/** All publishes of a commit go into the store with one statement, and what is to be planned with another. */
+const insertPublishes: Batch<NewPublish> = {
+  async run(sql, publishes) {
+    // What goes by the number of an instance that is not there would never be found again.
+    await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
+    const made: PlanRow[] = await sql`
+      INSERT INTO publishes ${sql(publishes.map(publishRow))} RETURNING number, instance, due_at`;
+    await sql`INSERT INTO publish_plans ${sql(made.map(planRow))}`;
+  },
+};
+
+/** Reports are counted once for a commit, in one order: two servers then wait for each other, and never in a circle. */
+const countReports: Batch<{ readonly publish: number; readonly event: Report['event'] }> = {
+  async run(sql, reports) {
+    const byPublish = [...Map.groupBy(reports, ({ publish }) => publish)].sort(([a], [b]) => a - b);
+    for (const [publish, given] of byPublish) {
+      const opened = given.filter(({ event }) => event === 'open').length;
+      const delivered = given.length - opened;
+      await sql`INSERT INTO publish_feedback (publish, delivered, opened)
+        VALUES (${publish}, ${delivered}, ${opened})
+        ON CONFLICT (publish) DO UPDATE SET
+          delivered = publish_feedback.delivered + excluded.delivered,
+          opened = publish_feedback.opened + excluded.opened`;
+    }
+  },
+};
+
+/** The publishes in the store's tables. Several servers may use one store. */
+export class StoredPublishes implements PublishStore {
+  private readonly database: Database;
+  private readonly pending = new PendingBodies();
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  accept(publish: NewPublish): Promise<Acceptance> {
+    const { instance, body, pendingBytesMax, createdAtMs } = publish;
+    if (pendingBytesMax === 0) return this.keep(publish);
+    const bytes = countedBytes(body);
+    const { read } = this.database;
+    const fits = this.pending.add(instance, bytes, pendingBytesMax, createdAtMs, read);
+    if (fits === true) return this.keep(publish);
+    return this.keepIf(publish, fits);
+  }
+
+  private async keepIf(publish: NewPublish, fits: boolean | Promise<boolean>): Promise<Acceptance> {
+    return (await fits) ? await this.keep(publish) : { result: 'too-much-pending' };
+  }
+
+  private keep(publish: NewPublish): Promise<Acceptance> {
+    return this.database.write((sql, later) => {
+      const accepted: Acceptance = { result: 'accepted', id: publish.id };
+      if (publish.devicesMax > 0 || publish.idempotency !== undefined) {
+        return refusalOf(sql, publish).then((refused) => {
+          if (refused === undefined) later(insertPublishes, publish);
+          return refused ?? accepted;
+        });
+      }
+      later(insertPublishes, publish);
+      return accepted;
+    }, publish.instance);
+  }
+
+  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+    const { read } = this.database;
+    const rows: PublishRow[] = await read`
+      SELECT number, id, state, created_at, send_at
+      FROM publishes WHERE id = ${id} AND instance = ${instance}`;
+    const [row] = rows;
+    if (row === undefined) {
+      await requireInstance(read, instance);
+      return undefined;
+    }
+    const number = Number(row.number);
+    const sendAtMs = row.send_at === null ? undefined : Number(row.send_at);
+    const [counts, reasons, feedback] = await Promise.all([
+      this.counts(number),
+      this.reasons(number),
+      this.feedback(number),
+    ]);
+    return {
+      id: row.id,
+      // Nobody changes a row only because its time has come.
+      state:
+        row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs
+          ? 'planning'
+          : row.state,
+      createdAtMs: Number(row.created_at),
+      sendAtMs,
+      platforms: counts,
+      ...feedback,
+      reasons,
+    };
+  }
+
+  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
+    const { dialect, read } = this.database;
+    const [found]: { number: number | string }[] = await read`
+      SELECT number FROM publishes
+      WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
+    const isCancelledNow =
+      found !== undefined &&
+      (
+        await this.database.write((_, later) => {
+          const cancelling = { isDone: false };
+          later(publishChanges, {
+            dialect,
+            publish: Number(found.number),
+            run: async (of, held) => {
+              cancelling.isDone = !held.isOver;
+              await cancelPublish(dialect, of, held, nowMs);
+            },
+          });
+          return cancelling;
+        }, instance)
+      ).isDone;
+    const status = await this.status(instance, id, nowMs);
+    return status && isCancelledNow ? { ...status, isCancelledNow } : status;
+  }
+
+  async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
+    const reported = await this.reported(instance, report);
+    if (reported === undefined) return undefined;
+    const { publish, device, userId } = reported;
+    const isKept = await this.database.write(async (sql, later) => {
+      const kept: unknown[] = await sql`
+        INSERT INTO publish_reports (publish, device, event, reported_at, device_time,
+          app_in_background, has_displayable_content, has_data)
+        VALUES (${publish}, ${device}, ${report.event}, ${nowMs},
+          ${report.timestampSeconds}, ${flag(report.appInBackground)},
+          ${flag(report.hasDisplayableContent)}, ${flag(report.hasData)})
+        ON CONFLICT DO NOTHING RETURNING publish`;
+      if (kept.length === 0) return false;
+      later(countReports, { publish, event: report.event });
+      return true;
+    }, instance);
+    return isKept ? { userId } : undefined;
+  }
+
+  /**
+   * What a report is about; `undefined` where there is nothing to keep: the publish or the device is unknown, the
+   * device is on no page of the publish that may have gone out, or it has reported the same before. Only read, since
+   * anybody may send any number of these.
+   */
+  private async reported(
+    instance: number,
+    { publishId, deviceId, event }: Report,
+  ): Promise<Reported | undefined> {
+    const { read } = this.database;
+    const [publish]: { number: number | string }[] = await read`
+      SELECT number FROM publishes WHERE id = ${publishId} AND instance = ${instance}`;
+    const [device]: { number: number | string; user_id: string | null }[] =
+      publish === undefined
+        ? []
+        : await read`
+            SELECT number, user_id FROM devices
+            WHERE id = ${deviceId} AND instance = ${instance}`;
+    if (publish === undefined || device === undefined) {
+      await requireInstance(read, instance);
+      return undefined;
+    }
+    const [publishNumber, deviceNumber] = [Number(publish.number), Number(device.number)];
+    const page = await audiencePageOf(read, publishNumber, deviceNumber);
+    if (page === undefined || page.state === 'cancelled') return undefined;
+    const before: unknown[] = await read`
+      SELECT 1 FROM publish_reports
+      WHERE publish = ${publishNumber} AND device = ${deviceNumber} AND event = ${event}`;
+    if (before.length > 0) return undefined;
+    return { publish: publishNumber, device: deviceNumber, userId: device.user_id ?? undefined };
+  }
+
+  private async counts(publish: number): Promise<PublishStatus['platforms']> {
+    const rows: OutcomeRow[] = await this.database.read`
+      SELECT platform, planned, accepted, retrying, failed, pruned, expired, cancelled
+      FROM publish_outcomes WHERE publish = ${publish}`;
+    const byPlatform = new Map(rows.map((row) => [row.platform, row]));
+    const countsOf = (platform: Platform) => {
+      const row = byPlatform.get(platform);
+      return Object.fromEntries(countNames.map((name) => [name, Number(row?.[name] ?? 0)]));
+    };
+    return Object.fromEntries(
+      platforms.map((platform) => [platform, countsOf(platform)]),
+    ) as unknown as PublishStatus['platforms'];
+  }
+
+  private async reasons(publish: number): Promise<PublishStatus['reasons']> {
+    const rows: { platform: Platform; reason: string; devices: number | string }[] = await this
+      .database.read`SELECT platform, reason, devices FROM publish_reasons
+        WHERE publish = ${publish} ORDER BY platform, devices DESC, reason`;
+    return rows.map((row) => ({ ...row, devices: Number(row.devices) }));
+  }
+
+  private async feedback(publish: number): Promise<{ delivered: number; opened: number }> {
+    const rows: { delivered: number | string; opened: number | string }[] = await this.database
+      .read`SELECT delivered, opened FROM publish_feedback WHERE publish = ${publish}`;
+    return {
+      delivered: Number(rows[0]?.delivered ?? 0),
+      opened: Number(rows[0]?.opened ?? 0),
+    };
+  }
+}
+
+function publishRow(publish: NewPublish) {
+  const { createdAtMs, sendAtMs, target, webhookUrl, body } = publish;
+  return {
+    id: publish.id,
+    instance: publish.instance,
+    state: sendAtMs === undefined ? 'planning' : 'scheduled',
+    target: target.kind,
+    created_at: createdAtMs,
+    send_at: sendAtMs ?? null,
+    due_at: sendAtMs ?? createdAtMs,
+    body,
+    body_bytes: countedBytes(body),
+    outline: writeOutline(publish),
+    tells_end: target.kind === 'users' || webhookUrl !== undefined ? 1 : 0,
+  };
+}
+
+/** Why a publish is not kept; `undefined` where it is, and then its key is taken. */
+async function refusalOf(
+  sql: TransactionSQL,
+  publish: NewPublish,
+): Promise<Acceptance | undefined> {
+  if (publish.devicesMax > 0) {
+    const { accepted } = await readCounts(sql, publish.instance);
+    if (accepted > publish.devicesMax) return { result: 'over-plan', devices: accepted };
+  }
+  return await takeKey(sql, publish);
+}
+
+function planRow({ number, instance, due_at }: PlanRow) {
+  return { publish: number, instance, planned_to: 0, ended: 0, due_at, ready_at: due_at };
+}
+
+/** Takes the key of a request, or gives what became of the request that has it. */
+async function takeKey(
+  sql: TransactionSQL,
+  { id, instance, createdAtMs, idempotency }: NewPublish,
+): Promise<Acceptance | undefined> {
+  if (idempotency === undefined) return undefined;
+  const { fingerprint, expiresAtMs } = idempotency;
+  const key = shortened(idempotency.key);
+  const rows: KeyRow[] = await sql`
+    SELECT fingerprint, publish_id, expires_at FROM publish_keys
+    WHERE instance = ${instance} AND idempotency_key = ${key}`;
+  const [row] = rows;
+  if (row !== undefined && Number(row.expires_at) > createdAtMs) {
+    return row.fingerprint === fingerprint
+      ? { result: 'accepted', id: row.publish_id }
+      : { result: 'key-taken' };
+  }
+  if (row !== undefined) {
+    await sql`DELETE FROM publish_keys
+      WHERE instance = ${instance} AND idempotency_key = ${key}`;
+  }
+  await sql`INSERT INTO publish_keys (instance, idempotency_key, fingerprint, publish_id, expires_at)
+    VALUES (${instance}, ${key}, ${fingerprint}, ${id}, ${expiresAtMs})`;
+  return undefined;
+}
+
+/** Keys are kept for a day, and there may be millions: long ones as their hashes. */
+function shortened(key: string): string {
+  if (key.length <= KEY_AS_IT_IS_MAX) return key;
+  return `sha256 ${createHash('sha256').update(key).digest('base64url')}`;
+}
+
+/** Characters. No key that is kept as it is has a space, which the others have. */
+const KEY_AS_IT_IS_MAX = 64;
+
+function flag(value: boolean | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}

@@ -1,0 +1,27 @@
+/** The HTTP status each refusal is answered with. */
+const statuses = {
+  invalid: 400,
+  'not-found': 404,
+  conflict: 409,
+  unavailable: 503,
+} as const;
+
+export type RefusalCode = keyof typeof statuses;
+
+/** Why an operation is not done, in words for who asked; anything else that is thrown is a bug. */
+export class OperationRefused extends Error {
+  override readonly name = 'OperationRefused';
+  readonly status: number;
+  /** What of the request is wrong, for example `limits.connections`. */
+  readonly field: string | undefined;
+
+  constructor(code: RefusalCode, message: string, field?: string) {
+    super(message);
+    this.status = statusOf(code);
+    this.field = field;
+  }
+}
+
+export function statusOf(code: RefusalCode): number {
+  return statuses[code];
+}

@@ -1,0 +1,170 @@
+import type { App } from '../../channels/app.ts';
+import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { Connection } from './connection.ts';
+import { ConnectionsByAddress } from './connections-by-address.ts';
+import { keyOf, type PackedAddress } from './packed-address.ts';
+
+/** Connections that are compared when one must be chosen. */
+const LOOKED_MAX = 100;
+
+/** Below this share of the limit, a server that was full counts as one that has room again. */
+const HAS_ROOM = 3 / 4;
+
+/** The registry of this node's open connections. */
+export class Connections {
+  /** By the first halves of their ids, which are unique here. */
+  private readonly byFirstHalf = new Map<number, Connection>();
+  /** Open connections by app. */
+  private readonly byApp: FairBudget<App>;
+  /** By app and address. Kept only while the server is full or nearly so: it takes memory for each connection. */
+  private byAddress: Map<App, ConnectionsByAddress> | undefined;
+  /** How many connections of each app count for its `limits.connections`. */
+  private readonly counted = new Map<App, number>();
+  /** The current round of `nextPart`: how many parts and connections are left in it. */
+  private walk = this.byFirstHalf.values();
+  private partsLeft = 0;
+  private toVisit = 0;
+  /** The current position of `find`. */
+  private search: Iterator<Connection> = this.byFirstHalf.values();
+
+  /** `limit`: connections in all. */
+  constructor(limit = Number.POSITIVE_INFINITY) {
+    this.byApp = new FairBudget(limit);
+  }
+
+  get size(): number {
+    return this.byFirstHalf.size;
+  }
+
+  /** The connections of an app that count for its quota. */
+  countOf(app: App): number {
+    return this.counted.get(app) ?? 0;
+  }
+
+  /** All open connections of an app. */
+  openOf(app: App): number {
+    return this.byApp.of(app);
+  }
+
+  get(id: SocketId): Connection | undefined {
+    const connection = this.byFirstHalf.get(firstHalfOf(id));
+    return connection?.socketId === id ? connection : undefined;
+  }
+
+  /** Makes the first half of a new socket id, which no open connection has. */
+  newFirstHalf(): number {
+    let firstHalf = newHalf();
+    while (this.byFirstHalf.has(firstHalf)) firstHalf = newHalf();
+    return firstHalf;
+  }
+
+  /**
+   * Decides what must happen before one more connection may be added: nothing (`'room'`), another connection must be
+   * ended, or the new one must be refused (`'full'`). The app with the most connections loses first, and within an app
+   * the address with the most.
+   */
+  roomFor(app: App, address: PackedAddress): 'room' | 'full' | Connection {
+    const largestApp = this.byApp.whoYields(app);
+    if (largestApp === undefined) return 'room';
+    this.byAddress ??= this.sortByAddress();
+    const ofApp = this.byAddress.get(largestApp);
+    const yielding = largestApp === app ? ofApp?.yieldsTo(keyOf(address)) : ofApp?.largest();
+    return yielding ?? 'full';
+  }
+
+  /** Finds a connection of an app with many subscriptions, out of the next hundred that have any. */
+  findLarge(appId: string): Connection | undefined {
+    let largest: Connection | undefined;
+    let looked = 0;
+    // A hundred are enough to choose from: the connections of an attack are alike.
+    this.find((connection) => {
+      const { app, subscriptionCount } = connection;
+      if (app.id !== appId || subscriptionCount === 0) return false;
+      if (subscriptionCount > (largest?.subscriptionCount ?? 0)) largest = connection;
+      looked++;
+      return looked === LOOKED_MAX;
+    });
+    return largest;
+  }
+
+  /** Adds a connection. One with `counts: false` does not use up the quota of its app until `count` is called. */
+  add(connection: Connection, { counts = true } = {}): void {
+    this.byFirstHalf.set(connection.firstHalf, connection);
+    this.byApp.add(connection.app);
+    if (this.byAddress !== undefined) addTo(this.byAddress, connection);
+    if (counts) this.count(connection.app);
+  }
+
+  /** Lets a connection that was added with `counts: false` count for the quota of its app. */
+  count(app: App): void {
+    this.counted.set(app, this.countOf(app) + 1);
+  }
+
+  /** Removes a connection; `counted`: whether it counts for the quota. */
+  remove(connection: Connection, { counted = true } = {}): void {
+    const { firstHalf, app } = connection;
+    if (this.byFirstHalf.get(firstHalf) !== connection) return;
+    this.byFirstHalf.delete(firstHalf);
+    this.byApp.release(app);
+    const ofApp = this.byAddress?.get(app);
+    ofApp?.remove(connection);
+    if (ofApp?.isEmpty) this.byAddress?.delete(app);
+    if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
+    if (!counted) return;
+    const left = this.countOf(app) - 1;
+    if (left === 0) this.counted.delete(app);
+    else this.counted.set(app, left);
+  }
+
+  /** All of them. Connections may be added and removed while this is iterated. */
+  all(): Iterable<Connection> {
+    return this.byFirstHalf.values();
+  }
+
+  /**
+   * Returns the next part of all connections, so that a check of all of them does not block the loop; after the last of
+   * `parts` parts it starts over. Each round visits every connection that was open at its start exactly once.
+   */
+  nextPart(parts: number): readonly Connection[] {
+    if (this.partsLeft === 0) {
+      this.walk = this.byFirstHalf.values();
+      this.partsLeft = parts;
+      this.toVisit = this.size;
+    }
+    const count = Math.ceil(this.toVisit / this.partsLeft);
+    this.toVisit -= count;
+    this.partsLeft--;
+    return [...this.walk.take(count)];
+  }
+
+  private sortByAddress(): Map<App, ConnectionsByAddress> {
+    const byAddress = new Map<App, ConnectionsByAddress>();
+    for (const connection of this.all()) addTo(byAddress, connection);
+    return byAddress;
+  }
+
+  /** Searches from where the last search ended, because connections that must yield mostly came one after the other. */
+  private find(fits: (connection: Connection) => boolean): Connection | undefined {
+    for (let rounds = 0; rounds < 2; ) {
+      const { done, value } = this.search.next();
+      if (done === true) {
+        this.search = this.byFirstHalf.values();
+        rounds++;
+      } else if (fits(value)) {
+        return value;
+      }
+    }
+    return undefined;
+  }
+}
+
+function addTo(byAddress: Map<App, ConnectionsByAddress>, connection: Connection): void {
+  const { app } = connection;
+  let ofApp = byAddress.get(app);
+  if (ofApp === undefined) {
+    ofApp = new ConnectionsByAddress();
+    byAddress.set(app, ofApp);
+  }
+  ofApp.add(connection);
+}

@@ -1,0 +1,66 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
+import type { PushInstance } from '../../../../push/model/instance.ts';
+import { PushRefusal } from '../../../../push/refusal.ts';
+import type { Backend, Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
+import { bearerOf } from '../bearer.ts';
+import { refuseContentType } from '../content-type.ts';
+import type { EndpointContext } from '../context.ts';
+
+const NO_AUTHORIZATION = new PushRefusal('incomplete', 'The Authorization header is missing');
+
+/** As recorded. Source: push protocol, §2.2. */
+const WRONG_SECRET = new PushRefusal('unauthorized', 'Incorrect Secret Key');
+
+/** An endpoint for backends with a secret key of the instance. `takes` is the kind of body: only publishes have one. */
+export function backendEndpoint(
+  context: EndpointContext,
+  takes: 'json' | 'nothing',
+  answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
+): Endpoint {
+  return {
+    checkHead: (head) =>
+      (takes === 'json' ? refuseContentType(head) : undefined) ??
+      admitBackend(context, head, takes),
+    answer(call) {
+      // The head was checked before, but the instance may have been deleted since.
+      const instance = context.instances.byId(call.params.instance);
+      return instance === undefined ? context.guard.noInstance() : answer(instance, call);
+    },
+  };
+}
+
+function admitBackend(
+  { instances, guard, backendRates }: EndpointContext,
+  head: PushHead,
+  takes: 'json' | 'nothing',
+): PushRefusal | Backend {
+  const authorization = head.header('authorization');
+  if (authorization === undefined || authorization === '') return NO_AUTHORIZATION;
+  const instance = instances.byId(head.params.instance);
+  if (instance === undefined) return guard.noInstance();
+  const secret = bearerOf(authorization);
+  if (secret === undefined || !isSecretOf(instance, secret)) return WRONG_SECRET;
+  const refused =
+    takes === 'nothing' ? backendRates.refuse(instance) : backendRates.refusePublish(instance);
+  return refused ?? { instance: instance.number };
+}
+
+/** By the list of keys, which is replaced when a key changes. */
+const digests = new WeakMap<PushInstance['secretKeys'], readonly Uint8Array[]>();
+
+/** Compares in a time that depends neither on where two keys differ nor on their lengths. */
+function isSecretOf({ secretKeys }: PushInstance, secret: string): boolean {
+  let known = digests.get(secretKeys);
+  if (known === undefined) {
+    known = secretKeys.map((key) => hash('sha256', key, 'buffer'));
+    digests.set(secretKeys, known);
+  }
+  // Node.js decodes headers as Latin-1: one character for each byte.
+  const sent = hash('sha256', Buffer.from(secret, 'latin1'), 'buffer');
+  let found = false;
+  for (const digest of known) {
+    if (timingSafeEqual(digest, sent)) found = true;
+  }
+  return found;
+}

@@ -1,0 +1,67 @@
+import type { PushInstance } from '../../../../push/model/instance.ts';
+import { readUserId, USER_ID_BYTES_MAX } from '../../../../push/model/user-id.ts';
+import { PushRefusal } from '../../../../push/refusal.ts';
+import { RateLimiter } from '../../../../runtime/rate-limiter.ts';
+import { decodeLeniently } from '../../../request-target.ts';
+import type { Endpoint, PushAnswer, PushHead } from '../../call.ts';
+import type { EndpointContext } from '../context.ts';
+import { refuseOverRate } from '../request-rate.ts';
+import { backendEndpoint } from './backend-endpoint.ts';
+
+/** Of one instance. Source: push protocol, §2.4. */
+const DELETIONS_PER_SECOND = 100;
+
+/** Libraries that write a space in a path as `+`. Source: push protocol, §2.4. */
+const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
+
+/** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
+export function deleteUser(context: EndpointContext): Endpoint {
+  const { devices, guard, now, tenantLog } = context;
+  const rates = new RateLimiter<number>();
+  return backendEndpoint(context, 'nothing', (instance, call) => {
+    const userId = call.params.rest;
+    const refused =
+      refuseUserId(userId) ?? refuseOverRate(rates, instance.number, DELETIONS_PER_SECOND, now());
+    if (refused !== undefined) return refused;
+    const spaced = withSpaces(call);
+    return guard.ask(
+      () => devices.deleteUser(instance.number, userId),
+      (removed) =>
+        // The literal user id is tried first, as it may contain a plus sign.
+        removed > 0 || spaced === undefined
+          ? deleted(instance, removed)
+          : guard.ask(
+              () => devices.deleteUser(instance.number, spaced),
+              (removedThen) => deleted(instance, removedThen),
+            ),
+    );
+  });
+
+  function deleted({ id }: PushInstance, removed: number): PushAnswer {
+    if (removed > 0) tenantLog.info('User deleted', { instance: id }, { devices: removed });
+    return { empty: true };
+  }
+}
+
+function refuseUserId(text: string): PushRefusal | undefined {
+  if (text === '') return new PushRefusal('not-found', 'The path has no user id');
+  // Recorded text. Source: push protocol, §2.4.
+  if (Buffer.byteLength(text) > USER_ID_BYTES_MAX) {
+    const why = `'User id' is too long, max length is ${USER_ID_BYTES_MAX}`;
+    return new PushRefusal('bad-request', why);
+  }
+  const read = readUserId(text);
+  return read.ok ? undefined : new PushRefusal('bad-request', `'User id' ${read.why}`);
+}
+
+/** The user id in the path with plus signs read as spaces; `undefined` if the library does not write spaces so. */
+function withSpaces(head: PushHead): string | undefined {
+  if (!head.path.includes('+') || !SPACE_IS_PLUS.test(head.header('x-pusher-library') ?? '')) {
+    return undefined;
+  }
+  // From the raw path: an escaped plus sign is a plus sign.
+  const start = head.path.indexOf(USERS) + USERS.length;
+  return decodeLeniently(head.path.slice(start).replaceAll('+', ' '));
+}
+
+const USERS = '/users/';

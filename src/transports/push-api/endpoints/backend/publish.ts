@@ -1,0 +1,106 @@
+import type { PushInstance } from '../../../../push/model/instance.ts';
+import type { Acceptance, PublishTarget } from '../../../../push/model/publish.ts';
+import { newPublishId } from '../../../../push/model/publish-id.ts';
+import { PushRefusal } from '../../../../push/refusal.ts';
+import {
+  fingerprintOf,
+  IDEMPOTENCY_MS,
+  readIdempotencyKey,
+} from '../../../../push/requests/idempotency.ts';
+import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
+import type { Endpoint, PushAnswer } from '../../call.ts';
+import type { EndpointContext } from '../context.ts';
+import { type InstanceRates, refuseOverRate } from '../request-rate.ts';
+import { backendEndpoint } from './backend-endpoint.ts';
+
+/** Publishes finish within seconds, unless a gateway fails. */
+const PENDING_RETRY_SECONDS = 30;
+
+/**
+ * `POST …/publishes/interests` and `…/users`: accepts a publish. It is durable when it is answered. The order of
+ * checks is that of push protocol, §2.2: only valid publishes count towards the rate of publishes.
+ */
+export function publish(
+  context: EndpointContext,
+  kind: PublishTarget['kind'],
+  rates: InstanceRates,
+): Endpoint {
+  const { publishes, guard, now, backendRates } = context;
+  return backendEndpoint(context, 'json', (instance, call) => {
+    const key = readIdempotencyKey(call.header('idempotency-key') ?? null);
+    if (key instanceof PushRefusal) return key;
+    const nowMs = now();
+    const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
+    if (request instanceof PushRefusal) {
+      backendRates.countInvalid(instance, call.body.length);
+      return request;
+    }
+    const { number, limits } = instance;
+    const refused = refuseOverRate(rates, number, limits.publishesPerSecond, nowMs);
+    if (refused !== undefined) return refused;
+    return guard.ask(
+      () =>
+        publishes.accept({
+          ...request,
+          id: newPublishId(nowMs),
+          instance: number,
+          createdAtMs: nowMs,
+          idempotency:
+            key === undefined
+              ? undefined
+              : {
+                  key,
+                  fingerprint: fingerprintOf(kind, call.body),
+                  expiresAtMs: nowMs + IDEMPOTENCY_MS,
+                },
+          devicesMax: limits.devices,
+          pendingBytesMax: limits.pendingPublishBytes,
+        }),
+      (acceptance) => {
+        if (acceptance.result === 'accepted') context.accepted?.();
+        if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);
+        return answerOf(acceptance, instance);
+      },
+    );
+  });
+}
+
+function logTooMuchPending(
+  { log, logThrottle }: EndpointContext,
+  { id, limits }: PushInstance,
+): void {
+  logThrottle.run(`pending publishes of ${id}`, (throttled) =>
+    log.warn('Publishes refused: unfinished publishes take too much space', {
+      instance: id,
+      setting: 'limits.pendingPublishBytes',
+      limit: limits.pendingPublishBytes,
+      ...throttled,
+    }),
+  );
+}
+
+function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer {
+  switch (acceptance.result) {
+    case 'accepted':
+      // An id needs no escaping in JSON.
+      return { json: `{"publishId":"${acceptance.id}"}` };
+    case 'key-taken':
+      return new PushRefusal(
+        'unprocessable',
+        '`Idempotency-Key`: another publish used it in the last 24 hours',
+      );
+    case 'over-plan':
+      return new PushRefusal(
+        'over-plan',
+        `The instance has ${acceptance.devices} devices that a gateway has accepted, and its limit is ${limits.devices}`,
+      );
+    case 'too-much-pending':
+      return new PushRefusal(
+        'rate-limited',
+        `Unfinished publishes of the instance have reached the limit of ${limits.pendingPublishBytes} bytes`,
+        PENDING_RETRY_SECONDS,
+      );
+    default:
+      return acceptance satisfies never;
+  }
+}

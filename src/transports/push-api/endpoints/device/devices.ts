@@ -1,0 +1,132 @@
+import { newDeviceId } from '../../../../push/model/device-id.ts';
+import { PushRefusal } from '../../../../push/refusal.ts';
+import { readMetadata } from '../../../../push/requests/metadata.ts';
+import { readFcmToken, readRegistration } from '../../../../push/requests/registration.ts';
+import type { Endpoint, PushCall, PushHead } from '../../call.ts';
+import type { EndpointContext } from '../context.ts';
+import {
+  DONE,
+  deviceEndpoint,
+  deviceIdOf,
+  doneIf,
+  instanceEndpoint,
+  NO_DEVICE,
+  readDeviceBody,
+} from './device-endpoint.ts';
+import { refuseFull } from './instance-full.ts';
+
+/** The rows that a registration changes: the device, the device that it replaces, and the counts. */
+const REGISTRATION_ROWS = 3;
+
+/** A long row counts as several. */
+function sizeInRows({ body }: PushCall): number {
+  return Math.ceil(body.length / 1024);
+}
+
+/** `GET …/web-vapid-public-key`: the key that browsers subscribe with. */
+export function readVapidKey(context: EndpointContext): Endpoint {
+  return instanceEndpoint(context, ({ web }) =>
+    web === undefined
+      ? new PushRefusal('not-found', 'The instance has no web push configured')
+      : { json: JSON.stringify({ vapidPublicKey: web.vapidPublicKey }) },
+  );
+}
+
+/** `POST …/devices/PLATFORM`: registers a device. It replaces the device with the same token. */
+export function registerDevice(context: EndpointContext): Endpoint {
+  const { devices, guard, now, rates } = context;
+  return instanceEndpoint(context, (instance, call) => {
+    const { platform } = call.params;
+    if (platform === undefined) return new PushRefusal('not-found', 'There is no such platform');
+    const body = readDeviceBody(call);
+    if (body instanceof PushRefusal) return body;
+    const registration = readRegistration(platform, body, instance, clientOf(call));
+    if (registration instanceof PushRefusal) return registration;
+    const refused = rates.refuse('rows', call, instance, REGISTRATION_ROWS + sizeInRows(call));
+    if (refused !== undefined) return refused;
+    const id = newDeviceId(platform);
+    const { devices: devicesMax } = instance.limits;
+    return guard.ask(
+      () => devices.register(instance.number, { id, ...registration }, now(), devicesMax),
+      (result) => {
+        if (result === 'full') return refuseFull(context, instance, 'devices');
+        // The Android SDK fails without the set; the web SDK does not know it.
+        return {
+          json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
+        };
+      },
+    );
+  });
+}
+
+/** The SDK, and the browser or system, as the request names them. */
+function clientOf(head: PushHead): string {
+  return [head.header('x-pusher-library'), head.header('user-agent')]
+    .filter((text) => text !== undefined && text !== '')
+    .join(' ');
+}
+
+/** `GET …/devices/PLATFORM/ID`. */
+export function readDevice(context: EndpointContext): Endpoint {
+  const { devices, guard } = context;
+  return deviceEndpoint(context, ({ instance, id }) =>
+    guard.ask(
+      () => devices.get(instance.number, id),
+      (device) => {
+        if (device === undefined) return NO_DEVICE;
+        const { userId = null, metadata } = device;
+        return { json: JSON.stringify({ id, userId, metadata }) };
+      },
+    ),
+  );
+}
+
+/**
+ * `DELETE …/devices/PLATFORM/ID`. Succeeds for any id, as the Android SDK repeats it until it succeeds. Source: §3.7.
+ * Unknown devices cost no write, since anybody may send any number of ids.
+ */
+export function deleteDevice(context: EndpointContext): Endpoint {
+  const { devices, guard, rates } = context;
+  return instanceEndpoint(context, (instance, call) => {
+    const id = deviceIdOf(call);
+    if (id === undefined) return DONE;
+    const remove = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(
+        () => devices.delete(instance.number, id),
+        () => DONE,
+      );
+    return guard.ask(
+      () => devices.get(instance.number, id),
+      (device) => (device === undefined ? DONE : remove()),
+    );
+  });
+}
+
+/** `PUT …/devices/PLATFORM/ID/metadata`. */
+export function setMetadata(context: EndpointContext): Endpoint {
+  const { devices, guard, now, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const body = readDeviceBody(call);
+    if (body instanceof PushRefusal) return body;
+    const metadata = readMetadata(body);
+    if (metadata instanceof PushRefusal) return metadata;
+    const refused = rates.refuse('rows', call, instance);
+    if (refused !== undefined) return refused;
+    return guard.ask(() => devices.setMetadata(instance.number, id, metadata, now()), doneIf);
+  });
+}
+
+/** `PUT …/devices/fcm/ID/token`. */
+export function setToken(context: EndpointContext): Endpoint {
+  const { devices, guard, now, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const body = readDeviceBody(call);
+    if (body instanceof PushRefusal) return body;
+    const token = readFcmToken(body);
+    if (token instanceof PushRefusal) return token;
+    const refused = rates.refuse('rows', call, instance, sizeInRows(call));
+    if (refused !== undefined) return refused;
+    return guard.ask(() => devices.setToken(instance.number, id, token, now()), doneIf);
+  });
+}

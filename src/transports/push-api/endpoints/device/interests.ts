@@ -1,0 +1,145 @@
+import type { InterestRefusal } from '../../../../push/device-store.ts';
+import { INTERESTS_PER_DEVICE, type PushInstance } from '../../../../push/model/instance.ts';
+import { INTEREST_LENGTH_MAX, isInterest } from '../../../../push/model/interest.ts';
+import { PushRefusal } from '../../../../push/refusal.ts';
+import { hasMoreValues, type JsonObject } from '../../../../runtime/json-object.ts';
+import type { Endpoint } from '../../call.ts';
+import type { EndpointContext } from '../context.ts';
+import {
+  checkDeviceBeforeBody,
+  DONE,
+  deviceEndpoint,
+  doneIf,
+  NO_DEVICE,
+  readDeviceBody,
+} from './device-endpoint.ts';
+import { refuseFull } from './instance-full.ts';
+import { cursorAfter, readInterestPage } from './interest-page.ts';
+
+const RULE = `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to z, digits, and _ - = @ , . ;`;
+
+/** Entries of a set that are read, duplicates included. */
+const ENTRIES_MAX = 2 * INTERESTS_PER_DEVICE;
+
+/** JSON values in the body of a set: its entries, and some in fields that are ignored. */
+const VALUES_MAX = ENTRIES_MAX + 100;
+
+const BAD_NAME = new PushRefusal('bad-interest', `The name of an interest ${RULE}`);
+
+const TOO_MANY = new PushRefusal(
+  'too-many-interests',
+  `A device can have ${INTERESTS_PER_DEVICE} interests at most`,
+);
+
+/** `GET …/devices/PLATFORM/ID/interests`: a page of them, in the order of their names. */
+export function readInterests(context: EndpointContext): Endpoint {
+  const { devices, guard } = context;
+  return deviceEndpoint(context, ({ instance, id }, { query }) => {
+    const page = readInterestPage(query);
+    if (page instanceof PushRefusal) return page;
+    return guard.ask(
+      () => devices.interests(instance.number, id, page.after, page.most),
+      (found) => {
+        if (found === undefined) return NO_DEVICE;
+        const { interests, more } = found;
+        const last = interests.at(-1);
+        const responseMetadata =
+          more && last !== undefined ? { nextCursor: cursorAfter(last) } : {};
+        return { json: JSON.stringify({ interests, responseMetadata }) };
+      },
+    );
+  });
+}
+
+/** `PUT …/devices/PLATFORM/ID/interests`: replaces the set. Writes nothing if nothing changes. */
+export function setInterests(context: EndpointContext): Endpoint {
+  const { devices, guard, rates } = context;
+  const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
+    // Anybody may send a large body, so one that would take long to parse is refused first.
+    if (hasMoreValues(call.body, VALUES_MAX)) return TOO_MANY;
+    const body = readDeviceBody(call);
+    if (body instanceof PushRefusal) return body;
+    const interests = readInterestSet(body);
+    if (interests instanceof PushRefusal) return interests;
+    const { number, limits } = instance;
+    return guard.ask(
+      () => devices.interestsToChange(number, id, interests),
+      (changes) => {
+        if (changes === undefined) return NO_DEVICE;
+        if (changes === 0) return DONE;
+        const refused = rates.refuse('rows', call, instance, changes);
+        if (refused !== undefined) return refused;
+        return guard.ask(
+          () => devices.setInterests(number, id, interests, limits.interests),
+          (result) => (result === 'set' ? DONE : refuse(context, instance, result)),
+        );
+      },
+    );
+  });
+  return { ...endpoint, checkBeforeBody: checkDeviceBeforeBody(context) };
+}
+
+function refuse(
+  context: EndpointContext,
+  instance: PushInstance,
+  why: InterestRefusal,
+): PushRefusal {
+  return why === 'no-device' ? NO_DEVICE : refuseFull(context, instance, 'interests');
+}
+
+function readInterestSet({ interests }: JsonObject): readonly string[] | PushRefusal {
+  if (!Array.isArray(interests)) {
+    return new PushRefusal('bad-device-request', '`interests`: must be an array of strings');
+  }
+  if (interests.length > ENTRIES_MAX) return TOO_MANY;
+  const names = new Set<string>();
+  for (const [index, name] of interests.entries()) {
+    const field = `\`interests.${index}\``;
+    if (typeof name !== 'string') {
+      return new PushRefusal('bad-device-request', `${field}: must be a string`);
+    }
+    if (!isInterest(name)) return new PushRefusal('bad-interest', `${field}: ${RULE}`);
+    names.add(name);
+  }
+  return names.size > INTERESTS_PER_DEVICE ? TOO_MANY : [...names];
+}
+
+/** `POST …/devices/PLATFORM/ID/interests/NAME`. */
+export function addInterest(context: EndpointContext): Endpoint {
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
+    if (!isInterest(name)) return BAD_NAME;
+    const { number, limits } = instance;
+    const add = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(
+        () => devices.addInterest(number, id, name, INTERESTS_PER_DEVICE, limits.interests),
+        (result) => {
+          if (result === 'added') return DONE;
+          return result === 'full' ? TOO_MANY : refuse(context, instance, result);
+        },
+      );
+    return guard.ask(
+      () => devices.hasInterest(number, id, name),
+      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? DONE : add()),
+    );
+  });
+}
+
+/** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds even if the device has no such interest. */
+export function removeInterest(context: EndpointContext): Endpoint {
+  const { devices, guard, rates } = context;
+  return deviceEndpoint(context, ({ instance, id }, call) => {
+    const { name } = call.params;
+    if (!isInterest(name)) return BAD_NAME;
+    const { number } = instance;
+    const remove = () =>
+      rates.refuse('rows', call, instance) ??
+      guard.ask(() => devices.removeInterest(number, id, name), doneIf);
+    return guard.ask(
+      () => devices.hasInterest(number, id, name),
+      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? remove() : DONE),
+    );
+  });
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { addressKey } from '../../../runtime/ip-address.ts';
+import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import { type RequestTarget, requestTarget } from '../../request-target.ts';
+import type { Client, PushCall } from '../call.ts';
+import type { PathParams } from '../routes.ts';
+
+const NOTHING = new Uint8Array(0);
+
+const NO_PARAMS: PathParams = {
+  instance: '',
+  platform: undefined,
+  device: '',
+  name: '',
+  publishId: '',
+  rest: '',
+};
+
+/** A request of `node:http`, as endpoints see it. The query is parsed only when an endpoint asks for it. */
+export class RequestCall implements PushCall {
+  readonly method: string;
+  readonly path: string;
+  readonly address: string;
+  readonly addressKey: string;
+  params = NO_PARAMS;
+  body: Uint8Array = NOTHING;
+  private readonly request: IncomingMessage;
+  private readonly target: RequestTarget;
+  private parameters: URLSearchParams | undefined;
+
+  constructor(request: IncomingMessage, peer: Client, proxies: TrustedProxies) {
+    this.request = request;
+    this.method = request.method ?? '';
+    this.target = requestTarget(request.url ?? '/');
+    this.path = this.target.path;
+    const address = proxies.isEmpty
+      ? peer.address
+      : proxies.clientOf(peer.address, {
+          xForwardedFor: this.header('x-forwarded-for'),
+          forwarded: this.header('forwarded'),
+        });
+    this.address = address;
+    this.addressKey = address === peer.address ? peer.addressKey : addressKey(address);
+  }
+
+  /** Whether the request lacks the Host header that its version of HTTP demands. */
+  get lacksHost(): boolean {
+    return this.request.headers.host === undefined && this.request.httpVersion === '1.1';
+  }
+
+  /** The query, not decoded. */
+  get rawQuery(): string {
+    return this.target.query;
+  }
+
+  get query(): URLSearchParams {
+    this.parameters ??= new URLSearchParams(this.target.query);
+    return this.parameters;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === 'string' ? value : value?.join(', ');
+  }
+}

@@ -1,0 +1,437 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PushRefusal } from '../../../push/refusal.ts';
+import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import type { PushBounds } from '../bounds.ts';
+import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
+import { corsOf, preflightOf } from '../cors.ts';
+import { statuses } from '../problems.ts';
+import { findRoute, type PushFamily } from '../routes.ts';
+import { checkHead, type HeadAnswer, SOON_SECONDS } from './check-head.ts';
+import type { Connection, ReceivingRequest } from './connection.ts';
+import type { IncomingRequest } from './http-server.ts';
+import { bodyOf, headersOf, JSON_TYPE } from './refusal-response.ts';
+import { RequestBody } from './request-body.ts';
+import { RequestCall } from './request-call.ts';
+import type { RequestLog } from './request-log.ts';
+import type { Place, PooledRequest, RequestPool } from './request-pool.ts';
+import type { RequestScheduler, ScheduledRequest } from './request-scheduler.ts';
+
+/** Counts answers. `status` is one of `problems.ts`, 200 or 204. */
+export interface PushMeter {
+  count(counter: 'pushRequests', by: number, family: PushFamily, status: string): void;
+}
+
+/** What all requests of a listener share. */
+export interface RequestContext {
+  readonly bounds: PushBounds;
+  readonly proxies: TrustedProxies;
+  /** Requests with a secret key, by the number of the instance. */
+  readonly backends: RequestPool<number>;
+  readonly backendScheduler: RequestScheduler<number>;
+  /** All other requests, by the address of the client. */
+  readonly anonymous: RequestPool<string>;
+  readonly anonymousScheduler: RequestScheduler<string>;
+  /** Requests whose bodies are arriving. */
+  readonly receiving: Set<RequestHandler>;
+  readonly log: RequestLog;
+  readonly meter: PushMeter;
+  /** `undefined` while the server starts. */
+  readonly endpoints: Endpoints | undefined;
+  /** Must be called for each request with a secret key: it delays the others for a moment. */
+  backendAsked(): void;
+  /** Refuses a client without a secret key that sends too many requests. */
+  limitRate(head: PushHead): PushRefusal | undefined;
+}
+
+/** Most requests have no larger body and arrive in one packet. */
+const SMALL_BODY_BYTES = 1024;
+
+const UNREAD_ANSWERS = 'unread answers fill the memory reserved for them';
+
+/** Handles one request, from its head to its answer. */
+export class RequestHandler implements ReceivingRequest, PooledRequest {
+  private readonly context: RequestContext;
+  private readonly connection: Connection;
+  private readonly request: IncomingMessage;
+  private readonly response: ServerResponse;
+  private readonly expectsContinue: boolean;
+  private readonly call: RequestCall;
+  private readonly body: RequestBody;
+  private family: PushFamily = 'other';
+  private allow: string | undefined;
+  private endpoint: Endpoint | undefined;
+  private bodyBytesMax = 0;
+  /** The number of the instance whose secret key the request has. */
+  private backend: number | undefined;
+  private place: Place | undefined;
+  /** Set while the request waits for the scheduler. */
+  private cancelStart: (() => void) | undefined;
+  /** The endpoint has started: its work cannot be undone. */
+  private isRunning = false;
+  /** Refused because its sender asks too much: it skips the scheduler, and its connection closes. */
+  private isShed = false;
+  private isAnswered = false;
+  private isFinished = false;
+  private lingering: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(context: RequestContext, incoming: IncomingRequest) {
+    this.context = context;
+    this.connection = incoming.connection;
+    this.request = incoming.request;
+    this.response = incoming.response;
+    this.expectsContinue = incoming.expectsContinue;
+    this.call = new RequestCall(incoming.request, incoming.connection.peer, context.proxies);
+    this.body = new RequestBody(incoming.request);
+  }
+
+  begin(): void {
+    const unanswered = this.connection.begin(this.body.isComplete ? undefined : this);
+    if (unanswered > this.context.bounds.requestsPerConnection) {
+      this.cutOff('too many requests without an answer');
+      this.finish();
+      return;
+    }
+    try {
+      const answer = this.answerToHead();
+      if (answer !== undefined) this.schedule(1, () => this.answerEarly(answer));
+      else if (!this.body.isComplete) this.admitBody();
+      else this.schedule(1, () => this.run());
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  stopReceiving(refusal: PushRefusal): void {
+    this.body.isComplete = true;
+    this.connection.receiving = undefined;
+    if (!this.isAnswered) this.refuse(refusal, { connection: 'close' });
+    else if (this.lingering !== undefined) this.stopLingering();
+    else this.connection.destroy();
+  }
+
+  connectionClosed(): void {
+    this.body.isComplete = true;
+    this.isAnswered = true;
+    clearTimeout(this.lingering);
+    this.finish();
+  }
+
+  /** Refuses the request if its body has arrived too slowly so far. */
+  checkSpeed(nowMs: number): void {
+    const { bounds } = this.context;
+    if (!this.body.isTooSlow(nowMs, bounds)) return;
+    const least = `${bounds.bodyBytesPerSecond} bytes per second`;
+    this.stopReceiving(
+      new PushRefusal('timeout', `The body arrives too slowly: it must have at least ${least}`),
+    );
+  }
+
+  evict(): void {
+    this.leavePool();
+    // An endpoint that runs can neither be undone nor said to have failed, and answers must keep their order.
+    if (this.isAnswered) this.cutOff(UNREAD_ANSWERS);
+    else if (this.isRunning || this.connection.hasEarlier) this.cutOff('over its fair share');
+    else this.refuse(this.overloaded(), { connection: 'close' });
+  }
+
+  /** The answer that the head alone decides; `undefined`: it depends on the body. */
+  private answerToHead(): HeadAnswer | undefined {
+    const { method, path } = this.call;
+    const found = findRoute(method, path);
+    this.family = found.family;
+    const head = checkHead(this.call, found, this.context.endpoints);
+    if (head.answer === undefined) {
+      ({ endpoint: this.endpoint, bodyBytesMax: this.bodyBytesMax, backend: this.backend } = head);
+    } else {
+      this.allow = head.allow;
+      this.isShed = head.answer !== 'preflight' && head.answer.problem === 'rate-limited';
+    }
+    if (this.backend === undefined) {
+      // Counted even if it is refused anyway: that costs time as well.
+      const refusal = this.context.limitRate(this.call);
+      if (refusal !== undefined) {
+        this.isShed = true;
+        return refusal;
+      }
+    }
+    if (!this.enterPool()) return this.overloaded();
+    if (head.answer !== undefined) return head.answer;
+    return this.body.announcedBytes > this.bodyBytesMax ? this.tooLarge() : undefined;
+  }
+
+  /** Returns `false` if the pool is full and no other sender has more requests in it. */
+  private enterPool(): boolean {
+    const { backends, anonymous } = this.context;
+    if (this.backend === undefined) {
+      this.place = anonymous.enter(this.call.addressKey, this);
+    } else {
+      this.context.backendAsked();
+      this.place = backends.enter(this.backend, this);
+    }
+    return this.place !== undefined;
+  }
+
+  /** Reads the body after the checks that come before it. None of it is in memory until then. */
+  private admitBody(): void {
+    const checked = this.endpoint?.checkBeforeBody?.(this.call);
+    if (checked === undefined) {
+      this.acceptBody();
+      return;
+    }
+    checked.then(
+      (refusal) => {
+        if (this.isAnswered) return;
+        if (refusal === undefined) {
+          this.acceptBody();
+        } else {
+          this.refuse(refusal);
+          this.receiveBody();
+        }
+      },
+      (error) => this.fail(error),
+    );
+  }
+
+  private acceptBody(): void {
+    if (this.expectsContinue) this.response.writeContinue();
+    this.body.start(performance.now());
+    this.context.receiving.add(this);
+    this.receiveBody();
+  }
+
+  private receiveBody(): void {
+    this.request.on('data', (part: Uint8Array) => this.receive(part));
+    this.request.on('end', () => this.complete());
+  }
+
+  private receive(part: Uint8Array): void {
+    const { body } = this;
+    body.receivedBytes += part.length;
+    if (this.lingering !== undefined) {
+      if (body.receivedBytes > this.context.bounds.lingerBytes) this.stopLingering();
+    } else if (!this.isAnswered) {
+      body.keep(part);
+      const hasMemory = this.reserve(part.length);
+      if (body.receivedBytes > this.bodyBytesMax) this.refuse(this.tooLarge());
+      else if (!hasMemory) this.refuse(this.overloaded(), { connection: 'close' });
+    }
+  }
+
+  private complete(): void {
+    this.body.isComplete = true;
+    this.context.receiving.delete(this);
+    if (this.connection.receiving === this) this.connection.receiving = undefined;
+    if (this.lingering !== undefined) this.stopLingering();
+    else if (!this.isAnswered) this.schedule(costOf(this.body.receivedBytes), () => this.run());
+  }
+
+  /** Goes on when the scheduler allows it, usually at once. A shed request always goes on at once. */
+  private schedule(cost: number, goOn: () => Promise<void> | undefined): void {
+    const { backendScheduler, anonymousScheduler } = this.context;
+    if (this.isShed) {
+      void goOn();
+      return;
+    }
+    const start = () => {
+      this.cancelStart = undefined;
+      try {
+        if (!this.connection.isClosed) return goOn();
+        this.finish();
+      } catch (error) {
+        this.fail(error);
+      }
+      return undefined;
+    };
+    if (this.backend === undefined) {
+      this.scheduleIn(anonymousScheduler, { owner: this.call.addressKey, cost, start });
+    } else {
+      this.scheduleIn(backendScheduler, { owner: this.backend, cost, start });
+    }
+  }
+
+  private scheduleIn<Owner extends string | number>(
+    scheduler: RequestScheduler<Owner>,
+    request: ScheduledRequest<Owner>,
+  ): void {
+    this.cancelStart = () => scheduler.remove(request);
+    scheduler.add(request);
+  }
+
+  /** Answers without the body. The rest of the body is read and dropped. */
+  private answerEarly(answer: HeadAnswer): undefined {
+    if (answer === 'preflight') this.respond(204, { ...preflightOf(this.family) }, '');
+    else this.refuse(answer);
+    if (!this.body.isComplete) this.receiveBody();
+  }
+
+  private run(): Promise<void> | undefined {
+    this.call.body = this.body.whole() ?? this.call.body;
+    this.isRunning = true;
+    try {
+      const answer = this.endpoint?.answer(this.call);
+      if (answer instanceof Promise) {
+        return answer.then(
+          (given) => this.answer(given),
+          (error) => this.fail(error),
+        );
+      }
+      if (answer !== undefined) this.answer(answer);
+    } catch (error) {
+      this.fail(error);
+    }
+    return undefined;
+  }
+
+  private answer(answer: PushAnswer): void {
+    try {
+      if (answer instanceof PushRefusal) {
+        this.refuse(answer);
+      } else if ('json' in answer) {
+        const headers = { 'content-type': JSON_TYPE, ...corsOf(this.family) };
+        this.respond(200, headers, `${answer.json}\n`);
+      } else if ('text' in answer) {
+        const { text, contentType } = answer;
+        const headers = { ...answer.headers, 'content-type': contentType, ...corsOf(this.family) };
+        this.respond(200, headers, text);
+      } else {
+        this.respond(200, { ...corsOf(this.family) }, '');
+      }
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.context.log.failed(this.call, error);
+    if (this.response.headersSent) {
+      // Half an answer cannot be taken back.
+      this.connection.destroy();
+      this.finish();
+      return;
+    }
+    this.isAnswered = false;
+    this.refuse(new PushRefusal('internal', 'Internal server error'));
+  }
+
+  private refuse(refusal: PushRefusal, more?: Readonly<Record<string, string>>): void {
+    this.context.log.refused(refusal, this.call, this.call);
+    const headers = { ...headersOf(refusal, this.family), ...more };
+    if (this.isShed) headers['connection'] = 'close';
+    if (this.allow !== undefined) headers['allow'] = this.allow;
+    this.respond(statuses[refusal.problem].status, headers, bodyOf(refusal));
+  }
+
+  private respond(status: number, headers: Record<string, string | number>, text: string): void {
+    const { response, connection } = this;
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    this.context.receiving.delete(this);
+    this.cancelScheduled();
+    this.body.drop();
+    this.place?.release();
+    if (response.destroyed) {
+      this.finish();
+      return;
+    }
+    const lingers = !this.body.isComplete && this.mustLinger(headers['connection'] === 'close');
+    if (lingers || connection.isClosing) headers['connection'] = 'close';
+    if (status !== 204) headers['content-length'] = Buffer.byteLength(text);
+    response.writeHead(status, headers);
+    this.context.meter.count('pushRequests', 1, this.family, String(status));
+    if (lingers) this.linger(text);
+    else this.send(text);
+  }
+
+  /** Whether the connection must stay open for a while after its last answer, because much of the body is to come. */
+  private mustLinger(isLastAnswer: boolean): boolean {
+    // The rest of a small request has arrived already; otherwise its sender tries again without the answer.
+    if (this.isShed && this.body.announcedBytes <= SMALL_BODY_BYTES) return false;
+    return isLastAnswer || !this.canSkipRest();
+  }
+
+  /** Whether the rest of a refused request is so short that the connection can stay open. */
+  private canSkipRest(): boolean {
+    // After `Expect`, the client may or may not send the body: we cannot know where its next request begins.
+    return !this.expectsContinue && this.body.announcedBytes <= this.context.bounds.restBytes;
+  }
+
+  private send(text: string): void {
+    const { response } = this;
+    response.end(text);
+    if (response.writableFinished) {
+      this.finish();
+      return;
+    }
+    // Rarely reached. A timer for each connection would cost too much.
+    const { unreadAnswerMs } = this.context.bounds;
+    const timer = setTimeout(
+      () => this.cutOff('the client does not read its answers'),
+      unreadAnswerMs,
+    );
+    response.once('close', () => {
+      clearTimeout(timer);
+      this.finish();
+    });
+    if (!this.reserve(text.length)) this.cutOff(UNREAD_ANSWERS);
+  }
+
+  /** Ends the connection at once. Logs only the first reason, if several of its requests end it. */
+  private cutOff(why: string): void {
+    if (this.connection.cutOff()) this.context.log.connectionClosed(why, this.call);
+  }
+
+  /**
+   * Sends the whole answer, but keeps the connection open: if it closed while the client is sending, the system would
+   * discard the answer.
+   */
+  private linger(text: string): void {
+    this.response.flushHeaders();
+    if (text !== '') this.response.write(text);
+    this.lingering = setTimeout(() => this.stopLingering(), this.context.bounds.lingerMs);
+  }
+
+  private stopLingering(): void {
+    clearTimeout(this.lingering);
+    this.lingering = undefined;
+    this.response.end();
+    this.finish();
+  }
+
+  private overloaded(): PushRefusal {
+    this.isShed = this.backend === undefined;
+    this.context.log.overloaded(this.call, this.backend);
+    return new PushRefusal('store', 'Server is overloaded, try again', SOON_SECONDS);
+  }
+
+  private tooLarge(): PushRefusal {
+    return new PushRefusal(
+      this.family === 'device' ? 'bad-device-request' : 'bad-request',
+      `The body is larger than ${this.bodyBytesMax / 1024} KiB`,
+    );
+  }
+
+  /** Returns `false` if there is no memory for so many bytes. */
+  private reserve(bytes: number): boolean {
+    return this.place?.reserve(bytes) ?? true;
+  }
+
+  private cancelScheduled(): void {
+    this.cancelStart?.();
+    this.cancelStart = undefined;
+  }
+
+  private leavePool(): void {
+    this.place?.leave();
+    this.place = undefined;
+  }
+
+  private finish(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    this.body.drop();
+    this.context.receiving.delete(this);
+    this.cancelScheduled();
+    this.leavePool();
+    this.connection.finish();
+  }
+}

@@ -1,0 +1,492 @@
+import { describe, expect, it } from 'bun:test';
+import { createContext, Script } from 'node:vm';
+import fc from 'fast-check';
+import { anyCharacter } from '../../../../testing/any-character.ts';
+import { serviceWorkerScript } from './service-worker.ts';
+
+const ENDPOINT = 'https://push.example.org';
+const NOW_MS = 1_700_000_000_999;
+
+const PUSHER = {
+  instanceId: '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69',
+  publishId: 'pubid-1',
+  hasDisplayableContent: true,
+  hasData: true,
+};
+
+const NOTIFICATION = { title: 'Hi!', body: 'All of it', icon: '/icon.png' };
+
+/** What the SDK in the page has written down. */
+const DEVICE = {
+  instance_id: PUSHER.instanceId,
+  device_id: 'web-1',
+  token: 'eyJ9',
+  user_id: 'ann',
+};
+
+interface Window {
+  readonly url: string;
+  readonly focused?: boolean;
+  readonly visibilityState?: 'visible' | 'hidden';
+}
+
+interface Hooked {
+  readonly payload: { notification: { title: string; [name: string]: unknown }; data: object };
+  readonly pushEvent: object;
+  readonly handleNotification: (payload: object) => Promise<void>;
+  readonly statePromise: Promise<unknown>;
+}
+
+interface Beams {
+  endpointOverride: string | null;
+  onNotificationReceived: ((hooked: Hooked) => unknown) | null;
+  reportEvent(report: { eventType: string; state: object }): Promise<void>;
+}
+
+interface Shown {
+  readonly title: string;
+  readonly options: {
+    readonly data: { readonly pusher: object };
+    readonly [name: string]: unknown;
+  };
+}
+
+interface WorkerOptions {
+  readonly device?: typeof DEVICE | 'none' | 'broken';
+  readonly windows?: readonly Window[];
+  readonly answer?: () => Promise<Response>;
+}
+
+/** A request to IndexedDB that is settled soon, as real ones are: after whoever asked has set its callbacks. */
+function settledSoon(result: unknown, before?: 'onupgradeneeded', error?: Error): object {
+  const request: Record<string, unknown> = { result, error };
+  queueMicrotask(() => {
+    for (const name of [before, error === undefined ? 'onsuccess' : 'onerror']) {
+      if (name !== undefined) (request[name] as () => void)();
+    }
+  });
+  return request;
+}
+
+/** The worker in the surroundings that a browser gives it, and what it does there. */
+class BeamsWorker {
+  readonly shown: Shown[] = [];
+  readonly reports: { readonly url: string; readonly body: unknown }[] = [];
+  readonly opened: string[] = [];
+  readonly focused: string[] = [];
+  readonly stores: unknown[] = [];
+  readonly warnings: unknown[][] = [];
+  readonly beams: Beams;
+  databasesOpen = 0;
+  private readonly listeners = new Map<string, (event: object) => void>();
+
+  constructor(options: WorkerOptions = {}, endpoint = ENDPOINT) {
+    const { windows = [], answer = async () => Response.json({}) } = options;
+    const self: Record<string, unknown> = {
+      URL,
+      AbortSignal,
+      Date: { now: () => NOW_MS },
+      console: { warn: (...line: unknown[]) => this.warnings.push(line) },
+      location: { host: 'shop.example', href: 'https://shop.example/service-worker.js' },
+      addEventListener: (name: string, listener: (event: object) => void) =>
+        this.listeners.set(name, listener),
+      registration: {
+        showNotification: async (title: string, shown: Shown['options']) => {
+          this.shown.push({ title, options: shown });
+        },
+      },
+      clients: {
+        matchAll: async (filter: unknown) => {
+          expect(filter).toEqual({ type: 'window', includeUncontrolled: true });
+          return windows.map((window) => ({
+            ...window,
+            focus: async () => this.focused.push(window.url),
+          }));
+        },
+        openWindow: async (url: string) => this.opened.push(url),
+      },
+      indexedDB: { open: (name: string) => this.openDatabase(name, options.device ?? DEVICE) },
+      fetch: async (url: string, { body, ...request }: { body: string }) => {
+        expect(request).toMatchObject({
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          credentials: 'omit',
+        });
+        this.reports.push({ url, body: JSON.parse(body) });
+        return await answer();
+      },
+    };
+    self['self'] = self;
+    const before = Object.keys(self);
+    new Script(serviceWorkerScript(endpoint)).runInContext(createContext(self));
+    const made = Object.keys(self).filter((name) => !before.includes(name));
+    expect(made).toEqual(['PusherPushNotifications']);
+    this.beams = self['PusherPushNotifications'] as Beams;
+  }
+
+  private openDatabase(name: string, device: typeof DEVICE | 'none' | 'broken'): object {
+    expect(name).toBe(`beams-${PUSHER.instanceId}`);
+    if (device === 'broken') return settledSoon(undefined, undefined, new Error('No database'));
+    this.databasesOpen++;
+    return settledSoon(
+      {
+        createObjectStore: (...store: unknown[]) => this.stores.push(store),
+        transaction: () => ({
+          objectStore: () => ({
+            get: () => settledSoon(device === 'none' ? undefined : device),
+          }),
+        }),
+        close: () => this.databasesOpen--,
+      },
+      device === 'none' ? 'onupgradeneeded' : undefined,
+    );
+  }
+
+  /** Lets an event happen, and waits for what the browser would wait for. Gives the event. */
+  async dispatch(name: string, more: object): Promise<object> {
+    const waited: unknown[] = [];
+    const event = { ...more, waitUntil: (promise: unknown) => waited.push(promise) };
+    this.listeners.get(name)?.(event);
+    await Promise.all(waited);
+    return event;
+  }
+
+  /** A push with this text in it, or none. */
+  async push(text: string | null): Promise<object> {
+    return await this.dispatch('push', {
+      data: text === null ? null : { json: () => JSON.parse(text) },
+    });
+  }
+
+  async pushed(message: object): Promise<object> {
+    return await this.push(JSON.stringify(message));
+  }
+
+  /** A click on the last notification that was shown; says whether that was closed. */
+  async click(data: object | null = this.shown.at(-1)?.options.data ?? null): Promise<boolean> {
+    let closed = false;
+    await this.dispatch('notificationclick', {
+      notification: {
+        data,
+        close() {
+          closed = true;
+        },
+      },
+    });
+    return closed;
+  }
+}
+
+function messageWith(notification: object | undefined, data: object = { order: 7 }): object {
+  return { notification, data: { ...data, pusher: PUSHER } };
+}
+
+describe('a push', () => {
+  it('is shown, and reported as delivered', async () => {
+    const worker = new BeamsWorker();
+
+    await worker.pushed(messageWith(NOTIFICATION));
+
+    expect(worker.shown).toEqual([
+      {
+        title: 'Hi!',
+        options: {
+          body: 'All of it',
+          icon: '/icon.png',
+          data: {
+            pusher: {
+              customerPayload: { notification: NOTIFICATION, data: { order: 7 } },
+              pusherMetadata: PUSHER,
+            },
+          },
+        },
+      },
+    ]);
+    expect(worker.reports).toEqual([
+      {
+        url: `${ENDPOINT}/reporting_api/v2/instances/${PUSHER.instanceId}/events`,
+        body: {
+          event: 'delivery',
+          publishId: 'pubid-1',
+          deviceId: 'web-1',
+          userId: 'ann',
+          timestampSecs: 1_700_000_000,
+          appInBackground: true,
+          hasDisplayableContent: true,
+          hasData: true,
+        },
+      },
+    ]);
+    expect(worker.databasesOpen).toBe(0);
+    expect(worker.warnings).toEqual([]);
+  });
+
+  it('is shown with an empty title and body where it has none', async () => {
+    const worker = new BeamsWorker();
+    await worker.pushed(messageWith({}));
+    expect(worker.shown).toMatchObject([{ title: '', options: { body: '', icon: undefined } }]);
+  });
+
+  it('without a notification is shown by the name of the site, one in place of the last', async () => {
+    const worker = new BeamsWorker();
+
+    await worker.pushed(messageWith(undefined));
+
+    expect(worker.shown).toMatchObject([
+      { title: 'shop.example', options: { tag: 'pusher-data-only', silent: true } },
+    ]);
+    expect(worker.reports).toHaveLength(1);
+    expect(await worker.click()).toBe(true);
+    expect(worker.reports).toMatchObject([{}, { body: { event: 'open' } }]);
+  });
+
+  for (const [what, text] of [
+    ['nothing in it', null],
+    ['no JSON in it', 'hello'],
+    ['null in it', 'null'],
+    ['no data', '{"notification":{"title":"theirs"}}'],
+    ['data of somebody else', '{"notification":{"title":"theirs"},"data":{"order":7}}'],
+  ] as const) {
+    it(`with ${what} is left to the rest of the site's worker`, async () => {
+      const worker = new BeamsWorker();
+      worker.beams.onNotificationReceived = () => {
+        throw new Error('It was not to be called');
+      };
+
+      await worker.push(text);
+
+      expect([worker.shown, worker.reports]).toEqual([[], []]);
+    });
+  }
+
+  it('says whether a window of the site is in the foreground', async () => {
+    const hidden = { url: 'https://shop.example/', visibilityState: 'hidden' } as const;
+    for (const [windows, appInBackground] of [
+      [[hidden, { ...hidden, visibilityState: 'visible' as const }], false],
+      [[hidden], true],
+    ] as const) {
+      const worker = new BeamsWorker({ windows });
+      await worker.pushed(messageWith(NOTIFICATION));
+      expect(worker.reports).toMatchObject([{ body: { appInBackground } }]);
+    }
+  });
+
+  it('is hidden where it asks for that and a window of the site has the focus', async () => {
+    const asks = { ...NOTIFICATION, hide_notification_if_site_has_focus: true };
+    const here = [{ url: 'https://shop.example/', focused: true }];
+    for (const [notification, windows, shown] of [
+      [asks, here, 0],
+      [asks, [{ url: 'https://shop.example/', focused: false }], 1],
+      [{ ...asks, hide_notification_if_site_has_focus: 'true' }, here, 1],
+      [NOTIFICATION, here, 1],
+    ] as const) {
+      const worker = new BeamsWorker({ windows });
+      await worker.pushed(messageWith(notification));
+      expect(worker.shown).toHaveLength(shown);
+      expect(worker.reports).toHaveLength(1);
+    }
+  });
+});
+
+describe('a report', () => {
+  it('names no device where the data of the site was cleared, and leaves a database that the SDK can use', async () => {
+    const worker = new BeamsWorker({ device: 'none' });
+
+    await worker.pushed(messageWith(NOTIFICATION));
+
+    expect(worker.reports).toMatchObject([{ body: { deviceId: null, userId: null } }]);
+    expect(worker.stores).toEqual([['beams', { keyPath: 'instance_id' }]]);
+  });
+
+  it('leaves out what the server did not say of the notification', async () => {
+    const worker = new BeamsWorker();
+    const { instanceId, publishId } = PUSHER;
+    await worker.pushed({ notification: {}, data: { pusher: { instanceId, publishId } } });
+    const [report] = worker.reports;
+    expect(Object.keys(report?.body as object).toSorted()).toEqual([
+      'appInBackground',
+      'deviceId',
+      'event',
+      'publishId',
+      'timestampSecs',
+      'userId',
+    ]);
+  });
+
+  it('is not sent where nothing says what it would be of', async () => {
+    for (const pusher of [true, {}, { instanceId: 'a' }, { publishId: 'b' }]) {
+      const worker = new BeamsWorker();
+      await worker.pushed({ notification: NOTIFICATION, data: { pusher } });
+      expect(worker.shown).toHaveLength(1);
+      expect(worker.reports).toEqual([]);
+      expect(worker.warnings).toEqual([]);
+    }
+  });
+
+  for (const [what, options, reports] of [
+    ['the database cannot be read', { device: 'broken' }, 0],
+    ['the server cannot be reached', { answer: () => Promise.reject(new Error('Away')) }, 1],
+    ['the server refuses', { answer: async () => new Response('', { status: 400 }) }, 1],
+  ] as const) {
+    it(`is lost with a warning where ${what}, and the notification is not`, async () => {
+      const worker = new BeamsWorker(options);
+
+      await worker.pushed(messageWith(NOTIFICATION));
+
+      expect(worker.shown).toHaveLength(1);
+      expect(worker.reports).toHaveLength(reports);
+      expect(worker.warnings).toHaveLength(1);
+    });
+  }
+
+  it('goes where the site says', async () => {
+    const worker = new BeamsWorker();
+    worker.beams.endpointOverride = 'https://elsewhere.example/';
+    await worker.pushed(messageWith(NOTIFICATION));
+    worker.beams.endpointOverride = null;
+    await worker.pushed(messageWith(NOTIFICATION));
+    expect(worker.reports.map(({ url }) => new URL(url).origin)).toEqual([
+      'https://elsewhere.example',
+      ENDPOINT,
+    ]);
+  });
+
+  it('can be sent by the site itself, and kept back', async () => {
+    const worker = new BeamsWorker();
+    const state = { instanceId: 'a/b', publishId: 'pubid-2', deviceId: 'web-2' };
+    await worker.beams.reportEvent({ eventType: 'open', state });
+    expect(worker.reports).toEqual([
+      {
+        url: `${ENDPOINT}/reporting_api/v2/instances/a%2Fb/events`,
+        body: {
+          event: 'open',
+          publishId: 'pubid-2',
+          deviceId: 'web-2',
+          timestampSecs: 1_700_000_000,
+        },
+      },
+    ]);
+
+    worker.beams.reportEvent = async () => undefined;
+    await worker.pushed(messageWith(NOTIFICATION));
+    expect(worker.reports).toHaveLength(1);
+  });
+});
+
+describe("the site's own decision", () => {
+  it('is asked for with the payload, the event, what would be done and the state', async () => {
+    const worker = new BeamsWorker();
+    const asked: Hooked[] = [];
+    worker.beams.onNotificationReceived = (hooked) => asked.push(hooked);
+
+    const event = await worker.pushed(messageWith(NOTIFICATION));
+
+    expect(worker.shown).toEqual([]);
+    const [hooked] = asked;
+    expect(asked).toHaveLength(1);
+    expect(hooked?.payload).toEqual({ notification: NOTIFICATION, data: { order: 7 } });
+    expect(hooked?.pushEvent).toBe(event);
+    expect(await hooked?.statePromise).toEqual({
+      instanceId: PUSHER.instanceId,
+      publishId: 'pubid-1',
+      deviceId: 'web-1',
+      userId: 'ann',
+      appInBackground: true,
+      hasDisplayableContent: true,
+      hasData: true,
+    });
+    expect(worker.reports).toHaveLength(1);
+  });
+
+  it('may show something else', async () => {
+    const worker = new BeamsWorker();
+    worker.beams.onNotificationReceived = async ({ payload, handleNotification }) => {
+      await Promise.resolve();
+      payload.notification.title = 'Changed';
+      await handleNotification(payload);
+    };
+
+    await worker.pushed(messageWith(NOTIFICATION));
+
+    expect(worker.shown).toMatchObject([
+      {
+        title: 'Changed',
+        options: {
+          data: {
+            pusher: {
+              customerPayload: { notification: { title: 'Changed' }, data: { order: 7 } },
+              pusherMetadata: PUSHER,
+            },
+          },
+        },
+      },
+    ]);
+  });
+});
+
+describe('a click', () => {
+  it('closes the notification and reports it opened', async () => {
+    const worker = new BeamsWorker();
+    await worker.pushed(messageWith(NOTIFICATION));
+
+    expect(await worker.click()).toBe(true);
+
+    expect(worker.reports).toMatchObject([
+      { body: { event: 'delivery' } },
+      { body: { event: 'open', publishId: 'pubid-1', deviceId: 'web-1', userId: 'ann' } },
+    ]);
+    expect([worker.opened, worker.focused]).toEqual([[], []]);
+  });
+
+  for (const [deepLink, address] of [
+    ['https://shop.example', 'https://shop.example/'],
+    ['/orders/7', 'https://shop.example/orders/7'],
+  ] as const) {
+    it(`shows the window that is at ${deepLink}, or else a new one`, async () => {
+      const message = messageWith({ ...NOTIFICATION, deep_link: deepLink });
+      const elsewhere = { url: 'https://shop.example/elsewhere' };
+
+      const without = new BeamsWorker({ windows: [elsewhere] });
+      await without.pushed(message);
+      expect(await without.click()).toBe(true);
+      expect([without.opened, without.focused]).toEqual([[address], []]);
+
+      const open = new BeamsWorker({ windows: [elsewhere, { url: address }] });
+      await open.pushed(message);
+      expect(await open.click()).toBe(true);
+      expect([open.opened, open.focused]).toEqual([[], [address]]);
+    });
+  }
+
+  it('on a notification of somebody else is left to the rest of the worker', async () => {
+    for (const data of [null, {}, { order: 7 }]) {
+      const worker = new BeamsWorker();
+      expect(await worker.click(data)).toBe(false);
+      expect(worker.reports).toEqual([]);
+    }
+  });
+
+  it('on a notification of an older worker still closes it', async () => {
+    const worker = new BeamsWorker();
+    expect(await worker.click({ pusher: {} })).toBe(true);
+    expect(worker.reports).toEqual([]);
+  });
+});
+
+describe('the endpoint', () => {
+  it('gets into the script as it is, and nothing else does', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: anyCharacter }),
+          fc.constant('"); alert(1);//</script>\u2028\u2029'),
+        ),
+        (endpoint) => {
+          expect(new BeamsWorker({}, endpoint).beams.endpointOverride).toBe(endpoint);
+          expect(serviceWorkerScript(endpoint)).not.toMatch(/<\/script|[\u2028\u2029]/);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});

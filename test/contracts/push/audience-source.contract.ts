@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
+import type { AudienceSource } from '../../../src/push/audience-source.ts';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { DeviceId, NewDevice } from '../../../src/push/model/device.ts';
+import { NOW_MS, newDevice } from './device-store.contract.ts';
+
+/** An audience to test, and the devices that it is read from. */
+export interface OpenAudience extends AsyncDisposable {
+  readonly devices: DeviceStore;
+  readonly audience: AudienceSource;
+  newInstance(): Promise<number>;
+}
+
+/** What the push side expects of whoever reads an audience. */
+export function audienceSourceContract(name: string, open: () => Promise<OpenAudience>): void {
+  describe(`${name} keeps the audience source contract`, () => {
+    let opened: OpenAudience;
+    let devices: DeviceStore;
+    let audience: AudienceSource;
+    let instance: number;
+    beforeAll(async () => {
+      opened = await open();
+      ({ devices, audience } = opened);
+    });
+    afterAll(() => opened[Symbol.asyncDispose]());
+    beforeEach(async () => {
+      instance = await opened.newInstance();
+    });
+
+    const registered = async (
+      interests: readonly string[],
+      more: Partial<NewDevice> = {},
+      where = instance,
+    ): Promise<DeviceId> => {
+      const device = newDevice(more);
+      await devices.register(where, device, NOW_MS);
+      if (interests.length > 0) await devices.setInterests(where, device.id, interests);
+      return device.id;
+    };
+    const setUser = (id: DeviceId, userId: string) =>
+      devices.setUser(instance, id, { userId, max: 100, replaceOldest: false }, NOW_MS);
+    const idsOf = async (numbers: readonly number[]) =>
+      (await audience.recipients(instance, numbers)).map(({ id }) => id);
+    const interested = async (interest: string) =>
+      await idsOf(await audience.numbers(instance, 'interests', interest, 0, 1000));
+    const ofUser = async (userId: string) =>
+      await idsOf(await audience.numbers(instance, 'users', userId, 0, 1000));
+
+    it('gives the devices of an interest, page by page, in one order', async () => {
+      const ids: DeviceId[] = [];
+      for (let index = 0; index < 25; index += 1) {
+        ids.push(await registered(index % 2 === 0 ? ['even', 'all'] : ['all']));
+      }
+      const all = await audience.numbers(instance, 'interests', 'all', 0, 1000);
+      expect(all).toHaveLength(25);
+      expect(all.toSorted((a, b) => a - b)).toEqual([...all]);
+      expect(await idsOf(all)).toEqual(ids);
+      const even = await audience.numbers(instance, 'interests', 'even', 0, 1000);
+      expect([...even]).toEqual(all.filter((_, index) => index % 2 === 0));
+
+      const pages: number[][] = [];
+      for (let after = 0; ; ) {
+        const page = await audience.numbers(instance, 'interests', 'all', after, 10);
+        pages.push([...page]);
+        if (page.length < 10) break;
+        after = page.at(-1) ?? 0;
+      }
+      expect(pages.map(({ length }) => length)).toEqual([10, 10, 5]);
+      expect(pages.flat()).toEqual([...all]);
+      expect(await audience.numbers(instance, 'interests', 'all', all.at(-1) ?? 0, 9)).toEqual([]);
+    });
+
+    it('gives the devices of a user on all platforms', async () => {
+      const phone = await registered([], { platform: 'apns' });
+      const browser = await registered([], { platform: 'web' });
+      const other = await registered([]);
+      await setUser(browser, 'ann');
+      await setUser(phone, 'ann');
+      await setUser(other, 'bob');
+      const numbers = await audience.numbers(instance, 'users', 'ann', 0, 10);
+      expect(await idsOf(numbers)).toEqual([phone, browser]);
+      const [first = 0] = numbers;
+      expect(await audience.numbers(instance, 'users', 'ann', 0, 1)).toEqual([first]);
+      expect(await idsOf(await audience.numbers(instance, 'users', 'ann', first, 1))).toEqual([
+        browser,
+      ]);
+    });
+
+    it('takes names as they are', async () => {
+      const names = ['a', 'A', '_', '-', 'ab', 'a,b', 'a;b', 'a=b', '@'];
+      const ids = new Map<string, DeviceId>();
+      for (const name of names) ids.set(name, await registered([name]));
+      for (const [name, id] of ids) expect(await interested(name)).toEqual([id]);
+      expect(await interested('%')).toEqual([]);
+
+      const users = ['a', 'A', '%', 'a%', '_', "o'hara", '"', '\\', '😀', 'é', 'e\u0301'];
+      const owners = new Map<string, DeviceId>();
+      for (const user of users) {
+        const id = await registered([]);
+        await setUser(id, user);
+        owners.set(user, id);
+      }
+      for (const [user, id] of owners) expect(await ofUser(user)).toEqual([id]);
+    });
+
+    it('knows all that a gateway needs', async () => {
+      const device = newDevice({ platform: 'apns', bundleId: 'com.example.shop' });
+      const plain = newDevice({ platform: 'web', token: '{"endpoint":"https://push.test/😀"}' });
+      await devices.register(instance, device, NOW_MS + 1);
+      await devices.register(instance, plain, NOW_MS + 2);
+      await devices.setInterests(instance, device.id, ['a']);
+      await devices.setInterests(instance, plain.id, ['a']);
+      await setUser(device.id, 'ann');
+      const numbers = await audience.numbers(instance, 'interests', 'a', 0, 10);
+      expect(await audience.recipients(instance, numbers)).toEqual([
+        {
+          number: numbers[0] ?? 0,
+          id: device.id,
+          platform: 'apns',
+          token: device.token,
+          bundleId: 'com.example.shop',
+          userId: 'ann',
+          registeredAtMs: NOW_MS + 1,
+          acceptedBefore: false,
+        },
+        {
+          number: numbers[1] ?? 0,
+          id: plain.id,
+          platform: 'web',
+          token: plain.token,
+          bundleId: undefined,
+          userId: undefined,
+          registeredAtMs: NOW_MS + 2,
+          acceptedBefore: false,
+        },
+      ]);
+      await devices.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS + 9);
+      expect(await audience.recipients(instance, numbers)).toMatchObject([
+        { token: 'new', registeredAtMs: NOW_MS + 1 },
+        { token: plain.token },
+      ]);
+    });
+
+    it('leaves out who is gone, foreign or nobody, and keeps the order', async () => {
+      const elsewhere = await opened.newInstance();
+      const ids = [await registered(['a']), await registered(['a']), await registered(['a'])];
+      const foreign = await registered(['a'], {}, elsewhere);
+      const numbers = await audience.numbers(instance, 'interests', 'a', 0, 10);
+      const [theirs = 0] = await audience.numbers(elsewhere, 'interests', 'a', 0, 10);
+      expect(numbers).toHaveLength(3);
+      await devices.delete(instance, ids[1] ?? foreign);
+      const asked = [theirs, ...numbers.toReversed(), 1_000_000_007];
+      expect(await idsOf(asked)).toEqual([ids[0] ?? foreign, ids[2] ?? foreign]);
+      expect(await audience.recipients(instance, [])).toEqual([]);
+      expect(await interested('a')).toEqual([ids[0] ?? foreign, ids[2] ?? foreign]);
+    });
+
+    it('reaches a device that registers again only as what it is now', async () => {
+      const [before, now] = [
+        newDevice({ token: 't', identity: 't' }),
+        newDevice({ token: 't', identity: 't' }),
+      ];
+      await devices.register(instance, before, NOW_MS);
+      await devices.setInterests(instance, before.id, ['old', 'both']);
+      await setUser(before.id, 'ann');
+      await devices.register(instance, now, NOW_MS);
+      await devices.setInterests(instance, now.id, ['both']);
+      expect(await interested('old')).toEqual([]);
+      expect(await interested('both')).toEqual([now.id]);
+      expect(await ofUser('ann')).toEqual([]);
+    });
+
+    it('takes thousands of numbers at once', async () => {
+      const made: Promise<DeviceId>[] = [];
+      for (let index = 0; index < 3000; index += 1) made.push(registered(['many']));
+      const ids = new Set(await Promise.all(made));
+      const numbers = await audience.numbers(instance, 'interests', 'many', 0, 5000);
+      const recipients = await audience.recipients(instance, numbers);
+      expect(recipients.map(({ number }) => number)).toEqual([...numbers]);
+      expect(new Set(recipients.map(({ id }) => id))).toEqual(ids);
+    });
+  });
+}

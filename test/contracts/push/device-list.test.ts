@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { type DeviceFilter, DeviceList } from '../../../src/stores/push/devices/device-list.ts';
+import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
+import { readCounts } from '../../../src/stores/push/devices/instance-counts.ts';
+import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
+import { NOW_MS, newDevice } from './device-store.contract.ts';
+
+const ALL: DeviceFilter = {
+  platform: undefined,
+  neverAccepted: false,
+  registeredBeforeMs: undefined,
+  seenBeforeMs: undefined,
+};
+
+describe.each(databases)('the list of devices in $name', ({ make }) => {
+  let place: Awaited<ReturnType<typeof make>>;
+  let database: Database;
+  let devices: StoredDevices;
+  let list: DeviceList;
+  let instance: number;
+  beforeEach(async () => {
+    place = await make();
+    database = await openDatabase(place.url);
+    devices = new StoredDevices(database);
+    list = new DeviceList(database);
+    instance = await makeInstance(database);
+  });
+  afterEach(async () => {
+    await database[Symbol.asyncDispose]();
+    await place[Symbol.asyncDispose]();
+  });
+
+  async function register(more: Parameters<typeof newDevice>[0] = {}, nowMs = NOW_MS) {
+    const device = newDevice(more);
+    await devices.register(instance, device, nowMs);
+    return device.id;
+  }
+
+  /** Registers many at once. */
+  async function crowd(count: number): Promise<void> {
+    const made = Array.from({ length: count }, () => newDevice());
+    await Promise.all(made.map((device) => devices.register(instance, device, NOW_MS)));
+  }
+
+  const ids = async (filter: Partial<DeviceFilter> = {}, most = 100) =>
+    (await list.list(instance, { ...ALL, ...filter }, 0, most)).devices.map(({ id }) => id);
+
+  it('tells all but the token, the oldest first', async () => {
+    const first = await register({ platform: 'apns', client: 'push-notifications-swift 4' });
+    const second = await register({}, NOW_MS + 5);
+    await devices.setUser(
+      instance,
+      first,
+      { userId: 'ann', max: 9, replaceOldest: false },
+      NOW_MS + 9,
+    );
+    await acceptDevice(database, instance, first);
+    const { devices: listed, next } = await list.list(instance, ALL, 0, 10);
+    expect(next).toBeUndefined();
+    expect(listed).toEqual([
+      {
+        id: first,
+        platform: 'apns',
+        userId: 'ann',
+        registeredAtMs: NOW_MS,
+        seenAtMs: NOW_MS + 9,
+        isAccepted: true,
+        acceptedAtMs: expect.any(Number),
+        metadata: { sdkVersion: '1.10.0' },
+        client: 'push-notifications-swift 4',
+      },
+      expect.objectContaining({ id: second, isAccepted: false, acceptedAtMs: undefined }),
+    ]);
+    expect(JSON.stringify(listed)).not.toContain('token');
+  });
+
+  it('is narrowed down by each condition, and by all together', async () => {
+    const elsewhere = await makeInstance(database);
+    await devices.register(elsewhere, newDevice(), NOW_MS);
+    const old = await register({ platform: 'web' }, NOW_MS - 10);
+    const seen = await register({}, NOW_MS - 10);
+    await devices.setMetadata(instance, seen, {}, NOW_MS + 10);
+    const fresh = await register({}, NOW_MS);
+    await acceptDevice(database, instance, old);
+    expect(await ids()).toEqual([old, seen, fresh]);
+    expect(await ids({ platform: 'fcm' })).toEqual([seen, fresh]);
+    expect(await ids({ neverAccepted: true })).toEqual([seen, fresh]);
+    expect(await ids({ registeredBeforeMs: NOW_MS })).toEqual([old, seen]);
+    expect(await ids({ seenBeforeMs: NOW_MS + 1 })).toEqual([old, fresh]);
+    expect(await ids({ platform: 'fcm', neverAccepted: true, registeredBeforeMs: NOW_MS })).toEqual(
+      [seen],
+    );
+    expect(await ids({ platform: 'apns' })).toEqual([]);
+  });
+
+  it('comes in pages, each device once', async () => {
+    await crowd(1100);
+    const all: DeviceId[] = [];
+    for (let next: number | undefined = 0; next !== undefined; ) {
+      const page = await list.list(instance, ALL, next, 400);
+      all.push(...page.devices.map(({ id }) => id));
+      next = page.next;
+    }
+    expect(new Set(all).size).toBe(1100);
+    expect(all).toHaveLength(1100);
+  });
+
+  it('can be removed by a condition, with what was counted of it', async () => {
+    await crowd(700);
+    const kept = await register();
+    await acceptDevice(database, instance, kept);
+    await devices.setInterests(instance, kept, ['a']);
+    const gone = await register();
+    await devices.setInterests(instance, gone, ['a', 'b']);
+    const never = { ...ALL, neverAccepted: true };
+    expect(await list.remove(instance, never, 0, true)).toEqual({ devices: 701, next: undefined });
+    expect((await readCounts(database.read, instance)).devices).toBe(702);
+    expect(await list.remove(instance, never, 0, false)).toEqual({ devices: 701, next: undefined });
+    expect(await ids()).toEqual([kept]);
+    const garbage = new GarbageCollector(database);
+    while (await garbage.collectSome(NOW_MS));
+    expect(await readCounts(database.read, instance)).toEqual({
+      devices: 1,
+      accepted: 1,
+      interests: 1,
+    });
+  });
+
+  it('lets others go on while much is looked through, and says where it has come to', async () => {
+    await database.write(async (sql) => {
+      const rows = Array.from({ length: 21_000 }, (_, n) => n);
+      for (let from = 0; from < rows.length; from += 500) {
+        await sql`INSERT INTO devices ${sql(
+          rows.slice(from, from + 500).map((n) => ({
+            instance,
+            id: `fcm-${n}`,
+            platform: n === 20_900 ? 'web' : 'fcm',
+            token_identity: `i${n}`,
+            registered_at: NOW_MS,
+            seen_at: NOW_MS,
+            token: `t${n}`,
+            metadata: '{}',
+            sdk: '',
+            accepted_at: null,
+          })),
+        )}`;
+      }
+      await sql`UPDATE instance_numbers SET devices = 21000 WHERE number = ${instance}`;
+    });
+    let turns = 0;
+    const turning = setInterval(() => turns++, 0);
+    const first = await list.list(instance, { ...ALL, platform: 'web' }, 0, 10);
+    expect(first.devices).toEqual([]);
+    expect(first.next).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThan(1);
+    const second = await list.list(instance, { ...ALL, platform: 'web' }, first.next ?? 0, 10);
+    expect(second).toMatchObject({ devices: [{ id: 'fcm-20900' }], next: undefined });
+
+    turns = 0;
+    const filter = { ...ALL, platform: 'fcm' } as const;
+    const some = await list.remove(instance, filter, 0, false);
+    clearInterval(turning);
+    expect(some.devices).toBe(20_000);
+    expect(turns).toBeGreaterThan(20);
+    const rest = await list.remove(instance, filter, some.next ?? 0, false);
+    expect(rest).toEqual({ devices: 999, next: undefined });
+    expect((await readCounts(database.read, instance)).devices).toBe(1);
+  });
+});

@@ -1,0 +1,543 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { Device, DeviceId, NewDevice, Platform } from '../../../src/push/model/device.ts';
+import { newDeviceId } from '../../../src/push/model/device-id.ts';
+import { DEVICES_PER_USER } from '../../../src/push/model/instance.ts';
+import { StoreLost } from '../../../src/push/store-faults.ts';
+import type { InstanceCounts } from '../../../src/stores/push/devices/instance-counts.ts';
+
+/** A store to test. */
+export interface OpenDeviceStore extends AsyncDisposable {
+  readonly store: DeviceStore;
+  /** Another server on the same store. */
+  readonly other: DeviceStore;
+  newInstance(): Promise<number>;
+  /** What an instance is said to have. */
+  counts(instance: number): Promise<InstanceCounts>;
+  /** A gateway accepts this token of a device. */
+  accept(instance: number, id: DeviceId, token: string): Promise<void>;
+  /** Loses an instance, as when a database is put in the place of another. */
+  lose(instance: number): Promise<void>;
+}
+
+export const NOW_MS = Date.UTC(2026, 0, 15, 12);
+
+/** A device that nobody has seen yet. */
+export function newDevice(more: Partial<NewDevice> = {}): NewDevice {
+  const platform = more.platform ?? 'fcm';
+  const token = `token-${crypto.randomUUID()}`;
+  return {
+    id: newDeviceId(platform),
+    platform,
+    token,
+    identity: token,
+    bundleId: undefined,
+    metadata: { sdkVersion: '1.10.0' },
+    client: 'push-notifications-android 1.10.0',
+    previousIds: [],
+    ...more,
+  };
+}
+
+/** What the push side expects of any device store. */
+export function deviceStoreContract(name: string, open: () => Promise<OpenDeviceStore>): void {
+  describe(`${name} keeps the device store contract`, () => {
+    let opened: OpenDeviceStore;
+    let store: DeviceStore;
+    let other: DeviceStore;
+    let instance: number;
+    beforeAll(async () => {
+      opened = await open();
+      ({ store, other } = opened);
+    });
+    afterAll(() => opened[Symbol.asyncDispose]());
+    beforeEach(async () => {
+      instance = await opened.newInstance();
+    });
+
+    const tokens = new Map<DeviceId, string>();
+    const registered = async (more: Partial<NewDevice> = {}): Promise<DeviceId> => {
+      const device = newDevice(more);
+      await store.register(instance, device, NOW_MS);
+      tokens.set(device.id, device.token);
+      return device.id;
+    };
+    const tokenOf = (id: DeviceId) => tokens.get(id) ?? '';
+    const sharing = (token: string, more: Partial<NewDevice> = {}) =>
+      newDevice({ token, identity: token, ...more });
+    const there = async (ids: readonly DeviceId[]): Promise<readonly DeviceId[]> => {
+      const devices = await Promise.all(ids.map((id) => store.get(instance, id)));
+      return devices.filter((device): device is Device => device !== undefined).map(({ id }) => id);
+    };
+    const devicesOf = async (where: number) => (await opened.counts(where)).devices;
+    const allInterests = async (id: DeviceId) =>
+      (await store.interests(instance, id, '', 10_000))?.interests;
+    const user = (userId: string, max = 100, replaceOldest = false) => ({
+      userId,
+      max,
+      replaceOldest,
+    });
+    /** Each call goes to the other one of two servers, all at once. */
+    const atOnce = <T, R>(items: readonly T[], call: (on: DeviceStore, item: T) => Promise<R>) =>
+      Promise.all(items.map((item, index) => call(index % 2 === 0 ? store : other, item)));
+
+    describe('registering', () => {
+      it('tells of a device what it told of itself', async () => {
+        const metadata = { sdkVersion: '2.0', iosVersion: '19 "β" \u0000 \ud800 😀' };
+        for (const platform of ['apns', 'fcm', 'web'] satisfies Platform[]) {
+          const id = await registered({ platform, metadata, bundleId: 'com.example' });
+          expect(await store.get(instance, id)).toEqual({
+            id,
+            platform,
+            userId: undefined,
+            metadata,
+          });
+          expect(await allInterests(id)).toEqual([]);
+        }
+        expect(await devicesOf(instance)).toBe(3);
+      });
+
+      it('replaces the device that had the token, and its interests are not inherited', async () => {
+        const [first, second] = [sharing('one'), sharing('one')];
+        await store.register(instance, first, NOW_MS);
+        await store.setInterests(instance, first.id, ['news']);
+        await store.setUser(instance, first.id, user('ann'), NOW_MS);
+        await store.register(instance, second, NOW_MS);
+        expect(await there([first.id, second.id])).toEqual([second.id]);
+        expect(await store.get(instance, second.id)).toMatchObject({ userId: undefined });
+        expect(await allInterests(second.id)).toEqual([]);
+        expect(await devicesOf(instance)).toBe(1);
+      });
+
+      it('leaves a device of another instance alone, though it has the same token', async () => {
+        const elsewhere = await opened.newInstance();
+        const [here, there] = [sharing('both'), sharing('both')];
+        await store.register(instance, here, NOW_MS);
+        await store.register(elsewhere, there, NOW_MS);
+        expect(await store.get(instance, here.id)).toMatchObject({ id: here.id });
+        expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
+        expect(await store.get(instance, there.id)).toBeUndefined();
+        await store.delete(instance, there.id);
+        expect(await store.setInterests(instance, there.id, ['a'])).toBe('no-device');
+        expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
+        expect(await devicesOf(elsewhere)).toBe(1);
+      });
+
+      it('is refused where the instance has as many devices as it may, and goes on once one is gone', async () => {
+        const [first, second] = [newDevice(), newDevice()];
+        expect(await store.register(instance, first, NOW_MS, 2)).toBe('registered');
+        expect(await store.register(instance, second, NOW_MS, 2)).toBe('registered');
+        const third = newDevice();
+        expect(await store.register(instance, third, NOW_MS, 2)).toBe('full');
+        expect(await there([first.id, second.id, third.id])).toEqual([first.id, second.id]);
+        await store.delete(instance, second.id);
+        expect(await store.register(instance, third, NOW_MS, 2)).toBe('registered');
+        expect(await devicesOf(instance)).toBe(2);
+      });
+
+      it('is not refused to a device that takes the place of the one with its token', async () => {
+        const [first, second] = [sharing('kept'), sharing('kept')];
+        await store.register(instance, first, NOW_MS, 1);
+        expect(await store.register(instance, second, NOW_MS, 1)).toBe('registered');
+        expect(await there([first.id, second.id])).toEqual([second.id]);
+      });
+
+      it('keeps to the limit where many devices register at one server at once', async () => {
+        const devices = Array.from({ length: 40 }, () => newDevice());
+        const results = await Promise.all(
+          devices.map((device) => store.register(instance, device, NOW_MS, 25)),
+        );
+        expect(results.filter((result) => result === 'registered')).toHaveLength(25);
+        expect(await devicesOf(instance)).toBe(25);
+      });
+
+      it('keeps one of those that register the same token at once', async () => {
+        for (let round = 0; round < 5; round += 1) {
+          const devices = Array.from({ length: 16 }, () => sharing(`hot ${round}`));
+          await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
+          expect(await there(devices.map(({ id }) => id))).toHaveLength(1);
+          expect(await devicesOf(instance)).toBe(round + 1);
+        }
+      });
+
+      it('replaces previous ids only where they hold the same token', async () => {
+        const elsewhere = await opened.newInstance();
+        const [same, different, foreign] = [sharing('a'), sharing('b'), sharing('a')];
+        await store.register(instance, same, NOW_MS);
+        await store.register(instance, different, NOW_MS);
+        await store.register(elsewhere, foreign, NOW_MS);
+        const previousIds = [same.id, different.id, foreign.id, newDeviceId('fcm')];
+        const device = sharing('a', { previousIds });
+        await store.register(instance, device, NOW_MS);
+        expect(await there([same.id, different.id, device.id])).toEqual([different.id, device.id]);
+        expect(await store.get(elsewhere, foreign.id)).toMatchObject({ id: foreign.id });
+        expect(await devicesOf(instance)).toBe(2);
+      });
+
+      it('counts each device once, however many come and go at once', async () => {
+        const devices = Array.from({ length: 60 }, () => newDevice());
+        await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
+        const gone = devices.slice(0, 20);
+        await atOnce([...gone, ...gone], (on, { id }) => on.delete(instance, id));
+        expect(await devicesOf(instance)).toBe(40);
+        expect(await there(devices.map(({ id }) => id))).toHaveLength(40);
+      });
+    });
+
+    it('deletes a device, and settles where there is none', async () => {
+      const [id, left] = [await registered(), await registered()];
+      await store.setInterests(instance, id, ['a']);
+      await store.delete(instance, id);
+      await store.delete(instance, id);
+      await store.delete(instance, 'nonsense' as DeviceId);
+      expect(await there([id, left])).toEqual([left]);
+      expect(await store.interests(instance, id, '', 10)).toBeUndefined();
+      expect(await devicesOf(instance)).toBe(1);
+    });
+
+    it('changes metadata', async () => {
+      const id = await registered();
+      expect(await store.setMetadata(instance, id, { androidVersion: '16' }, NOW_MS)).toBe(true);
+      expect(await store.get(instance, id)).toMatchObject({ metadata: { androidVersion: '16' } });
+      expect(await store.setMetadata(instance, newDeviceId('fcm'), {}, NOW_MS)).toBe(false);
+    });
+
+    describe('tokens', () => {
+      const tokenOf = (text: string) => ({ token: text, identity: text });
+
+      it('change, and another device with the new one is replaced', async () => {
+        const [first, second] = [await registered(), sharing('second')];
+        await store.register(instance, second, NOW_MS);
+        await store.setInterests(instance, first, ['kept']);
+        expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
+        expect(await there([first, second.id])).toEqual([first]);
+        expect(await allInterests(first)).toEqual(['kept']);
+        expect(await devicesOf(instance)).toBe(1);
+
+        expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
+        await store.register(instance, sharing('second'), NOW_MS);
+        expect(await there([first])).toEqual([]);
+        expect(await store.setToken(instance, first, tokenOf('third'), NOW_MS)).toBe(false);
+      });
+
+      it('are one device’s, though several take it at once', async () => {
+        const ids = await Promise.all(Array.from({ length: 8 }, () => registered()));
+        await atOnce(ids, (on, id) => on.setToken(instance, id, tokenOf('wanted'), NOW_MS));
+        expect(await there(ids)).toHaveLength(1);
+        expect(await devicesOf(instance)).toBe(1);
+      });
+    });
+
+    describe('users', () => {
+      const setUser = (id: DeviceId, more: ReturnType<typeof user>, nowMs = NOW_MS) =>
+        store.setUser(instance, id, more, nowMs);
+
+      it('own a device until it is gone', async () => {
+        const id = await registered();
+        expect(await setUser(id, user('ann'))).toBe('set');
+        expect(await setUser(id, user('ann'))).toBe('set');
+        expect(await setUser(id, user('bob'))).toBe('other-user');
+        expect(await setUser(newDeviceId('fcm'), user('ann'))).toBe('no-device');
+        expect(await store.get(instance, id)).toMatchObject({ userId: 'ann' });
+      });
+
+      it('have so many devices of one platform, and as many of the next', async () => {
+        const [one, two, three] = [await registered(), await registered(), await registered()];
+        const web = await registered({ platform: 'web' });
+        expect(await setUser(one, user('ann', 2))).toBe('set');
+        expect(await setUser(two, user('ann', 2))).toBe('set');
+        expect(await setUser(three, user('ann', 2))).toBe('full');
+        expect(await setUser(one, user('ann', 2))).toBe('set');
+        expect(await setUser(web, user('ann', 2))).toBe('set');
+        expect(await setUser(three, user('bob', 2))).toBe('set');
+      });
+
+      it('lose the device that was heard of longest ago, where that is wanted', async () => {
+        const ids = [await registered(), await registered(), await registered()] as const;
+        const next = await registered();
+        for (const [index, id] of ids.entries()) await setUser(id, user('ann', 3), NOW_MS + index);
+        // The first is heard of again, and so is the second: by its metadata.
+        await setUser(ids[0], user('ann', 3), NOW_MS + 100);
+        await store.setMetadata(instance, ids[1], {}, NOW_MS + 50);
+        expect(await setUser(next, user('ann', 3, true), NOW_MS + 200)).toBe('set');
+        expect(await there([...ids, next])).toEqual([ids[0], ids[1], next]);
+        expect(await setUser(await registered(), user('ann', 3, true), NOW_MS + 300)).toBe('set');
+        expect(await there([...ids, next])).toEqual([ids[0], next]);
+        expect(await devicesOf(instance)).toBe(3);
+      });
+
+      it('are kept to their limit, whoever comes at once', async () => {
+        const ids = await Promise.all(
+          Array.from({ length: DEVICES_PER_USER + 4 }, () => registered()),
+        );
+        const results = await atOnce(ids, (on, id) =>
+          on.setUser(instance, id, user('ann', DEVICES_PER_USER), NOW_MS),
+        );
+        expect(results.filter((result) => result === 'set')).toHaveLength(DEVICES_PER_USER);
+        expect(results.filter((result) => result === 'full')).toHaveLength(4);
+        expect(await store.deleteUser(instance, 'ann')).toBe(DEVICES_PER_USER);
+      });
+
+      it('have no more than their limit where the oldest give way, either', async () => {
+        const ids = await Promise.all(Array.from({ length: 12 }, () => registered()));
+        await atOnce(ids, (on, id) => on.setUser(instance, id, user('ann', 3, true), NOW_MS));
+        expect(await there(ids)).toHaveLength(3);
+        expect(await devicesOf(instance)).toBe(3);
+      });
+
+      it('do not share a device, though both want it at once', async () => {
+        const id = await registered();
+        const results = await atOnce(['ann', 'bob', 'cem', 'dee'], (on, name) =>
+          on.setUser(instance, id, user(name), NOW_MS),
+        );
+        expect(results.filter((result) => result === 'set')).toHaveLength(1);
+        expect(results.filter((result) => result === 'other-user')).toHaveLength(3);
+      });
+
+      it('are deleted with all of their devices, and nobody else is', async () => {
+        const names = ['a', 'A', 'a%', '%', '_', "a'b", 'a"b', 'a\\b', '😀', 'é', 'e\u0301', ' a'];
+        const devices = new Map<string, DeviceId>();
+        for (const name of names) {
+          const id = await registered();
+          expect(await setUser(id, user(name))).toBe('set');
+          devices.set(name, id);
+        }
+        await setUser(await registered({ platform: 'web' }), user('a%'));
+        const nobodys = await registered();
+        for (const name of names) {
+          expect(await store.deleteUser(instance, name)).toBe(name === 'a%' ? 2 : 1);
+          expect(await store.deleteUser(instance, name)).toBe(0);
+          devices.delete(name);
+          expect(await there([...devices.values()])).toHaveLength(devices.size);
+        }
+        expect(await there([nobodys])).toEqual([nobodys]);
+        expect(await devicesOf(instance)).toBe(1);
+      });
+
+      it('are deleted while their devices come and go', async () => {
+        const names = ['ann', 'bob', 'cem'];
+        const devices = Array.from({ length: 60 }, (_, index) => ({
+          device: sharing(`token ${index % 40}`),
+          name: names[index % 3] ?? '',
+        }));
+        await atOnce(devices, async (on, { device, name }) => {
+          await on.register(instance, device, NOW_MS);
+          await on.setUser(instance, device.id, user(name), NOW_MS);
+          await on.deleteUser(instance, name);
+        });
+        const left = await there(devices.map(({ device }) => device.id));
+        expect(await devicesOf(instance)).toBe(left.length);
+        for (const name of names) expect(await store.deleteUser(instance, name)).toBe(0);
+      });
+    });
+
+    describe('interests', () => {
+      it('are told in the order of their bytes, page by page', async () => {
+        const id = await registered();
+        const names = ['a', 'A', '_', '-', 'Z', 'z', 'a-b', 'ab', 'a_b', '0', '@', 'aB', '=', ';'];
+        await store.setInterests(instance, id, names);
+        const sorted = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+        expect(await allInterests(id)).toEqual(sorted);
+        for (const [index, after] of ['', ...sorted].entries()) {
+          expect(await store.interests(instance, id, after, 3)).toEqual({
+            interests: sorted.slice(index, index + 3),
+            more: sorted.length > index + 3,
+          });
+        }
+        // Between two names, and after the last of the page is the last of all.
+        expect(await store.interests(instance, id, 'a-', 2)).toEqual({
+          interests: ['a-b', 'aB'],
+          more: true,
+        });
+        expect(await store.interests(instance, newDeviceId('fcm'), '', 3)).toBeUndefined();
+      });
+
+      it('are those that were set last, whatever was there', async () => {
+        const name = fc.stringMatching(/^[A-Za-z0-9_\-=@,.;]{1,164}$/);
+        const id = await registered();
+        const bystander = await registered();
+        await store.setInterests(instance, bystander, ['a', 'b']);
+        await fc.assert(
+          fc.asyncProperty(
+            fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'A'), name)),
+            async (names) => {
+              expect(await store.setInterests(instance, id, names)).toBe('set');
+              expect(await allInterests(id)).toEqual(
+                [...new Set(names)].sort((a, b) => (a < b ? -1 : 1)),
+              );
+            },
+          ),
+          { numRuns: 30 },
+        );
+        expect(await allInterests(bystander)).toEqual(['a', 'b']);
+        expect(await store.setInterests(instance, newDeviceId('fcm'), ['a'])).toBe('no-device');
+      });
+
+      it('may be thousands', async () => {
+        const id = await registered();
+        const names = Array.from({ length: 1700 }, (_, index) => `i-${10_000 + index}`);
+        await store.setInterests(instance, id, names);
+        expect(await allInterests(id)).toEqual(names);
+        await store.setInterests(instance, id, names.slice(600));
+        expect(await allInterests(id)).toEqual(names.slice(600));
+        await store.setInterests(instance, id, []);
+        expect(await allInterests(id)).toEqual([]);
+      });
+
+      it('are one of the sets, where several are set at once', async () => {
+        const sets = ['a', 'b', 'c', 'd'].map((set) => [`${set}-1`, `${set}-2`]);
+        for (let round = 0; round < 25; round += 1) {
+          const id = await registered();
+          await atOnce(sets, (on, names) => on.setInterests(instance, id, names));
+          expect(sets).toContainEqual([...((await allInterests(id)) ?? [])]);
+        }
+      });
+
+      it('are added one by one, up to the limit', async () => {
+        const id = await registered();
+        expect(await store.addInterest(instance, id, 'b', 2)).toBe('added');
+        expect(await store.addInterest(instance, id, 'a', 2)).toBe('added');
+        expect(await store.addInterest(instance, id, 'c', 2)).toBe('full');
+        expect(await store.addInterest(instance, id, 'b', 2)).toBe('added');
+        expect(await allInterests(id)).toEqual(['a', 'b']);
+        expect(await store.addInterest(instance, newDeviceId('fcm'), 'a', 2)).toBe('no-device');
+      });
+
+      it('stay within the limit, though many are added at once', async () => {
+        const id = await registered();
+        const names = Array.from({ length: 12 }, (_, index) => `i${index}`);
+        const results = await atOnce([...names, ...names], (on, interest) =>
+          on.addInterest(instance, id, interest, 5),
+        );
+        const kept = (await allInterests(id)) ?? [];
+        expect(kept).toHaveLength(5);
+        expect(results.filter((result) => result === 'added').length).toBeGreaterThanOrEqual(5);
+        for (const interest of kept) {
+          expect(await store.addInterest(instance, id, interest, 5)).toBe('added');
+        }
+      });
+
+      it('are compared before they are set', async () => {
+        const id = await registered();
+        await store.setInterests(instance, id, ['a', 'b', 'c']);
+        expect(await store.interestsToChange(instance, id, ['c', 'a', 'b', 'a'])).toBe(0);
+        expect(await store.interestsToChange(instance, id, ['b', 'd', 'e'])).toBe(4);
+        expect(await store.interestsToChange(instance, newDeviceId('fcm'), ['a'])).toBeUndefined();
+        expect(await store.hasInterest(instance, id, 'a')).toBe(true);
+        expect(await store.hasInterest(instance, id, 'A')).toBe(false);
+        expect(await store.hasInterest(instance, newDeviceId('fcm'), 'a')).toBeUndefined();
+      });
+
+      it('of all devices of an instance together have a limit, and others can still be removed', async () => {
+        const [one, two] = [await registered(), await registered()];
+        expect(await store.setInterests(instance, one, ['a', 'b'], 4)).toBe('set');
+        expect(await store.setInterests(instance, two, ['a', 'b', 'c'], 4)).toBe('instance-full');
+        expect(await store.setInterests(instance, two, ['a', 'b'], 4)).toBe('set');
+        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('instance-full');
+        expect(await store.addInterest(instance, two, 'b', 9, 4)).toBe('added');
+        // As many as before, and fewer.
+        expect(await store.setInterests(instance, two, ['x', 'y'], 4)).toBe('set');
+        expect(await store.setInterests(instance, one, ['a'], 4)).toBe('set');
+        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('added');
+        expect((await opened.counts(instance)).interests).toBe(4);
+      });
+
+      it('are counted, whatever becomes of them', async () => {
+        const [one, two] = [await registered(), await registered()];
+        await store.setInterests(instance, one, ['a', 'b', 'c']);
+        await atOnce(['x', 'y', 'z', 'x', 'y', 'z'], (on, name) =>
+          on.addInterest(instance, two, name, 100),
+        );
+        await store.removeInterest(instance, two, 'x');
+        await store.removeInterest(instance, two, 'x');
+        await store.setInterests(instance, one, ['c', 'd']);
+        expect((await opened.counts(instance)).interests).toBe(4);
+      });
+
+      it('are removed one by one, also those that are not there', async () => {
+        const id = await registered();
+        await store.setInterests(instance, id, ['a', 'b']);
+        expect(await store.removeInterest(instance, id, 'a')).toBe(true);
+        expect(await store.removeInterest(instance, id, 'a')).toBe(true);
+        expect(await allInterests(id)).toEqual(['b']);
+        expect(await store.removeInterest(instance, newDeviceId('fcm'), 'a')).toBe(false);
+      });
+    });
+
+    describe('a device that a gateway has accepted', () => {
+      const accepted = async () => (await opened.counts(instance)).accepted;
+
+      it('counts once, as long as it is there', async () => {
+        const device = newDevice();
+        await store.register(instance, device, NOW_MS);
+        expect(await accepted()).toBe(0);
+        await opened.accept(instance, device.id, device.token);
+        await opened.accept(instance, device.id, device.token);
+        expect(await accepted()).toBe(1);
+        await store.setMetadata(instance, device.id, {}, NOW_MS);
+        expect(await accepted()).toBe(1);
+        await store.delete(instance, device.id);
+        expect(await accepted()).toBe(0);
+      });
+
+      it('is a new one with another token, and stays what it is with the same', async () => {
+        const device = newDevice();
+        await store.register(instance, device, NOW_MS);
+        await opened.accept(instance, device.id, device.token);
+        await store.setToken(instance, device.id, device, NOW_MS);
+        expect(await accepted()).toBe(1);
+        await store.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS);
+        expect(await accepted()).toBe(0);
+        // The answer to a notification that was sent before comes late.
+        await opened.accept(instance, device.id, device.token);
+        expect(await accepted()).toBe(0);
+        await opened.accept(instance, device.id, 'new');
+        expect(await accepted()).toBe(1);
+      });
+
+      it('is gone when another registers with its token, which was not accepted yet', async () => {
+        const [first, second] = [sharing('one'), sharing('one')];
+        await store.register(instance, first, NOW_MS);
+        await opened.accept(instance, first.id, 'one');
+        await store.register(instance, second, NOW_MS);
+        expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
+      });
+
+      it('is gone with its user, and where its user has come with another device', async () => {
+        const ids = [await registered(), await registered(), await registered()];
+        for (const id of ids) {
+          await store.setUser(instance, id, user('ann', 2, true), NOW_MS);
+          await opened.accept(instance, id, tokenOf(id));
+        }
+        expect(await opened.counts(instance)).toMatchObject({ devices: 2, accepted: 2 });
+        await store.deleteUser(instance, 'ann');
+        expect(await opened.counts(instance)).toMatchObject({ devices: 0, accepted: 0 });
+      });
+    });
+
+    it('does not say that a device is unknown when everything is lost', async () => {
+      const id = await registered();
+      await store.setUser(instance, id, user('ann'), NOW_MS);
+      await opened.lose(instance);
+      const asked: (() => Promise<unknown>)[] = [
+        () => store.register(instance, newDevice(), NOW_MS),
+        () => store.get(instance, id),
+        () => store.delete(instance, id),
+        () => store.setMetadata(instance, id, {}, NOW_MS),
+        () => store.setToken(instance, id, { token: 't', identity: 't' }, NOW_MS),
+        () => store.setUser(instance, id, user('ann'), NOW_MS),
+        () => store.interests(instance, id, '', 10),
+        () => store.interestsToChange(instance, id, ['a']),
+        () => store.hasInterest(instance, id, 'a'),
+        () => store.setInterests(instance, id, ['a']),
+        () => store.addInterest(instance, id, 'a', 10),
+        () => store.removeInterest(instance, id, 'a'),
+        () => store.deleteUser(instance, 'ann'),
+      ];
+      for (const ask of asked) {
+        expect(await ask().catch((error: unknown) => error)).toBeInstanceOf(StoreLost);
+      }
+    });
+  });
+}

@@ -1,0 +1,334 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { DeviceId } from '../../../src/push/model/device.ts';
+import { newPublishId } from '../../../src/push/model/publish-id.ts';
+import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
+import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { NOW_MS, newDevice } from './device-store.contract.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Rows that one piece takes away at most, with those that belong to a few publishes. */
+const PIECE_ROWS_MAX = 700;
+
+const tables = [
+  'instance_numbers',
+  'devices',
+  'device_interests',
+  'removed_devices',
+  'publishes',
+  'publish_keys',
+  'publish_outcomes',
+  'publish_reasons',
+  'publish_reports',
+  'publish_feedback',
+  'publish_plans',
+  'publish_pages',
+  'publish_devices',
+  'publish_users',
+  'untold_ends',
+  'device_tombstones',
+] as const;
+type Rows = Record<(typeof tables)[number], number>;
+
+describe.each(databases)('garbage in $name', ({ make }) => {
+  let place: Awaited<ReturnType<typeof make>>;
+  let database: Database;
+  let devices: StoredDevices;
+  let garbage: GarbageCollector;
+  let instance: number;
+  beforeEach(async () => {
+    place = await make();
+    database = await openDatabase(place.url);
+    devices = new StoredDevices(database);
+    garbage = new GarbageCollector(database);
+    instance = await makeInstance(database);
+  });
+  afterEach(async () => {
+    await database[Symbol.asyncDispose]();
+    await place[Symbol.asyncDispose]();
+  });
+
+  async function rows(): Promise<Rows> {
+    const counted = {} as Rows;
+    for (const table of tables) {
+      const [row]: { held: number | string }[] = await database.read`
+        SELECT COUNT(*) AS held FROM ${database.read(table)}`;
+      counted[table] = Number(row?.held);
+    }
+    return counted;
+  }
+  const total = (counted: Rows) => Object.values(counted).reduce((sum, held) => sum + held, 0);
+
+  /** Sweeps until nothing is left; gives how many pieces there were. */
+  async function sweepAll(nowMs = NOW_MS): Promise<number> {
+    for (let pieces = 0; ; pieces += 1) {
+      const before = total(await rows());
+      if (!(await garbage.collectSome(nowMs))) return pieces;
+      expect(before - total(await rows())).toBeLessThanOrEqual(PIECE_ROWS_MAX);
+      expect(pieces).toBeLessThan(100);
+    }
+  }
+
+  async function device(interests: number, where = instance): Promise<DeviceId> {
+    const made = newDevice();
+    await devices.register(where, made, NOW_MS);
+    const names = Array.from({ length: interests }, (_, index) => `i-${index}`);
+    await devices.setInterests(where, made.id, names);
+    return made.id;
+  }
+
+  /** A publish with a row of each kind, and as many reports and devices in trouble as wanted. */
+  async function publish(
+    where: number,
+    finishedAtMs: number | null,
+    reports = 1,
+    troubles = 1,
+  ): Promise<void> {
+    await database.write(async (sql) => {
+      const [made]: { number: number | string }[] = await sql`
+        INSERT INTO publishes (id, instance, state, target, created_at, due_at, finished_at, body)
+        VALUES (${newPublishId(NOW_MS)}, ${where}, 'delivering', 'interests', ${NOW_MS}, ${NOW_MS},
+          ${finishedAtMs}, '{}')
+        RETURNING number`;
+      const number = Number(made?.number);
+      const counts = { accepted: 0, retrying: 0, failed: 0, pruned: 0, expired: 0, cancelled: 0 };
+      for (const platform of ['apns', 'fcm', 'web']) {
+        const outcome = { publish: number, platform, planned: 1, ...counts };
+        await sql`INSERT INTO publish_outcomes ${sql(outcome)}`;
+        const reason = { publish: number, platform, reason: 'gone', devices: 1 };
+        await sql`INSERT INTO publish_reasons ${sql(reason)}`;
+      }
+      await sql`INSERT INTO publish_feedback ${sql({ publish: number, delivered: 1, opened: 1 })}`;
+      const row = { publish: number, instance: where, due_at: NOW_MS };
+      await sql`INSERT INTO publish_plans ${sql({ ...row, planned_to: 9, ended: 1 })}`;
+      await sql`INSERT INTO publish_users ${sql({ publish: number, user_id: 'ann', reached: 1 })}`;
+      const end = { publish: number, finished_at: NOW_MS, ready_at: NOW_MS };
+      await sql`INSERT INTO untold_ends ${sql(end)}`;
+      const page = { ...row, state: 'delivered', apns: 0, fcm: 1, web: 0, devices: 'B' };
+      for (const device of [1, 2]) {
+        await sql`INSERT INTO publish_pages
+          ${sql({ ...page, first_device: device, last_device: device })}`;
+      }
+      const trouble = {
+        ...row,
+        state: 'failed',
+        attempts: 1,
+        changed_at: 1,
+        reason: '',
+        words: '',
+      };
+      for (let from = 0; from < troubles; from += 400) {
+        const some = Array.from({ length: Math.min(400, troubles - from) }, (_, index) => ({
+          ...trouble,
+          device: from + index,
+        }));
+        await sql`INSERT INTO publish_devices ${sql(some)}`;
+      }
+      for (let from = 0; from < reports; from += 400) {
+        const some = Array.from({ length: Math.min(400, reports - from) }, (_, index) => ({
+          publish: number,
+          device: (from + index) >> 1,
+          event: index % 2 === 0 ? 'delivery' : 'open',
+          reported_at: NOW_MS,
+          device_time: 1,
+        }));
+        await sql`INSERT INTO publish_reports ${sql(some)}`;
+      }
+    });
+  }
+
+  async function keys(where: number, expiresAtMs: number, count: number): Promise<void> {
+    await database.write(async (sql) => {
+      const some = Array.from({ length: count }, (_, index) => ({
+        instance: where,
+        idempotency_key: `${expiresAtMs} ${index}`,
+        fingerprint: 'f',
+        publish_id: newPublishId(NOW_MS),
+        expires_at: expiresAtMs,
+      }));
+      for (let from = 0; from < count; from += 400) {
+        await sql`INSERT INTO publish_keys ${sql(some.slice(from, from + 400))}`;
+      }
+    });
+  }
+
+  async function tombstones(where: number, removedAtMs: number, count: number): Promise<void> {
+    const kept = { instance: where, platform: 'fcm', registered_at: 1, reason: '', words: '' };
+    const rows = Array.from({ length: count }, (_, number) => ({
+      ...kept,
+      id: `${removedAtMs} ${number}`,
+      number,
+      removed_at: removedAtMs,
+    }));
+    await database.write(async (sql) => {
+      for (let from = 0; from < count; from += 400) {
+        await sql`INSERT INTO device_tombstones ${sql(rows.slice(from, from + 400))}`;
+      }
+    });
+  }
+
+  const deleteInstance = (number: number) =>
+    database.write((sql) => sql`UPDATE instance_numbers SET id = NULL WHERE number = ${number}`);
+
+  it('find nothing where nothing is gone', async () => {
+    await device(3);
+    await publish(instance, null);
+    await publish(instance, NOW_MS - DAY_MS);
+    await keys(instance, NOW_MS + 1, 3);
+    const before = await rows();
+    expect(await garbage.collectSome(NOW_MS)).toBe(false);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('take away the interests of devices that are gone, and of no other', async () => {
+    const left = await device(40);
+    for (const interests of [1200, 0, 10, 500, 499, 501, 3]) {
+      await devices.delete(instance, await device(interests));
+    }
+    for (let index = 0; index < 120; index += 1) {
+      await devices.delete(instance, await device(index % 3));
+    }
+    expect(await rows()).toMatchObject({ devices: 1, removed_devices: 127 });
+    expect(await sweepAll()).toBeGreaterThan(4);
+    expect(await rows()).toMatchObject({ devices: 1, device_interests: 40, removed_devices: 0 });
+    expect((await devices.interests(instance, left, '', 100))?.interests).toHaveLength(40);
+  });
+
+  it('take away all of a deleted instance, then its number, and nothing of another', async () => {
+    const deleted = await makeInstance(database);
+    for (const where of [instance, deleted]) {
+      for (let index = 0; index < 60; index += 1) await device(10, where);
+      await device(1100, where);
+      await devices.delete(where, await device(5, where));
+      await keys(where, NOW_MS + DAY_MS, 600);
+      for (let index = 0; index < 25; index += 1) await publish(where, index % 2 ? NOW_MS : null);
+      await publish(where, null, 1300, 900);
+      await tombstones(where, NOW_MS, 700);
+    }
+    await deleteInstance(deleted);
+    await sweepAll();
+    expect(await rows()).toEqual({
+      instance_numbers: 1,
+      devices: 61,
+      device_interests: 1700,
+      removed_devices: 0,
+      publishes: 26,
+      publish_keys: 600,
+      publish_outcomes: 78,
+      publish_reasons: 78,
+      publish_reports: 1325,
+      publish_feedback: 26,
+      publish_plans: 26,
+      publish_pages: 52,
+      publish_devices: 925,
+      publish_users: 26,
+      untold_ends: 26,
+      device_tombstones: 700,
+    });
+    expect(await garbage.collectSome(NOW_MS)).toBe(false);
+  });
+
+  it('keep the number of a deleted instance until everything else is gone', async () => {
+    const deleted = await makeInstance(database);
+    for (let index = 0; index < 4; index += 1) await device(300, deleted);
+    await deleteInstance(deleted);
+    while ((await rows()).devices > 0) {
+      expect(await rows()).toMatchObject({ instance_numbers: 2 });
+      expect(await garbage.collectSome(NOW_MS)).toBe(true);
+    }
+    await sweepAll();
+    expect(await rows()).toMatchObject({ instance_numbers: 1, device_interests: 0 });
+  });
+
+  it('take away keys when they have expired', async () => {
+    await keys(instance, NOW_MS - 1, 1100);
+    await keys(instance, NOW_MS, 1);
+    await keys(instance, NOW_MS + 1, 7);
+    expect(await sweepAll()).toBe(3);
+    expect(await rows()).toMatchObject({ publish_keys: 7 });
+    expect(await sweepAll(NOW_MS + 1)).toBe(1);
+    expect(await rows()).toMatchObject({ publish_keys: 0 });
+  });
+
+  it('take away publishes that were finished 30 days ago, with all that belongs to them', async () => {
+    for (let index = 0; index < 45; index += 1) await publish(instance, NOW_MS - 30 * DAY_MS);
+    await publish(instance, NOW_MS - 31 * DAY_MS, 1700, 1200);
+    await publish(instance, NOW_MS - 30 * DAY_MS + 1);
+    await publish(instance, null);
+    await sweepAll();
+    expect(await rows()).toMatchObject({
+      publishes: 2,
+      publish_outcomes: 6,
+      publish_reasons: 6,
+      publish_reports: 2,
+      publish_feedback: 2,
+      publish_plans: 2,
+      publish_pages: 4,
+      publish_devices: 2,
+      publish_users: 2,
+    });
+  });
+
+  it('take away what is known of dead devices after 30 days', async () => {
+    await tombstones(instance, NOW_MS - 30 * DAY_MS, 1100);
+    await tombstones(instance, NOW_MS - 30 * DAY_MS + 1, 3);
+    expect(await sweepAll()).toBe(3);
+    expect(await rows()).toMatchObject({ device_tombstones: 3 });
+    expect(await garbage.collectSome(NOW_MS)).toBe(false);
+  });
+
+  it('give each kind its turn', async () => {
+    for (let index = 0; index < 6; index += 1) {
+      await devices.delete(instance, await device(400));
+    }
+    await keys(instance, NOW_MS, 1);
+    await publish(instance, NOW_MS - 31 * DAY_MS);
+    await tombstones(instance, NOW_MS - 31 * DAY_MS, 1);
+    for (let piece = 0; piece < 4; piece += 1) await garbage.collectSome(NOW_MS);
+    const counted = await rows();
+    expect(counted).toMatchObject({ publish_keys: 0, publishes: 0, device_tombstones: 0 });
+    expect(counted.removed_devices).toBeGreaterThan(0);
+  });
+
+  it('may be made by two at once, while devices come and go', async () => {
+    const second = new GarbageCollector(database);
+    for (let index = 0; index < 8; index += 1) {
+      await devices.delete(instance, await device(300));
+    }
+    await keys(instance, NOW_MS, 900);
+    const comings = Array.from({ length: 20 }, async () => {
+      const id = await device(8);
+      await devices.delete(instance, id);
+    });
+    const sweeping = Array.from({ length: 12 }, (_, index) =>
+      (index % 2 === 0 ? garbage : second).collectSome(NOW_MS),
+    );
+    await Promise.all([...comings, ...sweeping]);
+    await sweepAll();
+    expect(await rows()).toMatchObject({
+      devices: 0,
+      device_interests: 0,
+      removed_devices: 0,
+      publish_keys: 0,
+    });
+  });
+
+  it('leave no device of an instance whose number is gone', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const deleted = await makeInstance(database);
+      const made = Array.from({ length: 6 }, () => newDevice());
+      await Promise.allSettled([
+        ...made.slice(0, 3).map((one) => devices.register(deleted, one, NOW_MS)),
+        deleteInstance(deleted),
+        garbage.collectSome(NOW_MS),
+        ...made.slice(3).map((one) => devices.register(deleted, one, NOW_MS)),
+        garbage.collectSome(NOW_MS),
+      ]);
+      await sweepAll();
+    }
+    expect(await rows()).toMatchObject({ instance_numbers: 1, devices: 0 });
+  });
+});

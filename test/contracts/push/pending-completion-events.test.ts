@@ -1,0 +1,55 @@
+import { openDatabase } from '../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
+import { untoldEndsContract } from './pending-completion-events.contract.ts';
+
+untoldEndsContract('MemoryUntoldEnds', async () => {
+  const devices = new MemoryDevices();
+  const publishes = new MemoryPublishes(devices);
+  const untold = new MemoryUntoldEnds(publishes);
+  return {
+    store: new MemoryDeliveries(publishes, devices),
+    other: new MemoryDeliveries(publishes, devices),
+    untold,
+    otherUntold: untold,
+    publishes,
+    devices,
+    audience: new MemoryAudience(devices),
+    newInstance: async () => devices.newInstance(),
+    async [Symbol.asyncDispose]() {
+      // Nothing is open.
+    },
+  };
+});
+
+for (const { name, make } of databases) {
+  untoldEndsContract(`StoredUntoldEnds in ${name}`, async () => {
+    await using parts = new AsyncDisposableStack();
+    const place = parts.use(await make());
+    const database = parts.use(await openDatabase(place.url));
+    // SQLite has one writer: two in one process would only wait for each other.
+    const second =
+      database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
+    const opened = parts.move();
+    return {
+      store: new StoredDeliveries(database),
+      other: new StoredDeliveries(second),
+      untold: new StoredUntoldEnds(database),
+      otherUntold: new StoredUntoldEnds(second),
+      publishes: new StoredPublishes(database),
+      devices: new StoredDevices(database),
+      audience: new StoredAudience(database),
+      newInstance: () => makeInstance(database),
+      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    };
+  });
+}

@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
+import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import { DeliveryScene, NOW_MS } from './delivery-scene.ts';
+
+describe.each(databases)('bodies of publishes in $name', ({ make }) => {
+  let place: Awaited<ReturnType<typeof make>>;
+  let database: Database;
+  let publishes: StoredPublishes;
+  let deliveries: StoredDeliveries;
+  let untold: StoredUntoldEnds;
+  let scene: DeliveryScene;
+  beforeEach(async () => {
+    place = await make();
+    database = await openDatabase(place.url);
+    publishes = new StoredPublishes(database);
+    deliveries = new StoredDeliveries(database);
+    untold = new StoredUntoldEnds(database);
+    const stores = {
+      store: deliveries,
+      other: deliveries,
+      publishes,
+      devices: new StoredDevices(database),
+      audience: new StoredAudience(database),
+    };
+    scene = new DeliveryScene(stores, await makeInstance(database));
+  });
+  afterEach(async () => {
+    await database[Symbol.asyncDispose]();
+    await place[Symbol.asyncDispose]();
+  });
+
+  const hello = { kind: 'interests', names: ['hello'] } as const;
+
+  async function bodyOf(id: NewPublish['id']): Promise<string | undefined> {
+    const [row]: { body: string }[] = await database.read`
+      SELECT body FROM publishes WHERE id = ${id}`;
+    return row?.body;
+  }
+
+  /** Plans a publish to one device, and delivers it unless it is to wait. */
+  async function sent(changes: Partial<NewPublish> & { readonly target?: PublishTarget } = {}) {
+    const device =
+      changes.target?.kind === 'users' ? await scene.device({}, 'ann') : await scene.device();
+    const publish = await scene.claimed(changes);
+    const recipients = await scene.recipients(changes.target ?? hello);
+    await scene.addPage(publish.number, 0, recipients);
+    await deliveries.endPlanning(publish.number, recipients.at(-1)?.number ?? 0, NOW_MS);
+    return { ...publish, device: device.id };
+  }
+
+  it('are there until the publish is finished, and then its outline tells what is asked', async () => {
+    const { id, body, device } = await sent();
+    const other = await scene.device();
+    await scene.stores.devices.setInterests(scene.instance, other.id, ['other']);
+    expect(await bodyOf(id)).toBe(body);
+    await scene.deliver();
+    expect(await bodyOf(id)).toBe('');
+    expect(await scene.status(id)).toMatchObject({ state: 'finished' });
+    expect(await scene.story(id, device)).toMatchObject({ matches: true, hasPayload: true });
+    expect(await scene.story(id, other.id)).toMatchObject({ page: 'none', matches: false });
+    const iphone = await scene.device({ platform: 'apns' });
+    expect(await scene.story(id, iphone.id)).toMatchObject({ matches: true, hasPayload: false });
+  });
+
+  it('are there until webhooks were told of the end', async () => {
+    const webhookUrl = 'https://example.org/hook';
+    const body = JSON.stringify({ interests: ['hello'], fcm: {}, webhookUrl, pad: 'x' });
+    const { id, number } = await sent({ webhookUrl, body });
+    await scene.deliver();
+    expect(await bodyOf(id)).toBe(body);
+    const [end] = await untold.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
+    expect(end?.publish).toMatchObject({ number, body });
+    await untold.remove(number);
+    expect(await bodyOf(id)).toBe('');
+  });
+
+  it('of publishes to users are there until the webhooks of the instance were told', async () => {
+    const target = { kind: 'users', names: ['ann'] } as const;
+    const { id, number, body, device } = await sent({ target });
+    await scene.deliver();
+    expect(await bodyOf(id)).toBe(body);
+    await untold.remove(number);
+    expect(await bodyOf(id)).toBe('');
+    expect(await scene.story(id, device)).toMatchObject({ matches: true, hasPayload: true });
+  });
+
+  it('are forgotten when the publish is cancelled, also where it was going out', async () => {
+    const waiting = await sent();
+    await scene.stores.publishes.cancel(scene.instance, waiting.id, NOW_MS);
+    expect(await bodyOf(waiting.id)).toBe('');
+    const going = await sent();
+    const job = await scene.job();
+    await scene.stores.publishes.cancel(scene.instance, going.id, NOW_MS);
+    expect(await bodyOf(going.id)).toBe('');
+    await scene.finish(job);
+    expect(await scene.counts(going.id)).toMatchObject({ accepted: 2 });
+  });
+
+  it('leave no names behind where there were very many', async () => {
+    const names = Array.from({ length: 300 }, (_, n) => `interest-${n}`);
+    const target = { kind: 'interests', names: [...names, 'hello'] } as const;
+    const { id, device } = await sent({ target });
+    const other = await scene.device();
+    expect(await scene.story(id, other.id)).toMatchObject({ matches: true });
+    await scene.deliver();
+    expect(await scene.story(id, device)).toMatchObject({ page: 'delivered', hasPayload: true });
+    expect((await scene.story(id, other.id)).matches).toBeUndefined();
+  });
+
+  it('of one instance have a limit together, until they are finished', async () => {
+    const limited = async (nowMs: number, bytes: number, instance = scene.instance) => {
+      const body = JSON.stringify({ interests: ['hello'], fcm: {}, pad: '' });
+      const { result } = await publishes.accept({
+        ...(await template()),
+        id: `pubid-${crypto.randomUUID()}` as NewPublish['id'],
+        instance,
+        createdAtMs: nowMs,
+        body: body.replace('""', `"${'x'.repeat(bytes - body.length)}"`),
+        pendingBytesMax: 10_500,
+      });
+      return result;
+    };
+    // By far more than the share of the limit after which the store is asked again.
+    for (let n = 0; n < 10; n++) expect(await limited(NOW_MS, 990)).toBe('accepted');
+    expect(await limited(NOW_MS, 990)).toBe('too-much-pending');
+    expect(await limited(NOW_MS, 80)).toBe('accepted');
+    expect(await limited(NOW_MS, 990, await makeInstance(database))).toBe('accepted');
+
+    const [first]: { id: NewPublish['id'] }[] = await database.read`
+      SELECT id FROM publishes WHERE body_bytes = 990 AND instance = ${scene.instance} LIMIT 1`;
+    if (first !== undefined) await publishes.cancel(scene.instance, first.id, NOW_MS);
+    expect(await limited(NOW_MS + 2000, 990)).toBe('accepted');
+    expect(await limited(NOW_MS + 2000, 990)).toBe('too-much-pending');
+  });
+
+  it('of one instance keep to their limit where many are published at once', async () => {
+    const one = await template();
+    const all = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        publishes.accept({
+          ...one,
+          id: `pubid-${crypto.randomUUID()}` as NewPublish['id'],
+          body: one.body.padEnd(100),
+          pendingBytesMax: 25 * 512,
+        }),
+      ),
+    );
+    expect(all.filter(({ result }) => result === 'accepted')).toHaveLength(25);
+  });
+
+  /** A publish that was accepted, and is cancelled: its body counts for nothing. */
+  async function template(): Promise<NewPublish> {
+    const publish = await scene.accept();
+    await publishes.cancel(scene.instance, publish.id, NOW_MS);
+    return publish;
+  }
+});

@@ -1,0 +1,414 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type {
+  Attempt,
+  ClaimedRequest,
+  NewOutboxRequest,
+  Outbox,
+  OutboxLog,
+  Settlement,
+} from '../../../src/webhooks/outbox.ts';
+
+export interface OutboxPorts {
+  readonly outbox: Outbox;
+  /** Another server's, on the same store; the same one where only one server may use a store. */
+  readonly other: Outbox;
+  readonly log: OutboxLog;
+}
+
+/** A request to one endpoint; ids sort by their number. */
+export function outboxRequest(
+  number: number,
+  more: Partial<NewOutboxRequest> = {},
+): NewOutboxRequest {
+  return {
+    id: `id-${String(number).padStart(6, '0')}`,
+    kind: 'channels',
+    ownerId: 'app',
+    url: 'https://hooks.example.test/',
+    endpoint: 'one',
+    body: '{"a":1}',
+    bodyBytes: 7,
+    createdAtMs: 1_000 + number,
+    afterId: undefined,
+    ...more,
+  };
+}
+
+const attempt: Attempt = {
+  number: 1,
+  atMs: 2_000,
+  durationMs: 30,
+  outcome: 'refused',
+  status: 500,
+  answer: 'broken',
+};
+
+/** As whoever claimed it first has it. */
+const claimedFirst = (request: NewOutboxRequest): ClaimedRequest => ({
+  ...request,
+  attempts: 0,
+  tries: 0,
+  firstTryAtMs: undefined,
+  claimedUntilMs: 9_000,
+});
+const retried = (request: NewOutboxRequest, atMs: number): Settlement => ({
+  request: claimedFirst(request),
+  attempt,
+  next: { state: 'waiting', atMs },
+});
+const failed = (request: NewOutboxRequest, atMs: number): Settlement => ({
+  request: claimedFirst(request),
+  attempt,
+  next: { state: 'failed', atMs, reason: 'HTTP 500' },
+});
+
+/** What the sender expects of any outbox. `open` gives an empty one, and what closes it. */
+export function outboxContract(
+  name: string,
+  open: () => Promise<OutboxPorts & { readonly close: () => Promise<void> }>,
+): void {
+  describe(`${name} keeps the outbox contract`, () => {
+    let ports: Awaited<ReturnType<typeof open>>;
+    const [first, second, other] = [
+      outboxRequest(1),
+      outboxRequest(2),
+      outboxRequest(3, { endpoint: 'two', ownerId: 'app-2', url: 'https://two.example.test/' }),
+    ];
+    beforeEach(async () => {
+      ports = await open();
+      await ports.outbox.write([first, second, other], []);
+    });
+    afterEach(() => ports.close());
+
+    const claim = (endpoint: string, limit: number, nowMs: number, untilMs: number) =>
+      ports.outbox.claim({ wanted: [{ endpoint, limit }], nowMs, untilMs });
+
+    it('gives a request to one caller only while the claim lasts', async () => {
+      const [mine] = await claim('one', 1, 2_000, 9_000);
+      expect(mine?.requests).toMatchObject([
+        { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined, claimedUntilMs: 9_000 },
+      ]);
+      expect(mine?.dueAtMs).toBe(2_000);
+      const [theirs] = await claim('one', 5, 2_000, 9_500);
+      expect(theirs?.requests.map(({ id }) => id)).toEqual([second.id]);
+      expect(theirs?.dueAtMs).toBe(9_000);
+      expect((await claim('one', 5, 8_999, 20_000))[0]?.requests).toEqual([]);
+      expect((await claim('one', 5, 9_000, 20_000))[0]?.requests).toMatchObject([{ id: first.id }]);
+    });
+
+    it('gives nobody the same request, however many ask at once', async () => {
+      const many = Array.from({ length: 100 }, (_, index) => outboxRequest(100 + index));
+      await ports.outbox.write(many, []);
+      const claims = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => {
+          const by = index % 2 === 0 ? ports.outbox : ports.other;
+          return by.claim({
+            wanted: [{ endpoint: 'one', limit: 7 }],
+            nowMs: 5_000,
+            untilMs: 9_000 + index,
+          });
+        }),
+      );
+      const ids = claims.flatMap(([one]) => one?.requests.map(({ id }) => id) ?? []);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids).toHaveLength(102);
+    });
+
+    it('gives the requests of each endpoint that are due, the earliest first', async () => {
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      const claims = await ports.outbox.claim({
+        wanted: [
+          { endpoint: 'one', limit: 5 },
+          { endpoint: 'two', limit: 5 },
+          { endpoint: 'none', limit: 5 },
+        ],
+        nowMs: 2_000,
+        untilMs: 9_000,
+      });
+      expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
+        [second.id],
+        [other.id],
+        [],
+      ]);
+      expect(claims.map(({ dueAtMs }) => dueAtMs)).toEqual([5_000, undefined, undefined]);
+    });
+
+    it('ends all claims when told to', async () => {
+      await claim('one', 5, 2_000, 9_000);
+      await ports.outbox.releaseAllClaims();
+      expect((await claim('one', 5, 2_000, 9_000))[0]?.requests).toHaveLength(2);
+    });
+
+    it('remembers the attempts of a request that waits again', async () => {
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([{ id: second.id }]);
+      expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1, firstTryAtMs: 2_000 },
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({
+        state: 'waiting',
+        nextAttemptAtMs: 5_000,
+        finishedAtMs: undefined,
+        body: '{"a":1}',
+        attemptLog: [attempt],
+      });
+    });
+
+    it('does all of a write or nothing', async () => {
+      // What no store can keep, as the type says.
+      const impossible = { ...outboxRequest(10), body: null as unknown as string };
+      await expect(ports.outbox.write([outboxRequest(9), impossible], [])).rejects.toThrow();
+      expect(await ports.log.show('id-000009')).toBeUndefined();
+    });
+
+    it('takes a request that it has already for nothing', async () => {
+      await ports.outbox.write([], [failed(first, 3_000)]);
+      await ports.outbox.write([first, outboxRequest(9)], []);
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+      expect(await ports.log.show('id-000009')).toMatchObject({ state: 'waiting' });
+    });
+
+    it('gives back what was claimed and not sent', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.write([], [{ ...retried(first, 2_500), attempt: undefined }]);
+      expect((await claim('one', 5, 2_500, 9_000))[0]?.requests).toMatchObject(
+        [
+          { id: second.id, attempts: 0 },
+          { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined },
+        ].toReversed(),
+      );
+    });
+
+    it('gives nothing back that somebody else has claimed since', async () => {
+      await claim('one', 5, 2_000, 9_000);
+      await claim('one', 5, 9_000, 20_000);
+      const late = { request: claimedFirst(second), attempt: undefined };
+      await ports.outbox.write(
+        [],
+        [
+          retried(first, 9_500),
+          { ...late, next: { state: 'waiting', atMs: 9_500 } },
+          // Who has it now finds it finished.
+          { ...failed(other, 9_500), attempt: undefined },
+        ],
+      );
+      expect((await claim('one', 5, 19_999, 30_000))[0]?.requests).toEqual([]);
+      expect((await claim('one', 5, 20_000, 30_000))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1 },
+        { id: second.id, attempts: 0, tries: 0 },
+      ]);
+      await ports.outbox.write([], [retried(second, 60_000)]);
+      await ports.outbox.write([], [{ ...late, next: { state: 'waiting', atMs: 9_500 } }]);
+      expect(await ports.log.show(second.id)).toMatchObject({ nextAttemptAtMs: 60_000 });
+      expect(await ports.log.show(other.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('counts an attempt once that is written twice, as where nobody heard of the first time', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      await ports.outbox.write([], [retried(first, 5_000)]);
+      expect((await claim('one', 5, 5_000, 9_500))[0]?.requests).toMatchObject([
+        { id: first.id, attempts: 1, tries: 1 },
+        { id: second.id, attempts: 0, tries: 0 },
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({ attempts: 1, attemptLog: [attempt] });
+    });
+
+    it('ends a claim of which nobody heard, and no other', async () => {
+      await claim('one', 1, 2_000, 9_000);
+      await claim('one', 1, 2_000, 9_001);
+      await claim('two', 1, 2_000, 9_000);
+      await ports.outbox.write([], [failed(outboxRequest(1), 3_000)]);
+      await ports.outbox.write([outboxRequest(4)], []);
+      await claim('one', 1, 2_000, 9_000);
+      await ports.outbox.releaseClaim(['one', 'none'], 9_000);
+      const claims = await ports.outbox.claim({
+        wanted: ['one', 'two', 'none'].map((endpoint) => ({ endpoint, limit: 5 })),
+        nowMs: 2_000,
+        untilMs: 9_500,
+      });
+      expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
+        ['id-000004'],
+        [],
+        [],
+      ]);
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('gives no request that comes after another one while that one waits, by whichever server', async () => {
+      const start = { ...first, kind: 'publish' } as const;
+      const end = outboxRequest(4, { afterId: first.id });
+      const next = outboxRequest(5);
+      await ports.outbox.write([end, next], []);
+      const idsOf = async (by: Outbox, nowMs: number, untilMs: number) => {
+        const [claimed] = await by.claim({
+          wanted: [{ endpoint: 'one', limit: 9 }],
+          nowMs,
+          untilMs,
+        });
+        return [claimed?.requests.map(({ id }) => id), claimed?.dueAtMs];
+      };
+      // Not with it, and not while somebody has it; others go on.
+      expect(await idsOf(ports.outbox, 2_000, 9_000)).toEqual([
+        [first.id, second.id, next.id],
+        undefined,
+      ]);
+      expect(await idsOf(ports.other, 2_500, 9_500)).toEqual([[], 9_000]);
+      expect(await ports.log.show(end.id)).toMatchObject({ nextAttemptAtMs: undefined });
+      // Not while it waits to be tried again.
+      await ports.outbox.write(
+        [],
+        [retried(start, 5_000), failed(second, 3_000), failed(next, 3_000)],
+      );
+      expect(await idsOf(ports.other, 4_999, 9_500)).toEqual([[], 5_000]);
+      expect(await idsOf(ports.outbox, 5_000, 9_900)).toEqual([[first.id], undefined]);
+      // What waits for others only is due at no time.
+      expect(await ports.outbox.backlog()).toContainEqual(
+        expect.objectContaining({ endpoint: 'one', rows: 2, dueAtMs: 9_900 }),
+      );
+      await ports.outbox.write([], [failed(start, 6_000)]);
+      expect(await idsOf(ports.other, 6_000, 20_000)).toEqual([[end.id], undefined]);
+    });
+
+    it('gives the end of a replay after its start', async () => {
+      const start = { ...first, kind: 'publish' } as const;
+      const end = outboxRequest(4, { afterId: first.id });
+      await ports.outbox.write(
+        [end],
+        [failed(start, 3_000), failed(end, 3_000), failed(second, 3_000)],
+      );
+      await ports.log.replay(first.id, 4_000);
+      await ports.log.replay(end.id, 4_000);
+      const ids = async (nowMs: number) =>
+        (await claim('one', 9, nowMs, 9_000))[0]?.requests.map(({ id }) => id);
+      expect(await ids(4_000)).toEqual([first.id]);
+      await ports.outbox.write([], [failed(start, 5_000)]);
+      expect(await ids(5_000)).toEqual([end.id]);
+    });
+
+    it('gives a request at once that comes after one which is over, or was never there', async () => {
+      await ports.outbox.write([], [failed(first, 3_000), failed(second, 3_000)]);
+      const over = outboxRequest(7, { afterId: first.id });
+      const never = outboxRequest(8, { afterId: 'id-999999' });
+      await ports.outbox.write([over, never], []);
+      expect((await claim('one', 9, 3_000, 9_000))[0]?.requests.map(({ id }) => id)).toEqual([
+        over.id,
+        never.id,
+      ]);
+    });
+
+    it('knows no request by what is no id', async () => {
+      for (const id of ['', '\0', 'id-000001\0', "'", '\ud800']) {
+        expect(await ports.log.show(id)).toBeUndefined();
+        expect(await ports.log.replay(id, 5_000)).toBe('unknown');
+        expect(await ports.log.list({ limit: 5, ownerId: id })).toEqual([]);
+      }
+      expect(await ports.log.list({ limit: 5, before: '\0' })).toEqual([]);
+    });
+
+    it('keeps any text of a body as it was', async () => {
+      const body = JSON.stringify({ a: 'ä€𝄞\u2028 \\ \' " $1 {x} \u0001' }) + 'x'.repeat(300_000);
+      await ports.outbox.write([outboxRequest(9, { body })], []);
+      expect(await ports.outbox.body('id-000009')).toBe(body);
+    });
+
+    it('takes a settlement of a request that is gone for nothing', async () => {
+      await ports.outbox.write([], [failed(outboxRequest(77), 3_000), failed(first, 3_000)]);
+      expect(await ports.log.show('id-000077')).toBeUndefined();
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
+    });
+
+    it('tells what waits for each endpoint', async () => {
+      await ports.outbox.write([], [retried(first, 500)]);
+      await claim('two', 1, 2_000, 9_000);
+      expect(
+        (await ports.outbox.backlog()).toSorted((a, b) => (a.endpoint < b.endpoint ? -1 : 1)),
+      ).toEqual([
+        { endpoint: 'one', rows: 2, bytes: 14, oldestAtMs: 1_001, dueAtMs: 500 },
+        { endpoint: 'two', rows: 1, bytes: 7, oldestAtMs: 1_003, dueAtMs: 9_000 },
+      ]);
+    });
+
+    it('lists the newest first, page by page, by owner and by state', async () => {
+      await ports.outbox.write([], [failed(second, 3_000)]);
+      const ids = async (filter: Parameters<OutboxLog['list']>[0]) =>
+        (await ports.log.list(filter)).map(({ id }) => id);
+      expect(await ids({ limit: 2 })).toEqual([other.id, second.id]);
+      expect(await ids({ limit: 2, before: second.id })).toEqual([first.id]);
+      expect(await ids({ limit: 9, ownerId: 'app-2' })).toEqual([other.id]);
+      expect(await ids({ limit: 9, kinds: ['channels'], state: 'failed' })).toEqual([second.id]);
+      await ports.outbox.write(
+        [outboxRequest(4, { kind: 'push' }), outboxRequest(5, { kind: 'publish' })],
+        [],
+      );
+      expect(await ids({ limit: 9, kinds: ['push', 'publish'], ownerId: 'app' })).toEqual([
+        'id-000005',
+        'id-000004',
+      ]);
+      expect(await ids({ limit: 1, kinds: ['channels'] })).toEqual([other.id]);
+      expect(await ids({ limit: 9, kinds: [] })).toEqual([]);
+      expect((await ports.log.list({ limit: 1, state: 'failed' }))[0]).toEqual({
+        id: second.id,
+        kind: 'channels',
+        ownerId: 'app',
+        url: second.url,
+        endpoint: 'one',
+        createdAtMs: second.createdAtMs,
+        bodyBytes: 7,
+        state: 'failed',
+        reason: 'HTTP 500',
+        attempts: 1,
+        nextAttemptAtMs: undefined,
+        finishedAtMs: 3_000,
+      });
+    });
+
+    it('replays what is finished, and nothing else', async () => {
+      await ports.outbox.write([], [failed(first, 3_000)]);
+      expect(await ports.log.replay(first.id, 7_000)).toMatchObject({
+        id: first.id,
+        endpoint: 'one',
+      });
+      expect(await ports.log.replay(first.id, 7_000)).toBe('waiting');
+      expect(await ports.log.replay('nonsense', 7_000)).toBe('unknown');
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'waiting', reason: '' });
+      const [again] = await claim('one', 5, 7_000, 9_000);
+      expect(again?.requests.find(({ id }) => id === first.id)).toMatchObject({
+        attempts: 1,
+        tries: 0,
+        firstTryAtMs: undefined,
+      });
+    });
+
+    it('forgets what was finished longest ago, with its attempts, and never what waits', async () => {
+      await ports.outbox.write([], [failed(second, 3_000), failed(other, 4_000)]);
+      const kept = (await ports.log.finished()).toSorted((a, b) =>
+        a.ownerId < b.ownerId ? -1 : 1,
+      );
+      expect(kept).toEqual([
+        { ownerId: 'app', rows: 1, bytes: 7 },
+        { ownerId: 'app-2', rows: 1, bytes: 7 },
+      ]);
+      expect(
+        await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'nobody' }),
+      ).toEqual({ rows: 0, bytes: 0 });
+      expect(await ports.log.forget({ finishedBeforeMs: 3_000, limit: 9 })).toEqual({
+        rows: 0,
+        bytes: 0,
+      });
+      expect(await ports.log.forget({ finishedBeforeMs: 9_000, limit: 1 })).toEqual({
+        rows: 1,
+        bytes: 7,
+      });
+      expect(await ports.log.show(second.id)).toBeUndefined();
+      expect(await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'app' })).toEqual(
+        { rows: 0, bytes: 0 },
+      );
+      expect(
+        await ports.log.forget({ finishedBeforeMs: 9_000, limit: 9, ownerId: 'app-2' }),
+      ).toEqual({ rows: 1, bytes: 7 });
+      expect(await ports.log.show(first.id)).toMatchObject({ state: 'waiting' });
+      expect(await ports.log.finished()).toEqual([]);
+    });
+  });
+}

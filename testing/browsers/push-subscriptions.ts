@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { type WaitingMessage, withMessage } from '../../src/fake-gateways/web/push-message.ts';
+
+/** A browser, by the id that the push service gave it. */
+export interface UserAgent {
+  readonly uaid: string;
+  /** Sends it a message; `undefined` while it is away. */
+  send: ((message: object) => void) | undefined;
+}
+
+/** One subscription: where it is posted to, and who listens. */
+export interface Channel {
+  readonly token: string;
+  readonly channelId: string;
+  /** The public key that it is subscribed with, URL-safe base64 without padding. */
+  readonly key: string;
+  readonly agent: UserAgent;
+  /** What nobody has acknowledged, oldest first. */
+  waiting: readonly Message[];
+  /** Whether it was ended. */
+  gone: boolean;
+}
+
+/** What was posted to an endpoint. */
+export interface Message extends WaitingMessage {
+  readonly version: string;
+  readonly body: Buffer;
+}
+
+function hexId(): string {
+  return randomUUID().replaceAll('-', '');
+}
+
+/** What a push service knows: its browsers, their subscriptions, and what waits for them. */
+export class PushSubscriptions {
+  private readonly agents = new Map<string, UserAgent>();
+  private readonly channels = new Map<string, Channel>();
+
+  byToken(token: string): Channel | undefined {
+    return this.channels.get(token);
+  }
+
+  /** Takes in a browser, which is a new one unless its id is known, and gives it what waits for it. */
+  greet(uaid: string | undefined, send: (message: object) => void, nowMs: number): UserAgent {
+    const agent = this.agents.get(uaid ?? '') ?? { uaid: hexId(), send };
+    agent.send = send;
+    this.agents.set(agent.uaid, agent);
+    send({
+      messageType: 'hello',
+      status: 200,
+      uaid: agent.uaid,
+      use_webpush: true,
+      broadcasts: {},
+    });
+    for (const channel of this.channels.values()) {
+      if (channel.agent !== agent) continue;
+      channel.waiting = channel.waiting.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+      for (const message of channel.waiting) give(channel, message);
+    }
+    return agent;
+  }
+
+  /** Without `agent` nobody listens. */
+  subscribe(
+    key: string,
+    channelId: string,
+    agent: UserAgent = { uaid: '', send: undefined },
+  ): Channel {
+    const channel: Channel = {
+      token: hexId() + hexId(),
+      channelId,
+      key: key.replace(/=+$/, ''),
+      agent,
+      waiting: [],
+      gone: false,
+    };
+    this.channels.set(channel.token, channel);
+    return channel;
+  }
+
+  unsubscribe(agent: UserAgent, channelId: string): void {
+    for (const channel of this.channels.values()) {
+      if (channel.agent === agent && channel.channelId === channelId) channel.gone = true;
+    }
+  }
+
+  /** Gives a message to who listens, and keeps it until that is acknowledged. */
+  deliver(channel: Channel, message: Message, nowMs: number): void {
+    give(channel, message);
+    if (channel.agent.send === undefined && message.expiresAtMs <= nowMs) return;
+    channel.waiting = withMessage(channel.waiting, message);
+  }
+
+  acknowledge(version: string): void {
+    for (const channel of this.channels.values()) {
+      channel.waiting = channel.waiting.filter((message) => message.version !== version);
+    }
+  }
+}
+
+function give({ agent, channelId }: Channel, { version, body }: Message): void {
+  const content =
+    body.length === 0
+      ? {}
+      : { data: body.toString('base64url'), headers: { encoding: 'aes128gcm' } };
+  agent.send?.({ messageType: 'notification', channelID: channelId, version, ...content });
+}

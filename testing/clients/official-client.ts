@@ -1,0 +1,125 @@
+import PusherJs, { type Channel, type Options } from 'pusher-js';
+import { Inbox } from '../inbox.ts';
+import type { AppBackend } from '../servers/app-backend.ts';
+import { APP, type Fanfare } from '../servers/fanfare.ts';
+
+/** An event as a handler of pusher-js gets it. */
+export type HeardEvent = readonly [event: string, data: unknown];
+
+/** pusher-js as it comes from npm, and what it hears. */
+export interface OfficialClient extends Disposable {
+  readonly pusher: PusherJs;
+  /** What the connection says of itself: `connected`, `error`, `state_change` and so on. */
+  readonly connection: Inbox<HeardEvent>;
+  /** Subscribes, and listens to all events of the channel. */
+  subscribe(channel: string): HeardChannel;
+  /** Settles when it is connected, with its socket id. */
+  connected(): Promise<string>;
+  /** Signs in, listens to all that is sent to the user, and settles when the server would send it. */
+  signedIn(): Promise<HeardUser>;
+}
+
+export interface HeardUser extends Inbox<HeardEvent> {
+  /** The coming and going of the users on the watchlist. */
+  readonly watched: Inbox<HeardEvent>;
+}
+
+export interface HeardChannel extends Inbox<HeardEvent> {
+  readonly channel: Channel;
+  /** Settles when the subscription is confirmed. Fails if anything else is heard before. */
+  subscribed(): Promise<unknown>;
+}
+
+export interface OfficialClientOptions extends Partial<Options> {
+  /** Who the backend takes the client for. */
+  readonly user?: string;
+  /** Whom this user watches, once signed in. */
+  readonly watchlist?: readonly string[];
+  readonly backend?: Pick<AppBackend, 'authEndpoint' | 'userAuthEndpoint'>;
+  readonly key?: string;
+}
+
+/** The options with which pusher-js is pointed at a server of one's own. */
+export function optionsFor(
+  server: Pick<Fanfare, 'port'>,
+  { user, watchlist = [], backend, key: _key, ...options }: OfficialClientOptions = {},
+): Options {
+  const headers = user === undefined ? {} : { 'x-user': user };
+  return {
+    wsHost: '127.0.0.1',
+    wsPort: server.port,
+    forceTLS: false,
+    enabledTransports: ['ws', 'wss'],
+    // Required by pusher-js and not used once `wsHost` is given.
+    cluster: 'local',
+    ...(backend === undefined
+      ? {}
+      : {
+          channelAuthorization: {
+            endpoint: backend.authEndpoint,
+            transport: 'ajax',
+            headers,
+          },
+          userAuthentication: {
+            endpoint: backend.userAuthEndpoint,
+            transport: 'ajax',
+            headers:
+              watchlist.length === 0 ? headers : { ...headers, 'x-watchlist': watchlist.join() },
+          },
+        }),
+    ...options,
+  };
+}
+
+/** Whether this says that pusher-js hears from now on what is sent to its user. */
+export function isUserChannelEntered([event, data]: HeardEvent): boolean {
+  if (event !== 'message') return false;
+  const message = data as { readonly event: string; readonly channel?: string };
+  return (
+    message.event === 'pusher_internal:subscription_succeeded' &&
+    message.channel?.startsWith('#server-to-user-') === true
+  );
+}
+
+/** Connects pusher-js to a server. */
+export function connect(
+  server: Pick<Fanfare, 'port'>,
+  options: OfficialClientOptions = {},
+): OfficialClient {
+  const pusher = new PusherJs(options.key ?? APP.key, optionsFor(server, options));
+  const connection = new Inbox<HeardEvent>('The connection');
+  pusher.connection.bind_global((event: string, data: unknown) => connection.put([event, data]));
+  return {
+    pusher,
+    connection,
+    subscribe(name) {
+      const channel = pusher.subscribe(name);
+      const heard = new Inbox<HeardEvent>(`Channel ${name}`);
+      channel.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      const subscribed = async () => {
+        const [event, data] = await heard.next();
+        if (event === 'pusher:subscription_succeeded') return data;
+        throw new Error(`Not subscribed to ${name}: ${event} ${JSON.stringify(data)}`);
+      };
+      return Object.assign(heard, { channel, subscribed });
+    },
+    async connected() {
+      await connection.first(([event]) => event === 'connected');
+      return pusher.connection.socket_id;
+    },
+    async signedIn() {
+      const heard = new Inbox<HeardEvent>('The user');
+      const watched = new Inbox<HeardEvent>('The watchlist');
+      pusher.user.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      for (const event of ['online', 'offline']) {
+        pusher.user.watchlist.bind(event, (data: unknown) => watched.put([event, data]));
+      }
+      pusher.signin();
+      await connection.first(isUserChannelEntered);
+      return Object.assign(heard, { watched });
+    },
+    [Symbol.dispose]() {
+      pusher.disconnect();
+    },
+  };
+}

@@ -1,0 +1,291 @@
+import { APP, type Fanfare } from '../servers/fanfare.ts';
+
+/**
+ * A WebSocket client of our own, on a bare TCP connection, so that a test says exactly which bytes go out
+ * and sees exactly which come back.
+ */
+
+export interface Heard {
+  readonly event: string;
+  readonly channel?: string;
+  readonly data?: unknown;
+  readonly user_id?: string;
+}
+
+export interface Closed {
+  /** `undefined` where the connection ended without a close frame. */
+  readonly code: number | undefined;
+  readonly reason: string;
+}
+
+export interface RawClientOptions {
+  /** Path and query; otherwise that of the test app. */
+  readonly path?: string;
+  readonly protocol?: string | number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An event of the protocol that the test is not about, and that is not to be heard. */
+  readonly ignores?: string;
+  /** Reads nothing at all after the handshake. */
+  readonly deaf?: boolean;
+}
+
+const MASK = [0x12, 0x34, 0x56, 0x78];
+const WAIT_MAX_MS = 10_000;
+
+/** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
+export function clientFrame(opcode: number, payload: string | Uint8Array, final = true): Buffer {
+  const body = Buffer.from(payload);
+  const first = (final ? 0x80 : 0) | opcode;
+  let head: Buffer;
+  if (body.length < 126) {
+    head = Buffer.from([first, 0x80 | body.length]);
+  } else if (body.length < 65_536) {
+    head = Buffer.from([first, 0x80 | 126, body.length >> 8, body.length & 0xff]);
+  } else {
+    head = Buffer.alloc(10);
+    head[0] = first;
+    head[1] = 0x80 | 127;
+    head.writeBigUInt64BE(BigInt(body.length), 2);
+  }
+  for (let at = 0; at < body.length; at++) {
+    body[at] = (body[at] ?? 0) ^ (MASK[at % 4] ?? 0);
+  }
+  return Buffer.concat([head, Buffer.from(MASK), body]);
+}
+
+/** The handshake of the test app's clients. */
+export function pathOf(protocol: string | number = 7, key: string = APP.key): string {
+  return `/app/${key}?protocol=${protocol}&client=js&version=8.6.0&flash=false`;
+}
+
+export class RawClient implements AsyncDisposable {
+  /** The head of the answer to the handshake. */
+  responseHead = '';
+  /** Settles when the connection has ended. */
+  readonly closed: Promise<Closed>;
+  private readonly ended = Promise.withResolvers<Closed>();
+  private readonly frames: string[] = [];
+  private readonly pongs: string[] = [];
+  private readonly unsent: Uint8Array[] = [];
+  private waiting: (() => void)[] = [];
+  private buffer = Buffer.alloc(0);
+  private ignored: string | undefined;
+  private closeFrame: Closed | undefined;
+  private over = false;
+  private socket: Bun.Socket | undefined;
+
+  private constructor() {
+    this.closed = this.ended.promise;
+  }
+
+  /** Opens a connection and completes the handshake. */
+  static async open(
+    server: Pick<Fanfare, 'port'>,
+    options: RawClientOptions = {},
+  ): Promise<RawClient> {
+    const client = new RawClient();
+    client.ignored = options.ignores;
+    client.socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port: server.port,
+      socket: {
+        data: (_, bytes) => client.receive(bytes),
+        drain: () => client.flush(),
+        close: () => client.end(),
+        error: () => client.end(),
+      },
+    });
+    const headers = Object.entries(options.headers ?? {}).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    client.writeBytes(
+      Buffer.from(
+        `GET ${options.path ?? pathOf(options.protocol)} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n` +
+          'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n' +
+          `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers.join('')}\r\n`,
+      ),
+    );
+    await client.until(
+      () => client.responseHead !== '' || client.over,
+      'the answer to the handshake',
+    );
+    if (options.deaf === true) client.listensNoMore();
+    return client;
+  }
+
+  /** Opens a connection and reads its first message; gives its socket id too. */
+  static async connect(
+    server: Pick<Fanfare, 'port'>,
+    options: RawClientOptions = {},
+  ): Promise<RawClient & { socketId: string }> {
+    const client = await RawClient.open(server, options);
+    const established = await client.hears();
+    if (established.event !== 'pusher:connection_established') {
+      throw new Error(`Not established: ${JSON.stringify(established)}`);
+    }
+    const { socket_id: socketId } = JSON.parse(String(established.data));
+    return Object.assign(client, { socketId });
+  }
+
+  /** Sends one text frame: a message, or any text. */
+  says(message: object | string): void {
+    this.writeBytes(
+      clientFrame(1, typeof message === 'string' ? message : JSON.stringify(message)),
+    );
+  }
+
+  /** Sends any bytes, in order; what the system does not take at once goes when it does. */
+  writeBytes(bytes: Uint8Array): void {
+    const idle = this.unsent.length === 0;
+    this.unsent.push(bytes);
+    if (idle) this.flush();
+  }
+
+  private flush(): void {
+    for (let bytes = this.unsent[0]; bytes !== undefined; bytes = this.unsent[0]) {
+      const sent = this.socket?.write(bytes) ?? 0;
+      if (sent < 0) {
+        this.unsent.length = 0; // The connection is gone, and what was to go with it.
+      } else if (sent < bytes.length) {
+        this.unsent[0] = bytes.subarray(sent);
+        return;
+      } else {
+        this.unsent.shift();
+      }
+    }
+  }
+
+  /** The next frame's text. Fails when none comes, or the connection ends first. */
+  async hearsText(): Promise<string> {
+    await this.until(() => this.frames.length > 0 || this.over, 'a frame');
+    const frame = this.frames.shift();
+    if (frame === undefined) {
+      throw new Error(
+        `The connection ended instead of a frame: ${JSON.stringify(this.closeFrame)}`,
+      );
+    }
+    return frame;
+  }
+
+  /** The next frame, parsed. */
+  async hears(): Promise<Heard> {
+    return JSON.parse(await this.hearsText());
+  }
+
+  /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
+  async hearsNothing(): Promise<void> {
+    this.says({ event: 'pusher:ping', data: {} });
+    const next = await this.hearsText();
+    if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);
+  }
+
+  /** Subscribes to a public channel, or to another with what its backend signed, and hears the confirmation. */
+  async subscribes(
+    channel: string,
+    auth?: { auth: string; channel_data?: string },
+  ): Promise<Heard> {
+    this.says({ event: 'pusher:subscribe', data: { channel, auth: '', ...auth } });
+    const heard = await this.hears();
+    if (heard.event !== 'pusher_internal:subscription_succeeded') {
+      throw new Error(`Not subscribed to ${channel}: ${JSON.stringify(heard)}`);
+    }
+    return heard;
+  }
+
+  /** The payload of the next WebSocket pong. */
+  async hearsPong(): Promise<string> {
+    await this.until(() => this.pongs.length > 0 || this.over, 'a pong');
+    return this.pongs.shift() ?? '';
+  }
+
+  /** Ends its own direction of the connection, without a close frame. */
+  writesNoMore(): void {
+    this.socket?.shutdown();
+  }
+
+  /** Reads nothing from now on. */
+  listensNoMore(): void {
+    this.socket?.pause();
+  }
+
+  /** Reads again after `deaf` or `listensNoMore`. */
+  listensAgain(): void {
+    this.socket?.resume();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.socket?.terminate();
+    this.end();
+  }
+
+  private receive(bytes: Uint8Array): void {
+    this.buffer = Buffer.concat([this.buffer, bytes]);
+    if (this.responseHead === '') {
+      const end = this.buffer.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      this.responseHead = this.buffer.subarray(0, end).toString('latin1');
+      this.buffer = this.buffer.subarray(end + 4);
+    }
+    while (this.readFrame());
+    this.wake();
+  }
+
+  private readFrame(): boolean {
+    const { buffer } = this;
+    if (buffer.length < 2) return false;
+    let length = (buffer[1] ?? 0) & 0x7f;
+    let start = 2;
+    if (length === 126) {
+      if (buffer.length < 4) return false;
+      length = buffer.readUInt16BE(2);
+      start = 4;
+    } else if (length === 127) {
+      if (buffer.length < 10) return false;
+      length = Number(buffer.readBigUInt64BE(2));
+      start = 10;
+    }
+    if (buffer.length < start + length) return false;
+    const payload = buffer.subarray(start, start + length);
+    const opcode = (buffer[0] ?? 0) & 0x0f;
+    if (opcode === 1) this.hear(payload.toString('utf8'));
+    else if (opcode === 10) this.pongs.push(payload.toString('utf8'));
+    else if (opcode === 8) {
+      this.closeFrame = {
+        code: payload.length < 2 ? undefined : payload.readUInt16BE(0),
+        reason: payload.subarray(2).toString('utf8'),
+      };
+    }
+    this.buffer = buffer.subarray(start + length);
+    return true;
+  }
+
+  private hear(frame: string): void {
+    if (this.ignored !== undefined && JSON.parse(frame).event === this.ignored) return;
+    this.frames.push(frame);
+  }
+
+  private end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.ended.resolve(this.closeFrame ?? { code: undefined, reason: '' });
+    this.wake();
+  }
+
+  private wake(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  private async until(done: () => boolean, what: string): Promise<void> {
+    const deadline = Date.now() + WAIT_MAX_MS;
+    while (!done()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.waiting.push(resolve);
+      const timer = setTimeout(resolve, deadline - Date.now());
+      await promise;
+      clearTimeout(timer);
+      if (!done() && Date.now() >= deadline) throw new Error(`Waited in vain for ${what}`);
+    }
+  }
+}

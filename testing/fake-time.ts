@@ -1,0 +1,107 @@
+import type { PipelineTimers } from '../src/push/delivering/ports.ts';
+
+interface Alarm {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+  isCancelled: boolean;
+}
+
+/** Time that passes when a test says so, from one alarm to the next. */
+export class FakeTime implements PipelineTimers {
+  private nowMs: number;
+  private made = 0;
+  private offMs = 0;
+  /** A heap: the first is the next. */
+  private readonly alarms: Alarm[] = [];
+
+  constructor(nowMs = 1_800_000_000_000) {
+    this.nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.nowMs + this.offMs;
+  }
+
+  /** Sets the clock on, or back; alarms come after the same time as before. */
+  setClock(byMs: number): void {
+    this.offMs += byMs;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    if (!Number.isFinite(ms)) throw new Error(`${ms} ms is no time`);
+    this.made += 1;
+    const alarm = {
+      atMs: this.nowMs + Math.max(0, ms),
+      order: this.made,
+      run,
+      isCancelled: false,
+    };
+    this.put(alarm);
+    return () => {
+      alarm.isCancelled = true;
+    };
+  }
+
+  /** Lets time pass; what an alarm sets off is done before the next one. */
+  async advance(ms: number): Promise<void> {
+    await this.runUntil(this.nowMs + ms, () => false);
+  }
+
+  /** The same, but no longer than until something is so. Gives whether it is. */
+  async runUntil(endMs: number, isSo: () => boolean): Promise<boolean> {
+    await settled();
+    for (;;) {
+      if (isSo()) return true;
+      const [next] = this.alarms;
+      if (next === undefined || next.atMs > endMs) break;
+      this.takeFirst();
+      if (next.isCancelled) continue;
+      this.nowMs = next.atMs;
+      next.run();
+      await settled();
+    }
+    this.nowMs = Math.max(this.nowMs, endMs);
+    return isSo();
+  }
+
+  private put(alarm: Alarm): void {
+    const { alarms } = this;
+    let place = alarms.push(alarm) - 1;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = alarms[parent];
+      if (above === undefined || isBefore(above, alarm)) break;
+      alarms[place] = above;
+      alarms[parent] = alarm;
+      place = parent;
+    }
+  }
+
+  private takeFirst(): void {
+    const { alarms } = this;
+    const last = alarms.pop();
+    if (last === undefined || alarms.length === 0) return;
+    let place = 0;
+    for (;;) {
+      const [left, right] = [alarms[2 * place + 1], alarms[2 * place + 2]];
+      const isRight = left !== undefined && right !== undefined && isBefore(right, left);
+      const below = isRight ? right : left;
+      if (below === undefined || isBefore(last, below)) break;
+      alarms[place] = below;
+      place = 2 * place + (isRight ? 2 : 1);
+    }
+    alarms[place] = last;
+  }
+}
+
+function isBefore(a: Alarm, b: Alarm): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
+
+/** Settles when nothing can go on without time passing: whatever waits for a promise comes before it. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,610 @@
+import type { DeliveryStore } from '../../src/push/delivery-store.ts';
+import {
+  type AfterJob,
+  type AfterProgress,
+  DEVICE_REMOVED,
+  type DeliveryBacklog,
+  type DeviceEvent,
+  type DeviceResult,
+  type DeviceStory,
+  type Job,
+  type NewPage,
+  type PlaceInLine,
+  type PlanningClaim,
+  type PublishUnderWay,
+  type UsersReached,
+  type WaitingDevices,
+} from '../../src/push/model/delivery.ts';
+import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
+import type { PublishId } from '../../src/push/model/publish.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
+import {
+  inTurn,
+  oneByOne,
+  takeFairly,
+  takeOfBoth,
+} from '../../src/stores/push/jobs/fair-claims.ts';
+import type { KeptDevice, MemoryDevices } from './devices.ts';
+import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
+
+/** A device that waits for another attempt. */
+interface Waiting {
+  readonly kept: KeptPublish;
+  readonly device: number;
+  readonly fate: Fate;
+}
+
+/**
+ * How far publishes have come, in memory, for tests of what delivers them, and as the simplest thing that keeps
+ * the contract. Two of them on the same publishes are two servers on one store.
+ */
+export class MemoryDeliveries implements DeliveryStore {
+  private readonly publishes: MemoryPublishes;
+  private readonly devices: MemoryDevices;
+  private readonly server = crypto.randomUUID();
+  private planningTurn = 0;
+  private jobsTurn = 0;
+  private pagesFirst = false;
+
+  constructor(publishes: MemoryPublishes, devices: MemoryDevices) {
+    this.publishes = publishes;
+    this.devices = devices;
+  }
+
+  async claimPlanning(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    except: readonly number[],
+    mostOfEach = most,
+  ): Promise<readonly PlanningClaim[]> {
+    const claims: PlanningClaim[] = [];
+    const due = this.live(except).filter(({ plan }) => isDue(plan, nowMs));
+    const instances = new Set(due.map(({ publish }) => publish.instance));
+    const last = await takeFairly(
+      inTurn(instances, this.planningTurn),
+      most,
+      oneByOne(async (instance, count) => {
+        const some = due
+          .filter(({ publish, plan }) => publish.instance === instance && isDue(plan, nowMs))
+          .sort((a, b) => byReady(a.plan, b.plan) || a.number - b.number)
+          .slice(0, count)
+          .sort((a, b) => a.number - b.number);
+        for (const kept of some) {
+          this.lease(kept.plan, untilMs);
+          claims.push({ publish: underWay(kept), after: kept.plan.upTo });
+        }
+        return some.length;
+      }),
+      mostOfEach,
+    );
+    this.planningTurn = last ?? this.planningTurn;
+    return claims;
+  }
+
+  async addPage(
+    publish: number,
+    { after, upTo, devices, planned, isLast = false }: NewPage,
+    untilMs: number,
+  ): Promise<number | undefined> {
+    const kept = this.byNumber(publish);
+    if (kept === undefined || kept.over !== undefined) return undefined;
+    if (kept.plan.ended || kept.plan.upTo !== after) return undefined;
+    kept.plan.upTo = upTo;
+    if (isLast) {
+      kept.plan.ended = true;
+      forget(kept.plan);
+    }
+    const number = this.pages().length + 1;
+    kept.pages.push({
+      number,
+      devices,
+      planned,
+      fates: new Map(),
+      state: 'waiting',
+      readyAtMs: untilMs > 0 ? untilMs : kept.dueAtMs,
+      leasedBy: untilMs > 0 ? this.server : undefined,
+    });
+    return number;
+  }
+
+  async endPlanning(publish: number, after: number, nowMs: number): Promise<AfterJob> {
+    const kept = this.byNumber(publish);
+    if (kept?.over?.state === 'cancelled') return 'cancelled';
+    if (kept === undefined || kept.plan.ended || kept.plan.upTo !== after) return 'stale';
+    kept.plan.ended = true;
+    forget(kept.plan);
+    return afterwards(kept, nowMs);
+  }
+
+  async extend(
+    { plannings, jobs }: { readonly plannings: readonly number[]; readonly jobs: readonly Job[] },
+    untilMs: number,
+  ): Promise<void> {
+    const held = [
+      ...plannings.map((publish) => this.byNumber(publish)?.plan),
+      ...jobs.flatMap((job) => this.claimed(job)),
+    ];
+    for (const one of held) {
+      if (one?.readyAtMs === undefined || one.leasedBy !== this.server) continue;
+      one.readyAtMs = untilMs;
+    }
+  }
+
+  async claimJobs(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+    devicesMost: number,
+    except: readonly number[],
+  ): Promise<readonly Job[]> {
+    const jobs: Job[] = [];
+    const instances = new Set(
+      this.live(except)
+        .filter((kept) => nextReadyAtMs(kept) <= nowMs)
+        .map(({ publish }) => publish.instance),
+    );
+    if (instances.size === 0) return [];
+    this.pagesFirst = !this.pagesFirst;
+    const last = await takeFairly(
+      inTurn(instances, this.jobsTurn),
+      most,
+      oneByOne(async (instance, count) => {
+        const pages = async (some: number) => {
+          const due = this.duePages(instance, nowMs).slice(0, some);
+          due.sort(([, a], [, b]) => a.number - b.number);
+          for (const [kept, page] of due) jobs.push(...this.claimPage(kept, page, untilMs));
+          return due.length;
+        };
+        const retries = async (some: number) => {
+          for (let taken = 0; ; ) {
+            const due = this.dueRetries(instance, nowMs).slice(0, devicesMost);
+            const groups = Map.groupBy(due, ({ kept, fate }) => `${kept.number} ${fate.platform}`);
+            const wanted = [...groups.values()].slice(0, some - taken);
+            for (const group of wanted) jobs.push(...this.claimRetries(group, untilMs));
+            taken += wanted.length;
+            if (taken === some || due.length < devicesMost) return taken;
+          }
+        };
+        return this.pagesFirst
+          ? await takeOfBoth(count, pages, retries)
+          : await takeOfBoth(count, retries, pages);
+      }),
+    );
+    this.jobsTurn = last ?? this.jobsTurn;
+    return jobs;
+  }
+
+  async finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
+    this.changeDevices(results, nowMs);
+    const kept = this.byNumber(job.job.publish.number);
+    const byDevice = new Map(results.map((result) => [result.device, result]));
+    if (kept === undefined) return 'stale';
+    const page = job.what === 'page' ? kept.pages.find(({ number }) => number === job.page) : null;
+    const fresh = results.filter(({ device }) => page?.fates.has(device) !== true);
+    const isKept =
+      job.what === 'page'
+        ? finishPage(kept, this.server, job.page, byDevice, nowMs)
+        : finishRetries(kept, this.server, job.job.devices, byDevice, nowMs);
+    if (!isKept) return 'stale';
+    if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
+    return afterwards(kept, nowMs);
+  }
+
+  async keepProgress(
+    job: Job,
+    results: readonly DeviceResult[],
+    nowMs: number,
+  ): Promise<AfterProgress> {
+    if (job.what === 'retries') {
+      const after = await this.finishJob(job, results, nowMs);
+      return after === 'finished' ? 'under-way' : after;
+    }
+    this.changeDevices(results, nowMs);
+    const kept = this.byNumber(job.job.publish.number);
+    const page = kept?.pages.find(({ number }) => number === job.page);
+    if (kept === undefined || !isHeldBy(page, this.server)) return 'stale';
+    const fresh = results.filter(({ device }) => !page.fates.has(device));
+    for (const result of fresh) {
+      page.fates.set(result.device, fateOf(kept, result.platform, result, 1, nowMs));
+    }
+    if (fresh.length > 0) touch(page, nowMs);
+    if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
+    return kept.over?.state === 'cancelled' ? 'cancelled' : 'under-way';
+  }
+
+  async bringForward(
+    { instance, platform, reason }: WaitingDevices,
+    nowMs: number,
+    most: number,
+    after?: PlaceInLine,
+  ): Promise<PlaceInLine | undefined> {
+    const from = after ?? { dueAtMs: nowMs, publish: 0, device: 0 };
+    const line = this.dueRetries(instance, Number.POSITIVE_INFINITY)
+      .map((waiting) => ({ waiting, place: placeOf(waiting) }))
+      .filter(({ place }) => isBehind(place, from))
+      .slice(0, most);
+    for (const { waiting } of line) {
+      const { fate } = waiting;
+      const isMeant = fate.platform === platform && fate.reason === reason;
+      if (!isMeant || fate.leasedBy !== undefined) continue;
+      fate.dueAtMs = nowMs;
+      fate.readyAtMs = nowMs;
+    }
+    return line.length < most ? undefined : line.at(-1)?.place;
+  }
+
+  async nextDue(except: readonly number[] = []): Promise<number | undefined> {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const kept of this.live(except)) {
+      nextMs = Math.min(nextMs, kept.plan.readyAtMs ?? nextMs, nextReadyAtMs(kept));
+    }
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
+  }
+
+  async release(whose: 'mine' | 'everybodys'): Promise<void> {
+    const end = (one: Claimable, dueAtMs: number) => {
+      const isMeant = whose === 'mine' ? one.leasedBy === this.server : one.leasedBy !== undefined;
+      if (one.readyAtMs !== undefined && isMeant) one.readyAtMs = dueAtMs;
+    };
+    for (const kept of this.publishes.all()) {
+      end(kept.plan, kept.dueAtMs);
+      for (const page of kept.pages) {
+        end(page, kept.dueAtMs);
+        for (const fate of page.fates.values()) end(fate, fate.dueAtMs);
+      }
+    }
+  }
+
+  async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
+    for (const kept of this.publishes.all()) {
+      const fates = kept.pages.flatMap((page) => [...page.fates.values()]);
+      for (const one of [kept.plan, ...kept.pages, ...fates]) {
+        if (one.readyAtMs === undefined || one.readyAtMs <= nowMs) continue;
+        const wasDue = one.leasedBy === undefined && one.readyAtMs <= beforeMs;
+        if (wasDue || one.leasedBy === this.server) one.readyAtMs = nowMs;
+      }
+      for (const fate of fates) {
+        if (fate.leasedBy !== undefined || (fate.readyAtMs ?? 0) <= beforeMs) continue;
+        fate.dueAtMs -= beforeMs - nowMs;
+        fate.readyAtMs = fate.dueAtMs;
+      }
+    }
+  }
+
+  async backlog(): Promise<DeliveryBacklog> {
+    const all = this.publishes.all().flatMap(({ pages }) => pages);
+    const waits = (some: readonly Claimable[]) =>
+      some.filter(({ readyAtMs }) => readyAtMs !== undefined).length;
+    return {
+      pages: waits(all),
+      retries: waits(all.flatMap(({ fates }) => [...fates.values()])),
+      oldestDueAtMs: await this.nextDue(),
+    };
+  }
+
+  async story(
+    instance: number,
+    publishId: PublishId,
+    deviceId: DeviceId,
+  ): Promise<DeviceStory | undefined> {
+    const kept = this.publishes.find(instance, publishId);
+    const present = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
+    const tombstone = this.devices.pruned(instance, deviceId);
+    const device = present ?? tombstone?.device;
+    if (kept === undefined || device === undefined) {
+      if (!this.devices.has(instance)) throw new StoreLost('the instance is lost');
+      return undefined;
+    }
+    const { platform } = device.registered;
+    const page = kept.pages.find(({ devices }) => devices.includes(device.number));
+    const fate = page?.fates.get(device.number);
+    const isAhead = !kept.plan.ended && kept.plan.upTo < device.number;
+    return {
+      platform,
+      kind: kept.publish.target.kind,
+      page: fate === undefined ? (page?.state ?? (isAhead ? 'ahead' : 'none')) : 'delivered',
+      registeredAtMs: device.registeredAtMs,
+      removed: present === undefined ? removalOf(tombstone) : undefined,
+      matches: present !== undefined && isNamed(kept, present),
+      hasPayload: kept.publish.platforms.includes(platform),
+      nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
+      events: [...attempts(kept, fate), ...reportsOf(kept, deviceId)].sort(
+        (a, b) => a.atMs - b.atMs,
+      ),
+    };
+  }
+
+  async usersReached(publish: number): Promise<UsersReached> {
+    const users = [...(this.byNumber(publish)?.users ?? [])].sort();
+    const those = (reached: boolean) =>
+      users.filter(([, isReached]) => isReached === reached).map(([user]) => user);
+    return { delivered: those(true), failed: those(false) };
+  }
+
+  private changeDevices(results: readonly DeviceResult[], nowMs: number): void {
+    for (const result of results) {
+      if (result.what === 'accepted' && result.firstToken !== undefined) {
+        this.devices.accept(result.device, result.firstToken, nowMs);
+      }
+      if (result.what !== 'pruned') continue;
+      const { device, token, reason, words } = result;
+      this.devices.prune(device, token, { atMs: nowMs, reason, words });
+    }
+  }
+
+  /** The publishes of instances that were not deleted, and that somebody wants something of. */
+  private live(except: readonly number[]): readonly KeptPublish[] {
+    return this.publishes
+      .unfinished()
+      .filter(({ publish: { instance } }) => this.devices.has(instance))
+      .filter(({ publish: { instance } }) => !except.includes(instance));
+  }
+
+  private byNumber(number: number): KeptPublish | undefined {
+    return this.publishes.all().find((kept) => kept.number === number);
+  }
+
+  private pages(): readonly KeptPage[] {
+    return this.publishes.all().flatMap(({ pages }) => pages);
+  }
+
+  private lease(one: Claimable, untilMs: number): void {
+    one.readyAtMs = untilMs;
+    one.leasedBy = this.server;
+  }
+
+  /** What a job has claimed. */
+  private claimed(job: Job): readonly (Claimable | undefined)[] {
+    if (job.what === 'page') return this.pages().filter(({ number }) => number === job.page);
+    const pages = this.byNumber(job.job.publish.number)?.pages ?? [];
+    return job.job.devices.map((device) =>
+      pages.find(({ fates }) => fates.has(device))?.fates.get(device),
+    );
+  }
+
+  private duePages(instance: number, nowMs: number): [KeptPublish, KeptPage][] {
+    return this.publishes
+      .unfinished()
+      .filter(({ publish }) => publish.instance === instance)
+      .flatMap((kept) => kept.pages.map((page): [KeptPublish, KeptPage] => [kept, page]))
+      .filter(([, page]) => isDue(page, nowMs))
+      .sort(([, a], [, b]) => byReady(a, b) || a.number - b.number);
+  }
+
+  private dueRetries(instance: number, nowMs: number): Waiting[] {
+    const due: Waiting[] = [];
+    for (const kept of this.publishes.unfinished()) {
+      if (kept.publish.instance !== instance) continue;
+      for (const { fates } of kept.pages) {
+        for (const [device, fate] of fates) {
+          if (isDue(fate, nowMs)) due.push({ kept, device, fate });
+        }
+      }
+    }
+    return due.sort(
+      (a, b) => byReady(a.fate, b.fate) || a.kept.number - b.kept.number || a.device - b.device,
+    );
+  }
+
+  private claimPage(kept: KeptPublish, page: KeptPage, untilMs: number): readonly Job[] {
+    if (kept.over !== undefined) {
+      page.state = 'cancelled';
+      forget(page);
+      return [];
+    }
+    this.lease(page, untilMs);
+    const devices = page.devices.filter((device) => !page.fates.has(device));
+    const job = { publish: underWay(kept), devices, leasedUntilMs: untilMs };
+    return [{ what: 'page', page: page.number, job }];
+  }
+
+  /** Of one publish and platform. */
+  private claimRetries(group: readonly Waiting[], untilMs: number): readonly Job[] {
+    const ordered = group.toSorted((a, b) => a.device - b.device);
+    const [first] = ordered;
+    if (first === undefined) return [];
+    if (first.kept.over !== undefined) {
+      for (const { fate } of ordered) {
+        fate.state = 'cancelled';
+        forget(fate);
+      }
+      return [];
+    }
+    for (const { fate } of ordered) this.lease(fate, untilMs);
+    return [
+      {
+        what: 'retries',
+        platform: first.fate.platform,
+        retries: ordered.map(({ device, fate }) => ({ device, attempts: fate.attempts })),
+        job: {
+          publish: underWay(first.kept),
+          devices: ordered.map(({ device }) => device),
+          leasedUntilMs: untilMs,
+        },
+      },
+    ];
+  }
+}
+
+function underWay({ number, publish, dueAtMs }: KeptPublish): PublishUnderWay {
+  const { id, instance, target, body, createdAtMs } = publish;
+  return { number, id, instance, kind: target.kind, body, createdAtMs, dueAtMs };
+}
+
+/** When the first page or device of a publish may be claimed; `Infinity` if none waits. */
+function nextReadyAtMs({ pages }: KeptPublish): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const page of pages) {
+    nextMs = Math.min(nextMs, page.readyAtMs ?? nextMs);
+    for (const { readyAtMs } of page.fates.values()) nextMs = Math.min(nextMs, readyAtMs ?? nextMs);
+  }
+  return nextMs;
+}
+
+function isDue({ readyAtMs }: Claimable, nowMs: number): boolean {
+  return readyAtMs !== undefined && readyAtMs <= nowMs;
+}
+
+function placeOf({ kept, device, fate }: Waiting): PlaceInLine {
+  return { dueAtMs: fate.readyAtMs ?? 0, publish: kept.number, device };
+}
+
+function isBehind(place: PlaceInLine, other: PlaceInLine): boolean {
+  const distance =
+    place.dueAtMs - other.dueAtMs || place.publish - other.publish || place.device - other.device;
+  return distance > 0;
+}
+
+function byReady(a: Claimable, b: Claimable): number {
+  return (a.readyAtMs ?? 0) - (b.readyAtMs ?? 0);
+}
+
+/** Nobody claims it any more. */
+function forget(one: Claimable): void {
+  one.readyAtMs = undefined;
+  one.leasedBy = undefined;
+}
+
+function isHeldBy(page: KeptPage | undefined, server: string): page is KeptPage {
+  return page?.state === 'waiting' && page.leasedBy === server;
+}
+
+function finishPage(
+  kept: KeptPublish,
+  server: string,
+  number: number,
+  results: ReadonlyMap<number, DeviceResult>,
+  nowMs: number,
+): boolean {
+  const page = kept.pages.find((one) => one.number === number);
+  if (!isHeldBy(page, server)) return false;
+  page.state = 'delivered';
+  forget(page);
+  const open = page.devices.filter((device) => !page.fates.has(device));
+  const given = open.flatMap((device) => results.get(device) ?? []);
+  // Of devices that are gone, only how many there were of each platform is known.
+  const left = platforms.flatMap((platform) => {
+    const known = [...page.fates.values(), ...given].filter((one) => one.platform === platform);
+    return Array<Platform>(page.planned[platform] - known.length).fill(platform);
+  });
+  for (const device of open) {
+    const result = results.get(device);
+    const platform = result?.platform ?? left.shift();
+    if (platform === undefined) throw new Error('more results than devices');
+    page.fates.set(device, fateOf(kept, platform, result, 1, nowMs));
+  }
+  touch(page, nowMs);
+  return true;
+}
+
+/** Of devices that were accepted at once, only one time is known for a page: when results of it were kept last. */
+function touch({ fates }: KeptPage, nowMs: number): void {
+  for (const fate of fates.values()) {
+    if (fate.state === 'accepted' && fate.reason === '') fate.atMs = nowMs;
+  }
+}
+
+function finishRetries(
+  kept: KeptPublish,
+  server: string,
+  devices: readonly number[],
+  results: ReadonlyMap<number, DeviceResult>,
+  nowMs: number,
+): boolean {
+  let isKept = false;
+  for (const device of devices) {
+    const page = kept.pages.find(({ fates }) => fates.has(device));
+    const before = page?.fates.get(device);
+    if (before?.leasedBy !== server) continue;
+    const result = results.get(device);
+    const fate = fateOf(kept, before.platform, result, before.attempts + 1, nowMs);
+    const { reason, words } = fate.state === 'accepted' ? before : fate;
+    page?.fates.set(device, { ...fate, reason, words });
+    isKept = true;
+  }
+  return isKept;
+}
+
+function fateOf(
+  { over }: KeptPublish,
+  platform: Platform,
+  result: DeviceResult | undefined,
+  attempt: number,
+  nowMs: number,
+): Fate {
+  const fate: Fate = {
+    platform,
+    state: 'failed',
+    atMs: nowMs,
+    attempts: 0,
+    reason: DEVICE_REMOVED,
+    words: '',
+    dueAtMs: nowMs,
+    readyAtMs: undefined,
+    leasedBy: undefined,
+  };
+  if (result === undefined) return fate;
+  if (result.what === 'accepted') {
+    return { ...fate, state: 'accepted', attempts: attempt, reason: '' };
+  }
+  const { attempts, reason, words } = result;
+  const tried = { ...fate, attempts, reason, words };
+  if (result.what !== 'retry') return { ...tried, state: result.what };
+  if (over !== undefined) return { ...tried, state: 'cancelled' };
+  return { ...tried, state: 'retrying', dueAtMs: result.dueAtMs, readyAtMs: result.dueAtMs };
+}
+
+/** Finishes the publish where nothing waits any more. */
+function afterwards(kept: KeptPublish, nowMs: number): AfterJob {
+  if (kept.over?.state === 'cancelled') return 'cancelled';
+  const waits = !kept.plan.ended || nextReadyAtMs(kept) < Number.POSITIVE_INFINITY;
+  if (waits) return 'under-way';
+  kept.over = { state: 'finished', atMs: nowMs };
+  return 'finished';
+}
+
+function keepUsers({ users }: KeptPublish, results: readonly DeviceResult[]): void {
+  for (const result of results) {
+    if (result.what === 'retry' || result.what === 'pruned') continue;
+    if (result.userId === undefined) continue;
+    const isReached = result.what === 'accepted' || users.get(result.userId) === true;
+    users.set(result.userId, isReached);
+  }
+}
+
+function removalOf(tombstone: ReturnType<MemoryDevices['pruned']>): DeviceStory['removed'] {
+  if (tombstone === undefined) return undefined;
+  const { atMs, reason, words } = tombstone;
+  return { atMs, reason, words };
+}
+
+function isNamed({ publish }: KeptPublish, { interests, userId }: KeptDevice): boolean {
+  const { kind, names } = publish.target;
+  if (kind === 'users') return userId !== undefined && names.includes(userId);
+  return names.some((name) => interests.has(name));
+}
+
+function attempts({ over }: KeptPublish, fate: Fate | undefined): readonly DeviceEvent[] {
+  if (fate === undefined) return [];
+  const { atMs, state, reason, words, attempts: made } = fate;
+  const what = state === 'retrying' ? 'retry' : state;
+  const event: DeviceEvent = { atMs, what, reason, words, attempts: made };
+  if (state !== 'cancelled' || over === undefined) return [event];
+  return [
+    { ...event, what: 'retry' },
+    { ...event, atMs: Math.max(atMs, over.atMs) },
+  ];
+}
+
+function reportsOf({ reports }: KeptPublish, device: DeviceId): readonly DeviceEvent[] {
+  return [...reports]
+    .filter(([report]) => report.endsWith(` ${device}`))
+    .map(([report, atMs]) => ({
+      atMs,
+      what: report.startsWith('delivery') ? ('delivered' as const) : ('opened' as const),
+      reason: '',
+      words: '',
+      attempts: 0,
+    }));
+}

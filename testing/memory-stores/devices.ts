@@ -1,0 +1,348 @@
+import type { AudienceSource } from '../../src/push/audience-source.ts';
+import type {
+  DeviceStore,
+  InterestRefusal,
+  SetUserResult,
+  UserOfDevice,
+} from '../../src/push/device-store.ts';
+import type {
+  Device,
+  DeviceId,
+  DeviceMetadata,
+  DeviceToken,
+  NewDevice,
+  Recipient,
+} from '../../src/push/model/device.ts';
+import type { PublishTarget } from '../../src/push/model/publish.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
+import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
+
+export interface KeptDevice {
+  readonly number: number;
+  readonly instance: number;
+  readonly registered: NewDevice;
+  readonly registeredAtMs: number;
+  readonly interests: Set<string>;
+  token: DeviceToken;
+  metadata: DeviceMetadata;
+  userId: string | undefined;
+  seenAtMs: number;
+  /** Of its token; `undefined`: no gateway has accepted it yet. */
+  acceptedAtMs: number | undefined;
+}
+
+/** What is kept of a device whose token reached nobody. */
+interface Tombstone {
+  readonly device: KeptDevice;
+  readonly atMs: number;
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** Devices in memory, for tests of what needs some, and as the simplest thing that keeps the contract. */
+export class MemoryDevices implements DeviceStore {
+  private readonly instances = new Set<number>();
+  private readonly devices = new Map<DeviceId, KeptDevice>();
+  private readonly idByNumber = new Map<number, DeviceId>();
+  private readonly tombstones = new Map<DeviceId, Tombstone>();
+  private instancesMade = 0;
+  private devicesMade = 0;
+
+  newInstance(): number {
+    this.instancesMade += 1;
+    this.instances.add(this.instancesMade);
+    return this.instancesMade;
+  }
+
+  has(instance: number): boolean {
+    return this.instances.has(instance);
+  }
+
+  /** A gateway has accepted this token, which the device may not have any more. */
+  accept(number: number, token: string, nowMs: number): void {
+    const id = this.idByNumber.get(number);
+    if (id !== undefined) this.acceptById(id, token, nowMs);
+  }
+
+  byNumber(instance: number, number: number): KeptDevice | undefined {
+    const id = this.idByNumber.get(number);
+    const device = id === undefined ? undefined : this.devices.get(id);
+    // An id that was registered again has another number.
+    return device?.number === number && device.instance === instance ? device : undefined;
+  }
+
+  acceptById(id: DeviceId, token: string, nowMs: number): void {
+    const device = this.devices.get(id);
+    if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
+  }
+
+  /** Deletes a device that still has this token, and remembers why. */
+  prune(number: number, token: string, why: Omit<Tombstone, 'device'>): void {
+    for (const [id, device] of this.devices) {
+      if (device.number !== number || device.token.token !== token) continue;
+      this.devices.delete(id);
+      this.tombstones.set(id, { device, ...why });
+    }
+  }
+
+  pruned(instance: number, id: DeviceId): Tombstone | undefined {
+    const found = this.tombstones.get(id);
+    return found?.device.instance === instance ? found : undefined;
+  }
+
+  /** Loses an instance with all that was in it. */
+  lose(instance: number): void {
+    this.instances.delete(instance);
+    for (const { registered } of this.of(instance)) this.devices.delete(registered.id);
+  }
+
+  /** An instance's devices, in device order. */
+  of(instance: number): readonly KeptDevice[] {
+    return [...this.devices.values()].filter((device) => device.instance === instance);
+  }
+
+  counts(instance: number): InstanceCounts {
+    const devices = this.of(instance);
+    return {
+      devices: devices.length,
+      accepted: devices.filter(({ acceptedAtMs }) => acceptedAtMs !== undefined).length,
+      interests: devices.reduce((sum, { interests }) => sum + interests.size, 0),
+    };
+  }
+
+  async register(
+    instance: number,
+    device: NewDevice,
+    nowMs: number,
+    devicesMax = 0,
+  ): Promise<'registered' | 'full'> {
+    this.requireInstance(instance);
+    if (devicesMax > 0) {
+      const devices = this.of(instance);
+      const isNew = !devices.some(({ token }) => token.identity === device.identity);
+      if (isNew && devices.length >= devicesMax) return 'full';
+    }
+    this.removeHolders(instance, device.identity);
+    this.devicesMade += 1;
+    this.idByNumber.set(this.devicesMade, device.id);
+    this.devices.set(device.id, {
+      number: this.devicesMade,
+      instance,
+      registered: device,
+      registeredAtMs: nowMs,
+      interests: new Set(),
+      token: device,
+      metadata: device.metadata,
+      userId: undefined,
+      seenAtMs: nowMs,
+      acceptedAtMs: undefined,
+    });
+    return 'registered';
+  }
+
+  async get(instance: number, id: DeviceId): Promise<Device | undefined> {
+    const device = this.find(instance, id);
+    if (device === undefined) return undefined;
+    const { registered, userId, metadata } = device;
+    return { id, platform: registered.platform, userId, metadata };
+  }
+
+  async delete(instance: number, id: DeviceId): Promise<void> {
+    if (this.find(instance, id) !== undefined) this.devices.delete(id);
+  }
+
+  async setMetadata(
+    instance: number,
+    id: DeviceId,
+    metadata: DeviceMetadata,
+    nowMs: number,
+  ): Promise<boolean> {
+    const device = this.find(instance, id);
+    if (device === undefined) return false;
+    device.metadata = metadata;
+    device.seenAtMs = nowMs;
+    return true;
+  }
+
+  async setToken(
+    instance: number,
+    id: DeviceId,
+    token: DeviceToken,
+    nowMs: number,
+  ): Promise<boolean> {
+    const device = this.find(instance, id);
+    if (device === undefined) return false;
+    device.seenAtMs = nowMs;
+    if (device.token.identity === token.identity) return true;
+    this.removeHolders(instance, token.identity, device);
+    device.token = token;
+    device.acceptedAtMs = undefined;
+    return true;
+  }
+
+  async setUser(
+    instance: number,
+    id: DeviceId,
+    { userId, max, replaceOldest }: UserOfDevice,
+    nowMs: number,
+  ): Promise<SetUserResult> {
+    const device = this.find(instance, id);
+    if (device === undefined) return 'no-device';
+    if (device.userId !== undefined && device.userId !== userId) return 'other-user';
+    if (device.userId === undefined) {
+      const { platform } = device.registered;
+      const others = this.of(instance)
+        .filter((other) => other.userId === userId && other.registered.platform === platform)
+        .sort((a, b) => a.seenAtMs - b.seenAtMs || a.number - b.number);
+      const surplus = others.slice(0, Math.max(0, others.length + 1 - max));
+      if (surplus.length > 0 && !replaceOldest) return 'full';
+      for (const { registered } of surplus) this.devices.delete(registered.id);
+    }
+    device.userId = userId;
+    device.seenAtMs = nowMs;
+    return 'set';
+  }
+
+  async interests(
+    instance: number,
+    id: DeviceId,
+    after: string,
+    most: number,
+  ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined> {
+    const device = this.find(instance, id);
+    if (device === undefined) return undefined;
+    const left = [...device.interests].filter((name) => inByteOrder(name, after) > 0);
+    const interests = left.sort(inByteOrder).slice(0, most);
+    return { interests, more: left.length > most };
+  }
+
+  async interestsToChange(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+  ): Promise<number | undefined> {
+    const device = this.find(instance, id);
+    return device?.interests.symmetricDifference(new Set(interests)).size;
+  }
+
+  async hasInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+  ): Promise<boolean | undefined> {
+    return this.find(instance, id)?.interests.has(interest);
+  }
+
+  async setInterests(
+    instance: number,
+    id: DeviceId,
+    interests: readonly string[],
+    instanceMax = 0,
+  ): Promise<'set' | InterestRefusal> {
+    const device = this.find(instance, id);
+    if (device === undefined) return 'no-device';
+    const more = new Set(interests).size - device.interests.size;
+    if (!this.hasRoom(instance, more, instanceMax)) return 'instance-full';
+    device.interests.clear();
+    for (const interest of interests) device.interests.add(interest);
+    return 'set';
+  }
+
+  async addInterest(
+    instance: number,
+    id: DeviceId,
+    interest: string,
+    max: number,
+    instanceMax = 0,
+  ): Promise<'added' | 'full' | InterestRefusal> {
+    const device = this.find(instance, id);
+    if (device === undefined) return 'no-device';
+    if (device.interests.has(interest)) return 'added';
+    if (device.interests.size >= max) return 'full';
+    if (!this.hasRoom(instance, 1, instanceMax)) return 'instance-full';
+    device.interests.add(interest);
+    return 'added';
+  }
+
+  private hasRoom(instance: number, more: number, max: number): boolean {
+    return more <= 0 || max === 0 || this.counts(instance).interests + more <= max;
+  }
+
+  async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
+    const device = this.find(instance, id);
+    device?.interests.delete(interest);
+    return device !== undefined;
+  }
+
+  async deleteUser(instance: number, userId: string): Promise<number> {
+    this.requireInstance(instance);
+    const devices = this.of(instance).filter((device) => device.userId === userId);
+    for (const { registered } of devices) this.devices.delete(registered.id);
+    return devices.length;
+  }
+
+  private find(instance: number, id: DeviceId): KeptDevice | undefined {
+    const device = this.devices.get(id);
+    if (device?.instance === instance) return device;
+    this.requireInstance(instance);
+    return undefined;
+  }
+
+  private requireInstance(instance: number): void {
+    if (!this.instances.has(instance)) throw new StoreLost('the instance is lost');
+  }
+
+  private removeHolders(instance: number, identity: string, except?: KeptDevice): void {
+    for (const device of this.devices.values()) {
+      if (device.instance !== instance || device === except) continue;
+      if (device.token.identity !== identity) continue;
+      this.devices.delete(device.registered.id);
+    }
+  }
+}
+
+/** Whom publishes to devices in memory are for. */
+export class MemoryAudience implements AudienceSource {
+  private readonly devices: MemoryDevices;
+
+  constructor(devices: MemoryDevices) {
+    this.devices = devices;
+  }
+
+  async numbers(
+    instance: number,
+    kind: PublishTarget['kind'],
+    name: string,
+    after: number,
+    most: number,
+  ): Promise<readonly number[]> {
+    return this.devices
+      .of(instance)
+      .filter(({ interests, userId }) =>
+        kind === 'interests' ? interests.has(name) : userId === name,
+      )
+      .map(({ number }) => number)
+      .filter((number) => number > after)
+      .slice(0, most);
+  }
+
+  async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
+    return numbers
+      .toSorted((a, b) => a - b)
+      .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
+      .map(({ number, registered, token, userId, registeredAtMs, acceptedAtMs }) => ({
+        number,
+        id: registered.id,
+        platform: registered.platform,
+        token: token.token,
+        bundleId: registered.bundleId,
+        userId,
+        registeredAtMs,
+        acceptedBefore: acceptedAtMs !== undefined,
+      }));
+  }
+}
+
+function inByteOrder(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,223 @@
+import type { Platform } from '../../src/push/model/device.ts';
+import { platforms } from '../../src/push/model/device.ts';
+import type {
+  Acceptance,
+  NewPublish,
+  PlatformCounts,
+  PublishId,
+  PublishState,
+  PublishStatus,
+  Report,
+} from '../../src/push/model/publish.ts';
+import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/publish-store.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
+import type { MemoryDevices } from './devices.ts';
+
+/** Something that may be claimed at a time, and who has claimed it and did not finish. */
+export interface Claimable {
+  /** `undefined`: never again. */
+  readyAtMs: number | undefined;
+  leasedBy: string | undefined;
+}
+
+/** What has become of one device of a page that was delivered. */
+export interface Fate extends Claimable {
+  readonly platform: Platform;
+  state: 'accepted' | 'retrying' | 'failed' | 'expired' | 'pruned' | 'cancelled';
+  atMs: number;
+  attempts: number;
+  reason: string;
+  words: string;
+  dueAtMs: number;
+}
+
+export interface KeptPage extends Claimable {
+  readonly number: number;
+  readonly devices: readonly number[];
+  readonly planned: Readonly<Record<Platform, number>>;
+  readonly fates: Map<number, Fate>;
+  state: 'waiting' | 'delivered' | 'cancelled';
+}
+
+export interface KeptPublish {
+  readonly number: number;
+  readonly publish: NewPublish;
+  readonly dueAtMs: number;
+  /** When each device reported what, by `event device-id`. */
+  readonly reports: Map<string, number>;
+  readonly plan: Claimable & { upTo: number; ended: boolean };
+  readonly pages: KeptPage[];
+  /** Whether a device of the user was reached. */
+  readonly users: Map<string, boolean>;
+  over: { readonly state: 'finished' | 'cancelled'; readonly atMs: number } | undefined;
+}
+
+/** Publishes in memory, for tests of what needs some, and as the simplest thing that keeps the contract. */
+export class MemoryPublishes implements PublishStore {
+  private readonly devices: MemoryDevices;
+  private readonly publishes = new Map<PublishId, KeptPublish>();
+  private readonly keys = new Map<string, NewPublish>();
+  private lost = false;
+
+  constructor(devices: MemoryDevices) {
+    this.devices = devices;
+  }
+
+  lose(): void {
+    this.publishes.clear();
+    this.keys.clear();
+    this.lost = true;
+  }
+
+  /** In the order in which they were accepted. */
+  all(): readonly KeptPublish[] {
+    return [...this.publishes.values()];
+  }
+
+  /** Those of which something may still be claimed. */
+  unfinished(): readonly KeptPublish[] {
+    return this.all().filter(({ over }) => over?.state !== 'finished');
+  }
+
+  async accept(publish: NewPublish): Promise<Acceptance> {
+    const { instance, devicesMax, idempotency, createdAtMs } = publish;
+    const devices = this.devices.counts(instance).accepted;
+    if (devicesMax > 0 && devices > devicesMax) return { result: 'over-plan', devices };
+    const pendingBytes = this.all()
+      .filter(({ over, publish: other }) => over === undefined && other.instance === instance)
+      .reduce((sum, { publish: other }) => sum + Buffer.byteLength(other.body), 0);
+    const bytes = pendingBytes + Buffer.byteLength(publish.body);
+    if (publish.pendingBytesMax > 0 && bytes > publish.pendingBytesMax) {
+      return { result: 'too-much-pending' };
+    }
+    if (idempotency !== undefined) {
+      const name = `${instance} ${idempotency.key}`;
+      const first = this.keys.get(name);
+      if (first?.idempotency !== undefined && first.idempotency.expiresAtMs > createdAtMs) {
+        return first.idempotency.fingerprint === idempotency.fingerprint
+          ? { result: 'accepted', id: first.id }
+          : { result: 'key-taken' };
+      }
+      this.keys.set(name, publish);
+    }
+    const dueAtMs = publish.sendAtMs ?? createdAtMs;
+    this.publishes.set(publish.id, {
+      number: this.publishes.size + 1,
+      publish,
+      dueAtMs,
+      reports: new Map(),
+      plan: { readyAtMs: dueAtMs, leasedBy: undefined, upTo: 0, ended: false },
+      pages: [],
+      users: new Map(),
+      over: undefined,
+    });
+    return { result: 'accepted', id: publish.id };
+  }
+
+  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+    const kept = this.find(instance, id);
+    if (kept === undefined) return undefined;
+    const { publish, reports } = kept;
+    const count = (event: Report['event']) =>
+      [...reports.keys()].filter((report) => report.startsWith(event)).length;
+    return {
+      id,
+      state: stateOf(kept, nowMs),
+      createdAtMs: publish.createdAtMs,
+      sendAtMs: publish.sendAtMs,
+      platforms: {
+        apns: countsOf(kept, 'apns'),
+        fcm: countsOf(kept, 'fcm'),
+        web: countsOf(kept, 'web'),
+      },
+      delivered: count('delivery'),
+      opened: count('open'),
+      reasons: platforms.flatMap((platform) => reasonsOf(kept, platform)),
+    };
+  }
+
+  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
+    const kept = this.find(instance, id);
+    const isCancelledNow = kept !== undefined && kept.over === undefined;
+    if (isCancelledNow) {
+      kept.over = { state: 'cancelled', atMs: nowMs };
+      kept.plan.readyAtMs = undefined;
+      for (const page of kept.pages) {
+        if (page.state === 'waiting' && page.leasedBy === undefined) {
+          page.state = 'cancelled';
+          page.readyAtMs = undefined;
+        }
+        // Whoever finds them due sees that there is nothing to do.
+        for (const fate of page.fates.values()) {
+          if (fate.state === 'retrying' && fate.leasedBy === undefined) fate.state = 'cancelled';
+        }
+      }
+    }
+    const status = await this.status(instance, id, nowMs);
+    return status && isCancelledNow ? { ...status, isCancelledNow } : status;
+  }
+
+  async report(
+    instance: number,
+    { publishId, deviceId, event }: Report,
+    nowMs: number,
+  ): Promise<KeptReport | undefined> {
+    const kept = this.find(instance, publishId);
+    const device = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
+    if (kept === undefined || device === undefined) return undefined;
+    const isReached = kept.pages.some(
+      ({ state, devices }) => state !== 'cancelled' && devices.includes(device.number),
+    );
+    const report = `${event} ${deviceId}`;
+    if (!isReached || kept.reports.has(report)) return undefined;
+    kept.reports.set(report, nowMs);
+    return { userId: device.userId };
+  }
+
+  find(instance: number, id: PublishId): KeptPublish | undefined {
+    const kept = this.publishes.get(id);
+    if (kept?.publish.instance === instance) return kept;
+    if (this.lost) throw new StoreLost('everything is lost');
+    return undefined;
+  }
+}
+
+function stateOf({ publish, plan, over }: KeptPublish, nowMs: number): PublishState {
+  if (over !== undefined) return over.state;
+  if (plan.ended) return 'delivering';
+  return publish.sendAtMs !== undefined && publish.sendAtMs > nowMs ? 'scheduled' : 'planning';
+}
+
+/** Counted one by one, so that nothing can be counted twice. */
+function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
+  const fates = pages
+    .flatMap((page) => [...page.fates.values()])
+    .filter((fate) => fate.platform === platform);
+  const count = (state: Fate['state']) => fates.filter((fate) => fate.state === state).length;
+  const planned = (some: readonly KeptPage[]) =>
+    some.reduce((sum, page) => sum + page.planned[platform], 0);
+  // Of a page that is cancelled, the results of some devices may have been kept before.
+  const undelivered = (some: readonly KeptPage[]) =>
+    planned(some) -
+    some.flatMap((page) => [...page.fates.values()]).filter((fate) => fate.platform === platform)
+      .length;
+  return {
+    planned: planned(pages),
+    accepted: count('accepted'),
+    retrying: count('retrying'),
+    failed: count('failed'),
+    pruned: count('pruned'),
+    expired: count('expired'),
+    cancelled: count('cancelled') + undelivered(pages.filter(({ state }) => state === 'cancelled')),
+  };
+}
+
+function reasonsOf({ pages }: KeptPublish, platform: Platform): PublishStatus['reasons'] {
+  const lost = pages
+    .flatMap((page) => [...page.fates.values()])
+    .filter((fate) => fate.platform === platform)
+    .filter(({ state }) => state === 'failed' || state === 'expired' || state === 'pruned');
+  return [...Map.groupBy(lost, ({ reason }) => reason)]
+    .map(([reason, fates]) => ({ platform, reason, devices: fates.length }))
+    .sort((a, b) => b.devices - a.devices || (a.reason < b.reason ? -1 : 1));
+}

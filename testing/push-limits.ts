@@ -1,0 +1,25 @@
+import type { PushInstance } from '../src/push/model/instance.ts';
+
+/** An instance that nothing limits. */
+export const NO_LIMITS: PushInstance['limits'] = {
+  devices: 0,
+  interests: 0,
+  publishesPerSecond: 0,
+  backendRequestsPerSecond: 0,
+  pendingPublishBytes: 0,
+  deviceRequestsPerSecond: 0,
+  deviceRowsPerSecond: 0,
+  reportsPerSecond: 0,
+};
+
+/** As they are where nothing is configured. */
+export const DEFAULT_LIMITS: PushInstance['limits'] = {
+  devices: 0,
+  interests: 50_000_000,
+  publishesPerSecond: 100,
+  backendRequestsPerSecond: 10_000,
+  pendingPublishBytes: 268_435_456,
+  deviceRequestsPerSecond: 5_000,
+  deviceRowsPerSecond: 5_000,
+  reportsPerSecond: 5_000,
+};
