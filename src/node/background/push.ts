@@ -4,6 +4,7 @@ import type { Resolver } from '../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
 import { StoreBusy } from '../../push/store-faults.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -25,7 +26,7 @@ import { listenForPush, type PushListener } from '../../transports/push-api/list
 import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import type { Certificate, ListenerAddress } from '../link/messages.ts';
+import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { openPushDelivery } from './push-delivery.ts';

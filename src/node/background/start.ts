@@ -9,6 +9,7 @@ import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
@@ -20,7 +21,7 @@ import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import { openWebhooks } from '../../webhooks/webhooks.ts';
-import type { Certificate, ToBackground, ToRealtime } from '../link/messages.ts';
+import type { ToBackground, ToRealtime } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
@@ -179,7 +180,7 @@ function openResolver(log: Log): Resolver {
   return new Resolver({
     lookup: createSystemLookup({ names }),
     timers: monotonicTimers,
-    refused(owner) {
+    onRefused(owner) {
       throttle.run(owner, (throttled) =>
         log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
       );

@@ -5,6 +5,7 @@ import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { StartFault } from '../start-failed.ts';
 
@@ -15,12 +16,6 @@ export interface ListenerAddress {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-}
-
-/** A certificate with its key, both in PEM. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
 }
 
 /** Where the password of the admin API is: `admin.password`, or a file that the server has made. */
