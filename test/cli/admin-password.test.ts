@@ -47,7 +47,7 @@ describe('the password that a server makes', () => {
     expect(JSON.parse((await beside(server, '--json')).stdout)).toEqual({
       password: adminPassword,
     });
-    expect(server.output.stdout).toContain('its password: npx fanfare admin password');
+    expect(server.output.stdout).toContain('password: npx fanfare admin password');
     expect(server.output.stdout + server.output.stderr).not.toContain(adminPassword);
     expect(readdirSync(server.directory).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe('the password that a server makes', () => {
     const environment = { FANFARE_ADMIN_PORT: String(server.adminPort) };
     expect(await fanfare(server.directory, list, environment)).toMatchObject({
       exitCode: 0,
-      stdout: 'There is no such webhook.\n',
+      stdout: 'There is no such webhook request.\n',
     });
   });
 

@@ -88,10 +88,10 @@ describe('an instance with as many devices as its limit', () => {
       ask(server, 'POST', device(platform), { body });
     const refused = await register('apns', iphone);
     expect(refused).toMatchObject(
-      refusal(429, 'Instance Full', 'The instance has as many devices as it may: 2'),
+      refusal(429, 'Instance Full', 'The instance has reached its limit of devices: 2'),
     );
     expect(refused.headers.get('retry-after')).toBe('600');
-    await server.logged(/An instance is full/);
+    await server.logged(/Instance is full/);
     expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(200);
     const interests = device(`fcm/${first}/interests`);
     await expectEmpty(ask(server, 'PUT', interests, { body: { interests: ['a'] } }));

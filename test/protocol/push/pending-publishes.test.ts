@@ -71,9 +71,9 @@ describe('publishes that are not finished', () => {
     const body = { ...TO_INTERESTS, sendAt: later(), fcm: { data: { pad: PAD.slice(0, 700) } } };
     const ids = [await published(server, body), await published(server, body)];
     const refused = await publish(server, '/interests', body);
-    expect(refused).toMatchObject(refusal(429, 'Rate Limited', /2300 bytes together/));
+    expect(refused).toMatchObject(refusal(429, 'Rate Limited', /limit of 2300 bytes/));
     expect(refused.headers.get('retry-after')).toBe('30');
-    const line = JSON.parse(await server.logged(/too many wait to be finished/));
+    const line = JSON.parse(await server.logged(/unfinished publishes take too much space/));
     expect(line).toMatchObject({ setting: 'limits.pendingPublishBytes', limit: 2300 });
     // What nobody reads does not count.
     await published(server, { ...TO_INTERESTS, pad: PAD });
