@@ -13,7 +13,7 @@ export function readUserId(value: unknown): ReadUserId {
   if (typeof value !== 'string') return { ok: false, why: 'is not a string' };
   if (value === '') return { ok: false, why: 'is empty' };
   if (isTooLong(value)) {
-    return { ok: false, why: `is too long, the most is ${USER_ID_BYTES_MAX} bytes of UTF-8` };
+    return { ok: false, why: `is too long: the limit is ${USER_ID_BYTES_MAX} bytes of UTF-8` };
   }
   const why = whyNotStorable(value);
   return why === undefined ? { ok: true, userId: value } : { ok: false, why };
