@@ -1,12 +1,12 @@
-/** What outcomes keep of them. */
+/** Outcomes are stored with it. */
 const LENGTH_MAX = 200;
 
-/** No word of a language is that long; tokens, keys and signatures are. */
+/** No word of a language is this long; tokens, keys and signatures are. */
 const SECRET = /[\w+/=~:-]{32,}/g;
 
 /**
- * What a gateway says of a failure, fit to be stored and shown: one line of printable text, without what may be a
- * token in it. HTML is left as its text.
+ * A peer's error text, safe to store and show: one line of at most 200 printable characters, without anything that may
+ * be a token. HTML tags are removed.
  */
 export function redactedText(text: string): string {
   return text

@@ -1,29 +1,26 @@
-/** What stands in place of a secret. */
 const MASK = '***';
 
 /**
- * A URL as people may see it: what may be a secret in it is replaced, as in `https://***@host/path?token=***`. User and
- * password, the values of the query and the fragment may be; scheme, host, path and names are not. Text that is no URL
- * is replaced as a whole.
+ * A URL without its secrets, as in `https://***@host/path?token=***`. User, password, query values and fragment are
+ * replaced; scheme, host, path and query names stay. Text that is no URL is replaced as a whole.
  */
 export function redactedUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null) return MASK;
   const { protocol, username, password, host, pathname, search, hash } = url;
-  // A name and password that were encoded whole, or are not where the standard looks for them.
+  // User and password were percent-encoded as a whole, or are in the path.
   if (/%40/.test(host) || (host === '' && pathname.includes('@'))) return MASK;
-  // Nothing to hide: shown as it was written.
+  // Nothing to hide: the text stays as it was written.
   if (username === '' && password === '' && search === '' && hash === '') return text;
   const user = username === '' && password === '' ? '' : `${MASK}@`;
   const fragment = hash === '' ? '' : `#${MASK}`;
   const slashes = text.startsWith('//', protocol.length) || host !== '' ? '//' : '';
-  return `${protocol}${slashes}${user}${host}${pathname}${shownQuery(search)}${fragment}`;
+  return `${protocol}${slashes}${user}${host}${pathname}${redactedQuery(search)}${fragment}`;
 }
 
 /**
- * Text with every URL in it as people may see it: an error of a library, or what somebody gave as a URL that is none.
- * All that stands between `//` and the last `@` of a word is hidden: a password that is not encoded as it should be
- * may look like a port and a path.
+ * Redacts every URL within a text, such as a library's error message. Everything between `//` and the last `@` of a word
+ * is replaced, because a badly encoded password may look like a port and a path.
  */
 export function redactUrls(text: string): string {
   return text
@@ -33,27 +30,27 @@ export function redactUrls(text: string): string {
     );
 }
 
-/** Strangers write into the log, so this takes no longer than the word is long. */
+/** Takes linear time, because untrusted text is logged. */
 function withoutUser(word: string): string {
   const slashes = /:\/+|\/\/+/.exec(word);
   if (slashes === null) return word;
   const start = slashes.index + slashes[0].length;
-  // `%40` is an `@` that was encoded along with the password.
+  // `%40` is an `@` that was encoded with the password.
   const end = Math.max(word.lastIndexOf('@') + '@'.length, word.lastIndexOf('%40') + '%40'.length);
   return end > start ? `${word.slice(0, start)}${MASK}@${word.slice(end)}` : word;
 }
 
-/** Whether a URL was shown so, and is not the whole one. */
+/** Whether a text is a redacted URL. */
 export function isRedactedUrl(text: string): boolean {
   return text.includes(MASK) && redactedUrl(text) === text;
 }
 
-function shownQuery(search: string): string {
+function redactedQuery(search: string): string {
   if (search === '') return '';
-  return `?${search.slice(1).split('&').map(shownPart).join('&')}`;
+  return `?${search.slice(1).split('&').map(redactedPart).join('&')}`;
 }
 
-/** A part without a value may be a secret alone, and base64 ends with `=`. */
-function shownPart(part: string): string {
+/** A part without a value may itself be a secret; base64 may end with `=`. */
+function redactedPart(part: string): string {
   return /^[^=]*=*$/.test(part) ? MASK : part.replace(/=.*/s, `=${MASK}`);
 }

@@ -1,4 +1,4 @@
-/** Waits for something, but not longer than this. Milliseconds. Leaves no timer behind. */
+/** Waits for `work`, but no longer than `maxMs`. Leaves no timer behind. */
 export async function withTimeout(maxMs: number, work: Promise<unknown>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, maxMs);
