@@ -97,8 +97,7 @@ export class FairQueue<Item> {
   private dropNewest(owner: string): Dequeued<Item> {
     const queue = this.queues.get(owner);
     const entry = queue?.pop();
-    if (queue === undefined || entry === undefined)
-      throw new Error('no entry to drop');
+    if (queue === undefined || entry === undefined) throw new Error('no entry to drop');
     if (queue.length === 0) this.queues.delete(owner);
     this.release(owner, entry.weight);
     return { owner, ...entry };
