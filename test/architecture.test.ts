@@ -297,3 +297,15 @@ describe('the wire', () => {
     ]);
   });
 });
+
+describe('the audience', () => {
+  it('is sent to by broadcast alone, so that one place can reach other nodes as well', () => {
+    // Anything of an audience but joining and leaving, or its `send` taken apart from it.
+    const use = /\baudience\b\??(?:\.|\[['"])(?!(?:join|leave|leaveAll|ts)\b)\w+/i;
+    const apart = /\{[^{}]*\bsend\b[^{}]*\} = [\w.]*audience\b/i;
+    const senders = product
+      .filter(({ folder }) => ['channels', 'transports', 'engines'].includes(folder))
+      .filter(({ text }) => use.test(text) || apart.test(text));
+    expect(senders.map(({ path }) => path)).toEqual(['channels/broadcast.ts']);
+  });
+});
