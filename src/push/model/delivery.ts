@@ -1,45 +1,45 @@
 import type { Platform } from './device.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 
-/** A publish on its way to its devices, as whoever plans or delivers it holds it. */
+/** A publish that is being planned or delivered. */
 export interface PublishUnderWay {
   readonly number: number;
   readonly id: PublishId;
   readonly instance: number;
   readonly kind: PublishTarget['kind'];
-  /** As it came: target and payloads are read from it. */
+  /** The stored body: target and payloads are read from it. */
   readonly body: string;
   readonly createdAtMs: number;
-  /** When it was to go out. Its time to live counts from here. */
+  /** When it was accepted or scheduled to be sent. Its time to live starts here. */
   readonly dueAtMs: number;
 }
 
-/** A publish whose audience is to be planned, from where planning has come to. */
+/** A claimed publish whose planning goes on. */
 export interface PlanningClaim {
   readonly publish: PublishUnderWay;
-  /** The last device that was looked at already; 0: none. */
+  /** The last device that was read; 0: none. */
   readonly after: number;
 }
 
-/** Devices of one publish that are delivered together: the unit of work. */
+/** Devices of one publish that are delivered together: the unit of work and of recovery. */
 export interface NewPage {
-  /** Where planning had come to before this page. Somebody else has gone on where it is elsewhere by now. */
+  /** The last device read before this page. If the store has another one, planning went on elsewhere. */
   readonly after: number;
-  /** Where it has come to: the last device that was looked at, which need not be one of the page. */
+  /** The last device read, which need not be on the page. */
   readonly upTo: number;
-  /** The numbers of its devices, in device order; one at least. */
+  /** The numbers of its devices, in device order. At least one. */
   readonly devices: readonly number[];
-  /** How many of them are of each platform. */
+  /** The number of devices of each platform. */
   readonly planned: Readonly<Record<Platform, number>>;
-  /** Whether planning ends with it. */
+  /** Set if planning ends with it. */
   readonly isLast?: boolean;
 }
 
-/** Work that nobody else does until `leasedUntilMs`. */
+/** Work that this server has claimed until `leasedUntilMs`. */
 export type Job =
-  /** A page, without its devices whose results are kept already. */
+  /** A page, without the devices whose results are stored. */
   | { readonly what: 'page'; readonly page: number; readonly job: JobOfPublish }
-  /** Devices that wait for another attempt, all of one platform. */
+  /** Devices that are due for a retry, all of one platform. */
   | {
       readonly what: 'retries';
       readonly platform: Platform;
@@ -50,7 +50,7 @@ export type Job =
 
 export interface JobOfPublish {
   readonly publish: PublishUnderWay;
-  /** In device order. Some may be gone since they were planned. */
+  /** In device order. Some may have been deleted since they were planned. */
   readonly devices: readonly number[];
   readonly leasedUntilMs: number;
 }
@@ -61,31 +61,28 @@ export interface DueRetry {
   readonly attempts: number;
 }
 
-/** Devices that wait for another attempt, all for the same reason. */
+/** Devices that wait for a retry for the same reason. */
 export interface WaitingDevices {
   readonly instance: number;
   readonly platform: Platform;
   readonly reason: string;
 }
 
-/** A place among the devices of an instance that wait, in the order in which they are due. */
+/** A position among the waiting devices of an instance, in the order in which they are due. */
 export interface PlaceInLine {
   readonly dueAtMs: number;
   readonly publish: number;
   readonly device: number;
 }
 
-/**
- * What has become of one device of a job. A device that none is given for is gone: it counts as failed, for
- * `DEVICE_REMOVED`.
- */
+/** The result for one device of a job. A device without a result was deleted: it counts as failed for `DEVICE_REMOVED`. */
 export type DeviceResult =
   | {
       readonly what: 'accepted';
       readonly device: number;
       readonly platform: Platform;
       readonly userId: string | undefined;
-      /** The token that was accepted, where no gateway had accepted it before: its device is marked. */
+      /** The accepted token, if no gateway had accepted it before: its device is marked as accepted. */
       readonly firstToken?: string;
     }
   | {
@@ -106,7 +103,7 @@ export type DeviceResult =
       readonly reason: string;
       readonly words: string;
     }
-  /** Its token reaches nobody: the device is deleted, unless it holds another token by now. */
+  /** Its token is no longer valid: the device is deleted, unless it has another token by now. */
   | {
       readonly what: 'pruned';
       readonly device: number;
@@ -118,83 +115,83 @@ export type DeviceResult =
       readonly words: string;
     };
 
-/** The reason of a device that was deleted after it was planned and before it was delivered to. */
+/** The reason for a device that was deleted between planning and delivery. */
 export const DEVICE_REMOVED = 'device-removed';
 
-/** What has become of a publish when a part of it was kept. */
+/** The state of a publish after results were stored. */
 export type AfterJob =
   | 'under-way'
-  /** This was the last of it: told once. */
+  /** These were its last results. Returned once. */
   | 'finished'
   | 'cancelled'
-  /** Nothing was kept: somebody else has done the same already, or the publish is gone. */
+  /** Nothing was stored: another server did the same already, or the publish is gone. */
   | 'stale';
 
-/** What has become of a publish when results of a job were kept that goes on. */
+/** The state of a publish after results of an unfinished job were stored. */
 export type AfterProgress = Exclude<AfterJob, 'finished'>;
 
-/** Who was reached by a publish to users. Whoever of them is in neither list has no devices. */
+/** The users that a publish reached, and those it did not. Users in neither list have no devices. */
 export interface UsersReached {
   readonly delivered: readonly string[];
   readonly failed: readonly string[];
 }
 
-/** How much waits, with what is being worked on. */
+/** How much work waits or is in progress. */
 export interface DeliveryBacklog {
   readonly pages: number;
-  /** Those of a publish that was cancelled are among them until they would have been due. */
+  /** Includes those of cancelled publishes until they are due. */
   readonly retries: number;
   /** When the first of all that waits is or was due, publishes to be planned among it; work that is claimed: when the claim ends. */
   readonly oldestDueAtMs: number | undefined;
 }
 
-/** One thing that happened on the way of a publish to one device. */
+/** One step in the delivery of a publish to a device. */
 export interface DeviceEvent {
   readonly atMs: number;
   readonly what:
     | 'accepted'
-    /** The last attempt was not the last one to be made. */
+    /** An attempt failed, and another one follows. */
     | 'retry'
     | 'failed'
     | 'expired'
     | 'pruned'
-    /** The publish was cancelled before another attempt was made. */
+    /** The publish was cancelled before the next attempt. */
     | 'cancelled'
-    /** As the device reports. */
+    /** Reported by the device. */
     | 'delivered'
     | 'opened';
-  /** Of the last attempt that failed, also where a later one did not. */
+  /** The reason of the last failed attempt, even if a later one succeeded. */
   readonly reason: string;
   readonly words: string;
   readonly attempts: number;
 }
 
-/** What is known of one device and one publish. */
+/** What is known about one device and one publish. */
 export interface DeviceStory {
   readonly platform: Platform;
-  /** Whom the publish is for: what `matches` is about. */
+  /** Whether the publish is for interests or users. */
   readonly kind: PublishTarget['kind'];
-  readonly page: /** Planning has not come to it yet. */
+  readonly page: /** Planning has not reached the device yet. */
     | 'ahead'
-    /** It is not in the audience. */
+    /** The device is not in the audience. */
     | 'none'
     | 'waiting'
     | 'delivered'
     | 'cancelled';
   readonly registeredAtMs: number;
-  /** Why the device is gone, where its token reached nobody any more; kept for 30 days. */
+  /** Why the device was removed, if its token was no longer valid. Kept for 30 days. */
   readonly removed:
     | { readonly atMs: number; readonly reason: string; readonly words: string }
     | undefined;
   /**
-   * Whether the publish names one of its interests, or its user, as they are now. `undefined`: whom the publish was
-   * for is not known any more.
+   * Whether the publish names one of the device's present interests, or its present user. `undefined`: the names are
+   * no longer known.
    */
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
-  /** When its next attempt is due, where there is one. */
+  /** When the next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;
-  /** In the order of time. */
+  /** The oldest first. */
   readonly events: readonly DeviceEvent[];
 }
