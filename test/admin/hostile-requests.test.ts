@@ -155,7 +155,10 @@ describe('the admin API names what is wrong with', () => {
       expect((await admin(server, 'GET', path)).status).toBe(404);
     }
     const refused = await admin(server, 'PUT', '/apps');
-    expect(refused).toMatchObject({ status: 405, json: { error: 'This path only supports GET, POST' } });
+    expect(refused).toMatchObject({
+      status: 405,
+      json: { error: 'This path only supports GET, POST' },
+    });
     expect(refused.headers.get('allow')).toBe('GET, POST');
     expect((await admin(server, 'POST', '//healthz')).headers.get('allow')).toBe('GET');
   });
