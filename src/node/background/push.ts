@@ -15,6 +15,7 @@ import { isStatementFault } from '../../stores/database/faults.ts';
 import { StoredDevices } from '../../stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../stores/push/publishes/device-story.ts';
 import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
@@ -107,6 +108,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
+  const stories = new StoredStories(database);
   const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
   const delivery = parts.use(
     openPushDelivery({
@@ -119,7 +121,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       events: (instanceId) =>
         new CompletionEvents({
           publishes,
-          deliveries,
+          stories,
           untold: new StoredUntoldEnds(database),
           sink,
           instanceId,
@@ -153,7 +155,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       instances: served.directory,
       devices,
       publishes,
-      stories: deliveries,
+      stories,
       pauses: () => delivery.figures().pauses,
       webhooks: sink,
       storeFault: () => health.fault(),
