@@ -68,6 +68,9 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   bench: ['src', 'testing'],
 };
 
+/** Which folders of `transports` may import which others of it. */
+const mayShare: Readonly<Record<string, readonly string[]>> = { websocket: ['clients'] };
+
 /** What the runtime offers to the pure folders: only what computes. */
 const PURE = ['channels', 'push', 'runtime'];
 /** The clock and the timers that are handed to what is pure. */
@@ -211,6 +214,21 @@ describe('the import table', () => {
     expect(broken.map(({ path }) => path)).toEqual([]);
   });
 
+  it('lets no transport know another, and what all client connections share know none', () => {
+    const broken: string[] = [];
+    for (const file of product) {
+      const [, from, own] = file.path.split('/');
+      if (file.folder !== 'transports' || own === undefined || from === undefined) continue;
+      for (const target of localImports(file)) {
+        const [folder, to, of] = target.split('/');
+        if (folder !== 'transports' || of === undefined || to === undefined || to === from)
+          continue;
+        if (!mayShare[from]?.includes(to)) broken.push(`${file.path} imports ${target}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
   it('has no circle, type imports included', () => {
     const imports = new Map(all.map((file) => [file.path, localImports(file)]));
     const done = new Set<string>();
@@ -277,5 +295,17 @@ describe('the wire', () => {
       'channels/wire.ts',
       'doctor/client/client-messages.ts',
     ]);
+  });
+});
+
+describe('the audience', () => {
+  it('is sent to by broadcast alone, so that one place can reach other nodes as well', () => {
+    // Anything of an audience but joining and leaving, or its `send` taken apart from it.
+    const use = /\baudience\b\??(?:\.|\[['"])(?!(?:join|leave|leaveAll|ts)\b)\w+/i;
+    const apart = /\{[^{}]*\bsend\b[^{}]*\} = [\w.]*audience\b/i;
+    const senders = product
+      .filter(({ folder }) => ['channels', 'transports', 'engines'].includes(folder))
+      .filter(({ text }) => use.test(text) || apart.test(text));
+    expect(senders.map(({ path }) => path)).toEqual(['channels/broadcast.ts']);
   });
 });

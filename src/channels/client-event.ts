@@ -1,4 +1,5 @@
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
+import { broadcast } from './broadcast.ts';
 import { needsAuthorisation } from './channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
@@ -17,11 +18,9 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
   const { channel, topic, member } = subscription;
-  const receivers = hub.audience.send(
-    topic,
-    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
-    session.peer,
-  );
+  const makeFrame = () =>
+    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId);
+  const receivers = broadcast(hub, topic, makeFrame, { except: session.peer });
   hub.usage.charge(session.app, receivers, 'clients');
   if (!hub.lifecycle.wantsClientEvents(session.app)) return;
   hub.lifecycle.clientEvent(session.app, {

@@ -14,6 +14,7 @@ import type {
   Member,
   Peer,
   Roster,
+  SendOptions,
   Transition,
 } from './ports.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
@@ -75,6 +76,11 @@ export function appWith(settings: Partial<App> = {}): App {
 
 class FakePeer implements Peer {
   readonly frames: string[] = [];
+  readonly socketId: SocketId;
+
+  constructor(id: SocketId) {
+    this.socketId = id;
+  }
 
   send(frame: string): void {
     this.frames.push(frame);
@@ -87,12 +93,13 @@ class FakePeer implements Peer {
 }
 
 class FakeSession extends Session {
-  readonly peer = new FakePeer();
+  readonly peer: FakePeer;
   readonly socketId: SocketId;
 
   constructor(app: App, id: SocketId) {
     super(app);
     this.socketId = id;
+    this.peer = new FakePeer(id);
   }
 }
 
@@ -125,17 +132,17 @@ class FakeAudience implements Audience {
     this.members.get(topic)?.delete(peer);
   }
 
-  send(topic: Topic, frame: string, except?: SocketId | Peer): number {
+  leaveAll(peer: Peer): void {
+    for (const peers of this.members.values()) peers.delete(peer);
+  }
+
+  send(topic: Topic, makeFrame: () => string, { except, mayWait }: SendOptions = {}): number {
+    const frame = makeFrame();
     this.sent.push({ topic, frame, except });
+    if (mayWait) this.sentSoon.push(frame);
     const peers = this.members.get(topic) ?? new Set();
     for (const peer of peers) peer.send(frame);
     return peers.size;
-  }
-
-  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number {
-    const frame = makeFrame();
-    this.sentSoon.push(frame);
-    return this.send(topic, frame, except);
   }
 }
 
@@ -278,11 +285,16 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     log,
     strangerLog: new RateLimitedLog(log, clock),
     meter,
-    lifecycle: new LifecycleEvents(clock, audience, usage, {
-      emit: (event) => void told.push(event),
+    lifecycle: new LifecycleEvents({
+      timers: clock,
+      broadcaster: { audience },
+      usage,
+      sink: {
+        emit: (event) => void told.push(event),
+      },
     }),
-    memberChanges: new MemberChanges(clock, audience, usage),
-    watchlists: new WatchlistEvents(clock, audience),
+    memberChanges: new MemberChanges({ timers: clock, broadcaster: { audience }, usage }),
+    watchlists: new WatchlistEvents(clock, { audience }),
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,

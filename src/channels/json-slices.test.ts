@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../testing/any-character.ts';
 import { elementTexts, memberText } from './json-slices.ts';
 
 describe('the text of a member', () => {
@@ -73,7 +74,7 @@ describe('any JSON', () => {
     .array(
       fc.oneof(
         fc
-          .string({ unit: 'binary', maxLength: 4 })
+          .string({ unit: anyCharacter, maxLength: 4 })
           .map((text) => JSON.stringify(text).slice(1, -1)),
         fc.constantFrom(...'\\" \\\\ \\/ \\b \\n / { } [ ] , : k e'.split(' ')),
         hex.map((digits) => `\\u${digits}`),

@@ -12,25 +12,35 @@ import type { SocketId } from './socket-id.ts';
  * connection that reads too slowly rather than skip a frame. It does nothing once that is closed.
  */
 export interface Peer {
+  readonly socketId: SocketId;
   send(frame: string): unknown;
+}
+
+/** How a frame is sent to the subscribers of a topic. */
+export interface SendOptions {
+  /** The connection that must not get it; one that is not connected here excludes nobody. */
+  readonly except?: Peer | SocketId | undefined;
+  /**
+   * Whether it may wait a few milliseconds, while the loop is busy, to leave together with later frames. For events of
+   * backends, which send the next one only when this one is answered; a client event waits for nothing.
+   */
+  readonly mayWait?: boolean;
 }
 
 /**
  * This node's subscribers, by topic. Always local, so it answers at once.
  *
- * `send` must reach everyone who joined before the call, and nobody who joins after it, with no JavaScript
- * per subscriber. What it sends to one connection keeps its order with `Peer.send`. An `except` that is not
- * connected here excepts nobody. It gives the number of connections that it sent to.
+ * `send` must reach every peer that joined before the call and none that joins after it, and returns how many those are.
+ * It calls `makeFrame` only if there are any. Frames for one peer keep their order, also with those of `Peer.send`.
+ * After `leaveAll` a peer is in no topic; it is called once, when its connection has ended.
  *
- * `sendSoon` does the same, and may let what it sends wait a few milliseconds for what comes next while the loop is
- * busy: for what backends publish, who send the next when they are answered. A client that sends an event
- * waits for no answer, so there all that comes is here already. It makes the frame only where anybody listens.
+ * Only `broadcast` calls `send`.
  */
 export interface Audience {
   join(peer: Peer, topic: Topic): void;
   leave(peer: Peer, topic: Topic): void;
-  send(topic: Topic, frame: string, except?: Peer): number;
-  sendSoon(topic: Topic, makeFrame: () => string, except?: SocketId): number;
+  leaveAll(peer: Peer): void;
+  send(topic: Topic, makeFrame: () => string, options?: SendOptions): number;
 }
 
 /** One user in a presence channel. */

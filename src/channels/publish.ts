@@ -1,3 +1,4 @@
+import { broadcast } from './broadcast.ts';
 import { type ChannelEvent, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise } from './maybe-promise.ts';
@@ -9,23 +10,20 @@ import { eventMessage } from './wire.ts';
  */
 export const CACHE_TTL_MS = 30 * 60 * 1000;
 
-/**
- * Hands an event to this node's subscribers. It never publishes, so nothing can loop.
- * The frame is built once however many listen, and no JavaScript runs per subscriber.
- */
 function deliver(hub: Hub, { app, channel, name, data, except }: ChannelEvent): void {
   const makeFrame = () => eventMessage(name, channel.text, data);
-  hub.usage.charge(app, hub.audience.sendSoon(topicOf(app, channel), makeFrame, except), 'backend');
+  const receivers = broadcast(hub, topicOf(app, channel), makeFrame, { except, mayWait: true });
+  hub.usage.charge(app, receivers, 'backend');
 }
 
 /**
- * Sends an event to everyone who listens to its channel.
- * With an engine in memory it is done when this returns; otherwise once the event is remembered.
+ * Sends an event to all subscribers of its channel, and remembers it if the channel is a cache channel.
+ * With an engine in memory this is done when it returns.
  */
 export function publish(hub: Hub, event: ChannelEvent): MaybePromise<void> {
   hub.meter.count('eventsPublished');
   if (!event.channel.cached) return deliver(hub, event);
-  // Remembered first: someone who subscribes while this runs then hears it twice rather than never.
+  // Remembered first, so that a client who subscribes meanwhile gets it twice rather than never.
   const topic = topicOf(event.app, event.channel);
   hub.lifecycle.cached(topic);
   const remembered = hub.cache.put(topic, {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../testing/any-character.ts';
 import { channelName, socketId } from './hub.fixture.ts';
 import {
   cacheMiss,
@@ -22,7 +23,7 @@ const { text: CHANNEL } = channelName('presence-x');
 
 /** Everything that can come in a frame: text, JSON, and what looks like a message. */
 const anyFrame = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.json(),
   fc
     .record(
@@ -187,7 +188,7 @@ describe('channel_data', () => {
       .record({ user_id: fc.jsonValue(), user_info: fc.jsonValue() }, { requiredKeys: [] })
       .map((data) => JSON.stringify(data));
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json(), nearly), (text) => {
+      fc.property(fc.oneof(fc.string({ unit: anyCharacter }), fc.json(), nearly), (text) => {
         const read = readChannelData(text);
 
         if (!read.ok) return;
@@ -267,7 +268,7 @@ describe('what a client hears', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom('"', '\\', '\n', '\ud800', '😀'),
-        fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+        fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
       ),
     });
     fc.assert(

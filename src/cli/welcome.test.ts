@@ -49,7 +49,7 @@ describe('the welcome of a later start', () => {
 
   it('says how to get the password of the admin API where the server has made it', () => {
     expect(welcome(server({ adminPassword: 'file' }), null)).toEndWith(
-      '/api/v1\n          its password: npx fanfare admin password',
+      '/api/v1\n          password: npx fanfare admin password',
     );
   });
 
@@ -80,10 +80,7 @@ describe('the welcome of the first start', () => {
 
   it('prints a page, a service worker and a backend that fit each other', () => {
     const text = welcome(server(first), null);
-    const page = below(
-      'In a page that is to get notifications, at https:// or on localhost:',
-      text,
-    );
+    const page = below('In a page that gets notifications, at https:// or on localhost:', text);
     expect(page).toContain('https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js');
     expect(page).toContain(
       `instanceId: '${instance.id}', endpointOverride: 'http://localhost:6002'`,

@@ -16,61 +16,61 @@ import {
 } from './setting-kinds.ts';
 
 const key = z.strictObject({
-  key: text('The public half, which clients and backends name.'),
-  secret: text('The secret half, which backends sign with.'),
+  key: text('The public half of the pair. Clients and backends send it.'),
+  secret: text('The secret half of the pair. Backends sign with it.'),
 });
 
 const limits = z.strictObject({
-  connections: limit(0, 'Connections of this app at one time; one more is refused with 4004'),
+  connections: limit(0, 'Open connections of this app. More are refused with 4004'),
   messagesPerDay: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },
     0,
-    'Messages of this app per day (UTC); more are refused; 0 = no limit.',
+    'Messages of this app per UTC day. More are refused with 403; 0 = no limit.',
   ),
   eventDataBytes: wholeNumber(
     { min: 1, max: BYTES_MAX },
     10_240,
-    'Bytes in the data of one event; more is refused with 413.',
+    'Bytes in the data of one event. Longer data is refused with 413.',
   ),
   channelsPerTrigger: wholeNumber(
     { min: 1, max: COUNT_MAX },
     100,
-    'Channels one trigger may name; more are refused.',
+    'Channels in one trigger. More are refused with 400.',
   ),
   eventsPerBatch: wholeNumber(
     { min: 1, max: COUNT_MAX },
     10,
-    'Events in one batch; more are refused.',
+    'Events in one batch. More are refused with 400.',
   ),
-  presenceMembers: limit(100, 'Members of one presence channel; one more may not subscribe'),
+  presenceMembers: limit(
+    100,
+    'Members of one presence channel. Further subscriptions are refused with 4100',
+  ),
   clientEventsPerSecond: limit(
     10,
-    'Client events per second of one connection; more are answered with 4301',
+    'Client events per second of one connection. More are dropped and answered with 4301',
   ),
-  channelsPerConnection: limit(
-    1000,
-    'Channels one connection may subscribe to; one more is refused',
-  ),
+  channelsPerConnection: limit(1000, 'Subscriptions of one connection. More are refused'),
   subscriptionsPerSecond: limit(
     100,
-    'Attempts of one connection to subscribe or sign in, per second; at once ten times as many, and `channelsPerConnection` at least; more are refused with 4301',
+    'Subscriptions and sign-ins per second that one connection may attempt. The burst is ten times as many, and at least `channelsPerConnection`. More are refused with 4301',
   ),
   memberChangesPerSecond: limit(
     10,
-    'How often per second the members of a presence channel are told that one user came or went; of more changes only the last is told',
+    'Member events per second about one user in a presence channel. Of more changes, only the last is sent',
   ),
   triggersPerSecond: limit(
     0,
-    'Triggers per second that the HTTP API takes for this app, counted once more for 10 KiB of a body that are neither data nor names of channels; more are refused with 429',
+    'Events per second that backends may trigger. Each 10 KiB of a body that is neither data nor channel names counts as one more. More are refused with 429',
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests and calls of `terminate_connections` per second that the HTTP API takes for this app, a listing counted once more for 10 channels that it lists, and for 50 that it looks through; more are refused with 429',
+    'GET requests and calls of `terminate_connections` per second. A listing counts one more per 10 channels that it lists and per 50 that it looks through. More are refused with 429',
   ),
 });
 
 const webhook = z.strictObject({
-  url: httpUrl('The http or https address that the events are sent to.'),
+  url: httpUrl('The http or https URL that receives the events.'),
   events: oneOrMore(
     z.enum([
       'channel_occupied',
@@ -81,41 +81,44 @@ const webhook = z.strictObject({
       'cache_miss',
       'subscription_count',
     ]),
-    'The events that are sent there.',
+    'The types of events to send.',
   ),
-  batching: onOff(true, 'Whether events of a short while share one request.'),
+  batching: onOff(true, 'Send events that happen close together in one request.'),
 });
 
-// A person writes 1 without quotes; the protocol has text there.
+// People write 1 without quotes. The protocol uses text.
 const appId = z
   .preprocess(
     (value) => (Number.isSafeInteger(value) ? String(value) : value),
     textThat(/^[\w-]{1,100}$/, 'be 1 to 100 of the characters A-Z a-z 0-9 _ -', ''),
   )
-  .describe('The id in the paths of the HTTP API: 1 to 100 of A-Z a-z 0-9 _ -.');
+  .describe('The id in the paths of the HTTP API: 1 to 100 characters of A-Z a-z 0-9 _ -.');
 
 export const appSettings = z
   .strictObject({
     id: appId,
     name: anyText('').default('').describe('A name for people.'),
-    enabled: onOff(true, 'Whether the app may be used; clients of a disabled one get 4003.'),
+    enabled: onOff(true, 'Serve this app. Clients of a disabled app get 4003, its backends 403.'),
     keys: oneOrMore(
       key,
-      'Pairs of key and secret, several while they are rotated; the first signs webhooks.',
+      'Pairs of key and secret. Use several during a rotation; the first one signs webhooks.',
     ),
-    clientEvents: onOff(false, 'Whether clients may send events to each other.'),
-    subscriptionCounts: onOff(false, 'Whether subscribers are told how many they are.'),
-    watchlists: onOff(false, 'Whether users may watch when other users are online.'),
+    clientEvents: onOff(false, 'Allow client events.'),
+    subscriptionCounts: onOff(false, 'Send `subscription_count` events to subscribers.'),
+    watchlists: onOff(false, 'Allow signed-in users to watch whether other users are online.'),
     authorizedConnectionsOnly: onOff(
       false,
-      'Whether a connection that neither signs in nor joins a private channel in time is closed.',
+      'Close connections that neither sign in nor join a private channel within `channels.authorizationTimeoutSeconds`.',
     ),
     limits: limits.prefault({}),
-    webhooks: z.array(webhook).default([]).describe('Where events of this app are sent.'),
+    webhooks: z
+      .array(webhook)
+      .default([])
+      .describe('The endpoints that receive events of this app.'),
   })
   .describe('One app: a tenant of the Channels API with its own keys, limits and webhooks.');
 
-/** What `channels` may hold: the listener that apps connect to, and the apps. */
+/** The settings under `channels`: the listener for apps, and the apps. */
 export const channelsSettings = z
   .strictObject({
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
@@ -126,86 +129,86 @@ export const channelsSettings = z
       '',
     )
       .default('')
-      .describe("Stands before every path of this listener: empty, or begins with '/'."),
+      .describe("The prefix of every path of this listener: empty, or begins with '/'."),
     maxConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Connections of the whole server at one time; beyond it, the app and the address that have most of them get 4100; 0 = as many as open files allow.',
+      'Open connections of the whole server. At the limit, the app with the most connections loses one, of the address with the most in that app (4100); 0 = as many as open files allow.',
     ),
     maxSubscriptions: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Subscriptions of the whole server at one time; beyond it, the app that has most of them is refused more, and loses connections to others; 0 = what half of the memory holds.',
+      'Subscriptions of the whole server. At the limit, the app with the most subscriptions is refused more, or loses a connection to another app; 0 = as many as half of the memory holds.',
     ),
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       120,
-      'Seconds of silence after which a connection is asked whether it is still there.',
+      'Seconds without a message after which the server pings a connection.',
     ),
     pongTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       30,
-      'Seconds an asked connection has to answer before it is closed with 4201.',
+      'Seconds within which a pinged connection must answer. Otherwise it is closed with 4201.',
     ),
     authorizationTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       10,
-      'Seconds a connection has to authorise where `authorizedConnectionsOnly` is set, then 4009.',
+      'Seconds within which a connection must authorise if the app has `authorizedConnectionsOnly`. Otherwise it is closed with 4009.',
     ),
     clientFrameBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
       65_536,
-      'Bytes in one frame from a client; a longer one closes the connection with 1009.',
+      'Bytes in one frame from a client. A longer frame closes the connection with 1009.',
     ),
     sendBufferBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
       1_048_576,
-      'Bytes queued for one connection that reads too slowly; over it the connection is closed and counted.',
+      'Bytes that may wait for one slow connection. Beyond that it is closed, logged and counted.',
     ),
     waitingBytes: wholeNumber(
       { min: 0, max: Number.MAX_SAFE_INTEGER },
       0,
-      'Bytes queued for all connections together; beyond it, the slowest readers of the app for which most waits are closed and counted; 0 = a quarter of the memory.',
+      'Bytes that may wait for all connections together. Beyond that, the slowest readers of the app with the most waiting bytes are closed and counted; 0 = a quarter of the memory.',
     ),
     framesPerSecond: limit(
       300,
-      'Frames of one connection per second, beside the client events of `limits.clientEventsPerSecond`, each 4 KiB counted once; at once ten times as many; more are dropped and answered with 4301 once, and a client that goes on is closed with 1008',
+      'Frames per second of one connection, in addition to its client events. Each 4 KiB counts as one frame; the burst is ten times as many. More are dropped and answered with one 4301; a client that goes on is closed with 1008',
     ),
     addressLimits: z
       .strictObject({
         connectionsPerSecond: limit(
           2_000,
-          'New connections per second from one client address, a minute of them at once; more are refused with 429',
+          'New connections per second from one client address. The burst is 60 s worth. More are refused with HTTP 429',
         ),
         framesPerSecond: limit(
           50_000,
-          'Frames per second of all connections of one client address, those that have ended too, a minute of them at once, counted as for `framesPerSecond`; beyond it, new connections are refused with 429, and those that send most are closed with 1008',
+          'Frames per second of all connections of one client address, ended ones included, counted as for `framesPerSecond`. The burst is 60 s worth. Beyond that, new connections are refused with HTTP 429 and the busiest ones are closed with 1008',
         ),
       })
       .prefault({})
-      .describe('What clients may do from one address; see `trustedProxies`.'),
+      .describe('Rates of one client address. See `trustedProxies`.'),
     subscriptionErrors: onOff(
       true,
-      'Whether a refused subscription is also told in an event that names the channel, so that its own handlers hear of it.',
+      'Also send `subscription_error` for the refused channel when a subscription is refused.',
     ),
     requestBytes: wholeNumber(
       { min: BYTES_MIN, max: BYTES_MAX },
       1_048_576,
-      'Bytes in the body of one HTTP request; a longer one is refused with 413.',
+      'Bytes in the body of one HTTP request. A longer body is refused with 413.',
     ),
     unfinishedBytes: wholeNumber(
       { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
       134_217_728,
-      'Bytes of all request bodies that have not arrived in full; beyond it, the app that has most of them gets 503.',
+      'Bytes of all request bodies that have not fully arrived. Beyond that, the app with the most gets 503.',
     ),
     bodyBytesPerSecond: limit(
       4096,
-      'Bytes per second that the body of a request must arrive with after 5 seconds; slower ones are refused with 408',
+      'Minimum speed of a request body in bytes per second, after 5 s. Slower requests are refused with 408',
     ),
     apps: z
       .array(appSettings)
       .optional()
-      .describe('The apps; without it the server keeps its own in the store.'),
+      .describe('The apps. If this is missing, all apps are in the store.'),
   })
   .prefault({})
-  .describe('The listener for Channels clients and backends.');
+  .describe('The listener for clients and backends of Channels.');

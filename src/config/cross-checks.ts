@@ -2,8 +2,8 @@ import { isObject } from './plain-json.ts';
 import { type Problem, pathText } from './problems.ts';
 
 /**
- * Finds settings that contradict each other. It takes the unchecked value, so that these problems are
- * told along with all others, and passes over whatever is not what the schema wants.
+ * Finds settings that contradict each other. It reads the unchecked value, so that these problems are reported
+ * together with all others, and ignores values that the schema refuses.
  */
 export function crossCheck(content: unknown): readonly Problem[] {
   const apps = entries(content, ['channels', 'apps']);
@@ -20,13 +20,13 @@ export function crossCheck(content: unknown): readonly Problem[] {
   ];
 }
 
-/** A value of the configuration and where it stands. */
+/** A value of the configuration, and its path. */
 interface Found {
   readonly value: unknown;
   readonly path: readonly PropertyKey[];
 }
 
-/** Reports every entry that has the same text in a field as an entry before it. */
+/** Reports every entry whose field has the same text as in an earlier entry. */
 function repeated(
   field: string,
   found: readonly Found[],
@@ -46,7 +46,7 @@ function repeated(
   });
 }
 
-/** Reports every entry of a list of texts that stands there already. */
+/** Reports duplicates in a list of texts. */
 function repeatedText(found: readonly Found[]): readonly Problem[] {
   const first = new Map<unknown, Found>();
   return found.flatMap((entry) => {
@@ -67,11 +67,11 @@ function halfSetTls(content: unknown): readonly Problem[] {
     .filter(([given, missing]) => isSet(given) && !isSet(missing))
     .map(([given, missing]) => ({
       path: `tls.${missing}`,
-      message: `required where tls.${given} is set`,
+      message: `required if tls.${given} is set`,
     }));
 }
 
-/** Lists the entries of a list, each with its whole path. What is no list has none. */
+/** The entries of a list, each with its whole path. Empty if the value is not a list. */
 function entries(
   content: unknown,
   path: readonly string[],

@@ -36,7 +36,7 @@ describe('an environment variable', () => {
 
     expect(configIn(load({}, redis)).engine).toEqual({ type: 'redis', url: 'redis://localhost' });
     expect(problemsIn(load({}, { FANFARE_ENGINE_URL: 'redis://localhost' }))).toEqual([
-      'FANFARE_ENGINE_URL (engine.url): unknown setting where engine.type is "memory"',
+      'FANFARE_ENGINE_URL (engine.url): unknown setting when engine.type is "memory"',
     ]);
   });
 
@@ -139,7 +139,7 @@ describe('an environment variable', () => {
     expect(names.filter((name) => isServiceLink(name, '1'))).toEqual([]);
   });
 
-  it('that only resembles one of a service is still refused', () => {
+  it('that only resembles that of a service is refused', () => {
     const environment = {
       FANFARE_PORT: '6001',
       FANFARE_NAME: 'my server',
@@ -155,7 +155,7 @@ describe('an environment variable', () => {
     );
   });
 
-  it('is told to be wrong along with a file that cannot be read, and nothing else is', () => {
+  it('is reported as wrong together with a file that cannot be read, and nothing else is', () => {
     const environment = { FANFARE_DRAIN_SECONDS: 'x', FANFARE_TLS_CERT_FILE: 'c.pem' };
 
     expect(problemsIn(load({}, environment, 'gone.yaml'))).toEqual([

@@ -8,27 +8,27 @@ import { isServiceLink } from './service-links.ts';
 /** Environment variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says about settings. */
+/** The settings in environment variables. */
 export interface Overrides {
-  /** The file's content with the variables' values laid over it. */
+  /** The content of the file, overridden by the variables. */
   readonly value: unknown;
-  /** The variable behind each setting that has one, by the setting's path. */
+  /** The name of the variable that set a setting, by the path of the setting. */
   readonly variables: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
 }
 
 const PREFIX = 'FANFARE_';
 
-/** Stands for `--config`; it names the file and is no setting. */
+/** The variable for `--config`. It names the file and is not a setting. */
 export const FILE_VARIABLE = 'FANFARE_CONFIG';
 
-/** Names the variable for a setting: `channels.maxConnections` is `FANFARE_CHANNELS_MAX_CONNECTIONS`. */
+/** The variable of a setting: `FANFARE_CHANNELS_MAX_CONNECTIONS` for `channels.maxConnections`. */
 function variableFor(path: string): string {
   const words = path.replaceAll('.', '_').replace(/[A-Z]/g, (letter) => `_${letter}`);
   return `${PREFIX}${words.toUpperCase()}`;
 }
 
-/** Names the variable that overrides a setting; only one value outside of every list has one. */
+/** The variable that overrides a setting. Only single values outside of lists have one. */
 export function environmentName(setting: Setting): string | undefined {
   return isScalar(setting.schema) && !setting.path.includes('[]')
     ? variableFor(setting.path)
@@ -44,7 +44,7 @@ function isScalar(schema: z.ZodType): boolean {
   );
 }
 
-/** Lays the settings that the environment gives over the content of a file. */
+/** Overrides the content of a file with settings of the environment. */
 export function applyEnvironment(
   schema: z.ZodType,
   content: unknown,
@@ -86,18 +86,18 @@ export function applyEnvironment(
   return { value, variables, problems };
 }
 
-/** Writes where a problem is that an environment variable brought in. */
+/** The place of a problem in an environment variable. */
 export function variablePath(name: string, path: string): string {
   return `${name} (${path})`;
 }
 
 type ReadText = { readonly value: unknown } | { readonly message: string };
 
-/** Reads a variable by the type of its setting. Bounds and forms are left to the schema. */
+/** Reads a variable by the type of its setting. The schema checks bounds and patterns. */
 function readText({ schema, nullable }: Setting, text: string): ReadText {
   if (text === '' && nullable) return { value: null };
   if (schema instanceof z.ZodNumber) {
-    // Exponents and hexadecimal numbers are refused: nobody means them here.
+    // Exponents and hexadecimal numbers are refused: here they are mistakes.
     return /^-?\d{1,20}(?:\.\d{1,20})?$/.test(text)
       ? { value: Number(text) }
       : { message: `must be a whole number, got ${quote(text)}` };
@@ -111,8 +111,8 @@ function readText({ schema, nullable }: Setting, text: string): ReadText {
 }
 
 /**
- * Copies a value with one setting in it changed. Where the file has something else in place of a group,
- * nothing changes: that is a problem of its own, which the schema reports.
+ * Copies a value with one setting changed. If the file has another kind of value in place of a group, nothing
+ * changes, and the schema reports that.
  */
 function withValue(content: unknown, path: readonly string[], value: unknown): unknown {
   const [name, ...rest] = path;

@@ -17,7 +17,7 @@ describe('a configuration file', () => {
     expect(configIn(toml)).toEqual(configIn(json));
   });
 
-  it('is found in the working directory, and its path is told', () => {
+  it('is found in the working directory, and its path is reported', () => {
     using directory = workingDirectory({ 'fanfare.toml': '' });
 
     const loaded = loadConfig({ directory: directory.path, environment: {} });
@@ -25,7 +25,7 @@ describe('a configuration file', () => {
     expect(loaded.source).toBe(join(directory.path, 'fanfare.toml'));
   });
 
-  it('is the one that was asked for, before the usual one', () => {
+  it('is the one given with --config, before a default name', () => {
     const files = { 'fanfare.json': '{"drainSeconds":1}', 'other.json': '{"drainSeconds":2}' };
 
     expect(configIn(load(files, {}, 'other.json')).drainSeconds).toBe(2);
@@ -34,7 +34,7 @@ describe('a configuration file', () => {
     expect(configIn(load(files, { FANFARE_CONFIG: '' })).drainSeconds).toBe(1);
   });
 
-  it('may not be there twice', () => {
+  it('must not exist twice', () => {
     using directory = workingDirectory({ 'fanfare.json': '{}', 'fanfare.yaml': '' });
 
     const loaded = loadConfig({ directory: directory.path, environment: {} });
@@ -45,7 +45,7 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('is told to be missing, a directory, of another format or not text', () => {
+  it('is reported as missing, a directory, of another format or not text', () => {
     using directory = workingDirectory({ 'fanfare.ini': '', 'latin.json': '' });
     mkdirSync(join(directory.path, 'd.json'));
     writeFileSync(join(directory.path, 'latin.json'), new Uint8Array([0x22, 0xe9, 0x22]));
@@ -61,7 +61,7 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('is told where it cannot be parsed', () => {
+  it('is reported with the place where it cannot be parsed', () => {
     const broken = {
       'a.json': '{\n  "drainSeconds": 3\n  "log": {}\n}',
       'a.yaml': 'log:\n  level: info\n   format: text\n',
@@ -76,7 +76,7 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('is not quoted where it cannot be parsed', () => {
+  it('is not quoted if it cannot be parsed', () => {
     for (const [name, text] of Object.entries({
       'a.json': '{"password": hunter2}',
       'a.yaml': 'password: @hunter2',
@@ -88,7 +88,7 @@ describe('a configuration file', () => {
     }
   });
 
-  it('may be neither very deep nor very long', () => {
+  it('must not be very deep or very long', () => {
     const deep = load({ 'a.yaml': '['.repeat(100_000) }, {}, 'a.yaml');
     const long = load({ 'a.json': ' '.repeat(16 * 1024 * 1024 + 1) }, {}, 'a.json');
 
@@ -117,7 +117,7 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('has no dates, which would pass for an object without names', () => {
+  it('has dates as text, since they would look like empty groups', () => {
     expect(problemsIn(load({ 'fanfare.toml': 'channels = 2020-01-01' }))).toEqual([
       'channels: must be an object, got a string',
     ]);

@@ -6,16 +6,16 @@ import { onePerPath, type Problem, problemsOf, wording } from './problems.ts';
 import { readConfigFile } from './read-file.ts';
 import { type Config, configSchema } from './schema.ts';
 
-/** Where a configuration may come from. */
+/** The places of a configuration. */
 export interface ConfigPlaces {
-  /** The file that was asked for, as given with `--config`. */
+  /** The file given with `--config`. */
   readonly file?: string | undefined;
-  /** The working directory: relative paths begin here, and a file of the usual name is looked for. */
+  /** The working directory: the base of relative paths, and the place of a file with a default name. */
   readonly directory: string;
   readonly environment: Environment;
 }
 
-/** A checked configuration, or everything that is wrong with it. `source` is the file, if there is one. */
+/** A checked configuration, or all of its problems. `source` is the file, if there is one. */
 export type LoadedConfig =
   | { readonly ok: true; readonly config: Config; readonly source: string | undefined }
   | {
@@ -24,21 +24,21 @@ export type LoadedConfig =
       readonly problems: readonly Problem[];
     };
 
-const usualNames = ['fanfare.json', 'fanfare.yaml', 'fanfare.yml', 'fanfare.toml'];
+const defaultNames = ['fanfare.json', 'fanfare.yaml', 'fanfare.yml', 'fanfare.toml'];
 
 /**
- * Reads the configuration: the file, what the environment overrides, and defaults for the rest.
- * Never throws, whatever the file holds: an answer that is not ok names every problem there is.
+ * Reads the configuration from the file and the environment, with defaults for the rest.
+ * Never throws: a result that is not ok lists every problem.
  */
 export function loadConfig(places: ConfigPlaces): LoadedConfig {
   const asked = places.file ?? (places.environment[FILE_VARIABLE] || undefined);
-  const usual = usualNames.filter((name) => existsSync(join(places.directory, name)));
-  if (asked === undefined && usual.length > 1) {
-    const message = `holds ${usual.join(' and ')}; keep one, or choose one with --config`;
+  const found = defaultNames.filter((name) => existsSync(join(places.directory, name)));
+  if (asked === undefined && found.length > 1) {
+    const message = `holds ${found.join(' and ')}; keep one, or choose one with --config`;
     return unread(undefined, { path: places.directory, message }, places.environment);
   }
 
-  const source = asked ?? (usual[0] === undefined ? undefined : join(places.directory, usual[0]));
+  const source = asked ?? (found[0] === undefined ? undefined : join(places.directory, found[0]));
   if (source === undefined) return check({}, undefined, places.environment);
 
   const file = readConfigFile(resolve(places.directory, source));
@@ -47,7 +47,7 @@ export function loadConfig(places: ConfigPlaces): LoadedConfig {
     : unread(source, { path: source, message: file.message }, places.environment);
 }
 
-/** Answers with why there is no file to check, and with what is wrong in the environment alone. */
+/** Reports why the file cannot be read, together with problems of the environment. */
 function unread(
   source: string | undefined,
   problem: Problem,
@@ -65,18 +65,18 @@ function check(
 ): LoadedConfig {
   const overrides = applyEnvironment(configSchema, content, environment);
   const parsed = configSchema.safeParse(overrides.value, { error: wording });
-  const found = [
+  const all = [
     ...(parsed.success ? [] : problemsOf(configSchema, parsed.error)),
     ...crossCheck(overrides.value),
   ].map((problem) => placed(problem, source, overrides.variables));
 
-  const problems = onePerPath([...overrides.problems, ...found]);
+  const problems = onePerPath([...overrides.problems, ...all]);
   return parsed.success && problems.length === 0
     ? { ok: true, config: parsed.data, source }
     : { ok: false, source, problems };
 }
 
-/** Says where the person who must mend it finds it: in a variable, in the file, or in a setting. */
+/** Replaces the path of a problem by the variable or file in which to mend it. */
 function placed(
   problem: Problem,
   source: string | undefined,

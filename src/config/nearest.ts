@@ -1,9 +1,9 @@
-/** With more mistakes than this, a long name is another name. */
+/** With more mistakes, a name is considered another name. */
 const MISTAKES_MAX = 3;
 
 /**
- * Finds the known name that a mistyped one most likely means, or nothing if none is close.
- * Case does not count; one mistake is allowed for every four characters begun, up to a bound.
+ * Finds the known name that a mistyped name most likely means, if one is close. Ignores case. Allows one mistake per
+ * four characters, rounded up, at most three.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -17,13 +17,13 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** Writes the end of a message about an unknown name: which one was probably meant, if any. */
+/** The end of a message about an unknown name: a suggestion, or nothing. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const meant = nearest(name, known);
   return meant === undefined ? '' : `, did you mean "${meant}"?`;
 }
 
-/** Counts the letters to insert, drop, replace or swap with their neighbour. */
+/** The number of characters to insert, delete, replace or swap with a neighbour. */
 function distance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

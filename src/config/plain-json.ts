@@ -1,15 +1,15 @@
-/** How deep a free-form object in the configuration may be nested. */
+/** Nesting of a free-form object in the configuration. */
 const LEVELS_MAX = 32;
 
-/** How many values a free-form object in the configuration may hold. */
+/** Values in a free-form object in the configuration. */
 const VALUES_MAX = 10_000;
 
-/** What a free-form object must be, as the end of the sentence "must be …". */
+/** Completes the sentence "must be …" about a free-form object. */
 export const PLAIN_JSON = `plain JSON of at most ${LEVELS_MAX} levels and ${VALUES_MAX} values`;
 
 /**
- * Tells whether a value is JSON of a modest size, so that it can be written out later without surprises.
- * A YAML alias can make a value that contains itself or doubles at every level.
+ * Whether a value is JSON of a modest size that can safely be serialised. With aliases, YAML can produce a value that
+ * contains itself or doubles at every level.
  */
 export function isPlainJson(value: unknown): boolean {
   let level: unknown[] = [value];
@@ -30,7 +30,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'object';
 }
 
-/** Tells whether a value is an object with names, neither a list nor `null`. */
+/** Whether a value is an object, neither a list nor `null`. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,7 @@ function withVapid(keys: object) {
 }
 
 describe('problems', () => {
-  it('are all told at once, each with its path', () => {
+  it('are all reported at once, each with its path', () => {
     const loaded = loadJson(
       {
         channels: { port: 70000, hots: 'x', apps: [{ id: 'a', keys: [{ key: 'k' }] }, app] },
@@ -28,7 +28,7 @@ describe('problems', () => {
       'channels.port: must be between 0 and 65535, got 70000',
       'drainSeconds: must be a number, got a string',
       'push.instances[0].id: must be a UUID such as 6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
-      'tls.keyFile: required where tls.certFile is set',
+      'tls.keyFile: required if tls.certFile is set',
     ]);
   });
 
@@ -103,8 +103,8 @@ describe('problems', () => {
     ],
     [{ admin: { password: 5 } }, 'admin.password: must be a string, got a number'],
     [{ admin: { password: '' } }, 'admin.password: must not be empty'],
-    [{ admin: { password: 'a\0b' } }, 'admin.password: must not have the character U+0000'],
-    [{ tls: { keyFile: 'k.pem' } }, 'tls.certFile: required where tls.keyFile is set'],
+    [{ admin: { password: 'a\0b' } }, 'admin.password: must not contain U+0000'],
+    [{ tls: { keyFile: 'k.pem' } }, 'tls.certFile: required if tls.keyFile is set'],
     [{ engine: { type: 'kafka' } }, 'engine.type: must be one of "memory", "redis", got "kafka"'],
     [{ engine: { type: 7 } }, 'engine.type: must be one of "memory", "redis", got a number'],
     [{ engine: { type: 'redis' } }, 'engine.url: required'],
@@ -112,10 +112,10 @@ describe('problems', () => {
       { engine: { type: 'redis', url: 'http://x' } },
       'engine.url: must begin with redis:// or rediss://',
     ],
-    [{ engine: { url: 'redis://x' } }, 'engine.url: unknown setting where engine.type is "memory"'],
+    [{ engine: { url: 'redis://x' } }, 'engine.url: unknown setting when engine.type is "memory"'],
     [
       { engine: { tpye: 'redis' } },
-      'engine.tpye: unknown setting where engine.type is "memory", did you mean "type"?',
+      'engine.tpye: unknown setting when engine.type is "memory", did you mean "type"?',
     ],
     [
       { store: { url: 'mysql://x' } },
@@ -138,7 +138,7 @@ describe('problems', () => {
       '//',
     ].map((path): [object, string] => [
       { store: { url: `sqlite:${path}` } },
-      'store.url: must be sqlite:PATH of one file: without a scheme such as file:, question marks and control characters, and without white space or a slash at an end',
+      'store.url: must be sqlite:PATH of one file, without a scheme such as file:, question marks, control characters, and white space or a slash at either end',
     ]),
     [
       { push: { instances: [instance, { ...instance, id: instance.id.toUpperCase() }] } },

@@ -4,28 +4,28 @@ import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { membersOf, schemaAt } from './schema-walk.ts';
 
-/** One thing that is wrong with a configuration. Never holds a secret. */
+/** A problem of a configuration. Never contains a secret. */
 export interface Problem {
   /** A setting such as `channels.apps[0].id`, an environment variable, or a file. */
   readonly path: string;
   readonly message: string;
 }
 
-/** How many characters of somebody's text a message repeats. */
+/** Characters of a wrong value that a message repeats. */
 const QUOTED_LENGTH_MAX = 60;
 
-/** Writes a problem as one line for a person. */
+/** One line for people. */
 export function formatProblem(problem: Problem): string {
   return `${problem.path}: ${problem.message}`;
 }
 
-/** Keeps the first problem of each path: one mistake can break several rules, and the first says it best. */
+/** Keeps the first problem of each path. One mistake can break several rules, and the first one explains it best. */
 export function onePerPath(problems: readonly Problem[]): readonly Problem[] {
   const seen = new Set<string>();
   return problems.filter(({ path }) => !seen.has(path) && seen.add(path));
 }
 
-/** Writes where something is, for example `channels.apps[0].id`. */
+/** Formats a path, for example `channels.apps[0].id`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.map(stepText).join('').replace(/^\./, '');
 }
@@ -36,16 +36,16 @@ function stepText(step: PropertyKey): string {
   return /^[\w$-]{1,60}$/.test(name) ? `.${name}` : `[${quote(name)}]`;
 }
 
-/** Quotes text from outside so that it stays short and on one line. */
+/** Quotes text from outside, shortened and on one line. */
 export function quote(text: string): string {
-  // A URL that stands in the wrong place may hold a password.
+  // A URL in the wrong place may contain a password.
   const shown = redactUrls(text);
   return shown.length > QUOTED_LENGTH_MAX
     ? `${JSON.stringify(shown.slice(0, QUOTED_LENGTH_MAX))}…`
     : JSON.stringify(shown);
 }
 
-/** Turns what zod found into problems. */
+/** Converts the issues of zod to problems. */
 export function problemsOf(schema: z.ZodType, error: z.ZodError): readonly Problem[] {
   return error.issues.flatMap((issue): readonly Problem[] =>
     issue.code === 'unrecognized_keys'
@@ -62,14 +62,14 @@ function unknownSetting(
 ): Problem {
   const found = schemaAt(schema, group);
   const known = found === undefined ? [] : membersOf(found).map(([member]) => member);
-  // Where the name itself is known, the message already says why it is not here.
+  // If the name is known, the message already says why it is wrong here.
   const hint = known.includes(name) ? '' : didYouMean(name, known);
   return { path: pathText([...group, name]), message: `${message}${hint}` };
 }
 
 /**
- * Says in our words what zod found wrong; rules of the schema that have words of their own go first.
- * Only numbers and failed choices are repeated, and no secret is either of them.
+ * The message for an issue of zod. Messages of the schema itself take precedence. Only numbers and wrong choices are
+ * repeated, because no secret is one of these.
  */
 export function wording(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined) return 'required';
@@ -108,7 +108,7 @@ function notAmong(choices: readonly unknown[], input: unknown): string {
   return `must be one of ${names}, got ${got}`;
 }
 
-/** Names the kind of a value, without the value. */
+/** The kind of a value, without the value. */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

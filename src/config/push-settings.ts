@@ -19,11 +19,11 @@ import { isVapidPair, isVapidPrivateKey, isVapidPublicKey } from './vapid-keys.t
 
 const gatewayOrigin = orNull(
   origin(''),
-  "An origin to use in place of the vendor's, such as a proxy; null = the vendor's.",
+  "An origin to use instead of the vendor's, such as a proxy; null = the vendor's.",
 );
 const gatewayCaFile = orNull(
   text(''),
-  "A PEM file of certificate authorities to trust in place of the system's; null = the system's.",
+  "A PEM file of certificate authorities to trust instead of the system's; null = the system's.",
 );
 
 const apns = z
@@ -35,12 +35,12 @@ const apns = z
       .enum(['production', 'sandbox', 'auto'])
       .default('production')
       .describe(
-        "Which of Apple's two services the app's tokens belong to; auto = where one does not know a token, the other is tried once, and which it was is remembered.",
+        "Which of Apple's two services the app's tokens belong to; auto = if one does not know a token, the other is tried once and remembered.",
       ),
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
-  .describe('How iOS devices are reached; without it they are not.');
+  .describe('How to reach iOS devices. Without it they get no notifications.');
 
 const fcm = z
   .strictObject({
@@ -48,14 +48,14 @@ const fcm = z
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
-  .describe('How Android devices are reached; without it they are not.');
+  .describe('How to reach Android devices. Without it they get no notifications.');
 
-/** How push services reach whoever runs this server. */
+/** The contact that push services see. */
 export const vapidSubject = textThat(
-  // Push services are told it, so it must not hold anything secret.
+  // Push services receive it, so it must not contain a secret.
   /^(?:mailto:|https:\/\/(?![^/?#]*@))\S+$/,
   'begin with mailto: or https://, without a name and password',
-  'How push services reach the operator: mailto:… or https://….',
+  'How push services can contact the operator: mailto:… or https://….',
 );
 
 const vapid = z
@@ -67,7 +67,7 @@ const vapid = z
         abort: true,
       })
       .overwrite(withoutPadding)
-      .describe('The public key, in URL-safe base64, which web pages subscribe with.'),
+      .describe('The public key in URL-safe base64. Web pages subscribe with it.'),
     privateKey: z
       .string()
       .refine(isVapidPrivateKey, {
@@ -75,19 +75,19 @@ const vapid = z
         abort: true,
       })
       .overwrite(withoutPadding)
-      .describe('The private key, in URL-safe base64.'),
+      .describe('The private key in URL-safe base64.'),
     subject: vapidSubject,
   })
   .refine(({ publicKey, privateKey }) => isVapidPair(publicKey, privateKey), {
     error: 'publicKey and privateKey do not belong together',
   });
 
-/** Some tools end a key with it; browsers are given it without. */
+/** Some tools pad a key. Browsers expect it without padding. */
 function withoutPadding(key: string): string {
   return key.replace(/=+$/, '');
 }
 
-/** The push services of the browsers in use. Source: push protocol, 8.3.5. */
+/** The push services of current browsers. Source: push protocol, 8.3.5. */
 const BROWSER_PUSH_SERVICES = [
   'fcm.googleapis.com',
   'android.googleapis.com',
@@ -111,34 +111,31 @@ const web = z
       )
       .default(BROWSER_PUSH_SERVICES)
       .describe(
-        'The push services that may be sent to: a host (port 443, or any port where `allowPrivateAddresses` is set), `*.host` for every host below it, or `host:port`.',
+        'The allowed push services: a host (port 443, or any port if `allowPrivateAddresses` is set), `*.host` for every host below it, or `host:port`.',
       ),
-    allowPrivateAddresses: onOff(
-      false,
-      'Whether a push service may be at a private or loopback address.',
-    ),
+    allowPrivateAddresses: onOff(false, 'Allow push services at private and loopback addresses.'),
     caFile: gatewayCaFile,
   })
-  .describe('How browsers are reached; without it they are not.');
+  .describe('How to reach browsers. Without it they get no notifications.');
 
 const webhook = z.strictObject({
-  url: httpUrl('The http or https address that the events are sent to.'),
+  url: httpUrl('The http or https URL that receives the events.'),
   events: oneOrMore(
     z.enum([
       'v1.PublishToUsersAttempt',
       'v1.UserNotificationAcknowledgement',
       'v1.UserNotificationOpen',
     ]),
-    'The events that are sent there.',
+    'The types of events to send.',
   ),
-  secret: text('The secret that requests are signed with.'),
-  // Not a record: that would drop a key named __proto__ without a word.
+  secret: text('The secret that signs the requests.'),
+  // Not a record: zod would silently drop a key named __proto__.
   customData: z
     .custom<Record<string, unknown>>((value) => isObject(value) && isPlainJson(value), {
       error: `must be an object of ${PLAIN_JSON}`,
     })
     .default({})
-    .describe('An object that is sent along with each event.'),
+    .describe('An object to send with each event.'),
 });
 
 const instanceId = textThat(
@@ -149,42 +146,39 @@ const instanceId = textThat(
 
 export const instanceSettings = z
   .strictObject({
-    id: instanceId.describe('The instance id, a UUID, which SDKs are given.'),
+    id: instanceId.describe('The instance id, a UUID. SDKs are configured with it.'),
     name: z.string().default('').describe('A name for people.'),
-    secretKeys: oneOrMore(
-      text(''),
-      'The secret keys that backends may use, several while they are rotated.',
-    ),
+    secretKeys: oneOrMore(text(''), 'The secret keys of backends. Use several during a rotation.'),
     limits: z
       .strictObject({
         devices: limit(
           0,
-          'Devices of this instance; one more is refused with 429. With more devices that a gateway has accepted, publishing is refused with 402',
+          'Devices of this instance. More are refused with 429. If more devices than this were accepted by a gateway, publishing is refused with 402',
         ),
         interests: limit(
           50_000_000,
-          'Interests of all devices of this instance, each counted for each device; more are refused with 429',
+          'Subscriptions to interests of all devices of this instance. More are refused with 429',
         ),
-        publishesPerSecond: limit(100, 'Publishes per second of this instance; more are refused'),
+        publishesPerSecond: limit(100, 'Valid publishes per second. More are refused with 429'),
         backendRequestsPerSecond: limit(
           10_000,
-          'Requests per second of the backend of this instance that are no publish, and as many publishes that break a rule, each KiB of these counted as one more; more are refused with 429',
+          'Backend requests per second other than publishes, and as many invalid publishes, of which each KiB counts as one more. More are refused with 429',
         ),
         pendingPublishBytes: limit(
           268_435_456,
-          'Bytes in the bodies of publishes of this instance that are not finished, each counted as 512 at least; more are refused with 429',
+          'Bytes in the bodies of unfinished publishes, at least 512 each. More publishes are refused with 429',
         ),
         deviceRequestsPerSecond: limit(
           5_000,
-          'Requests of all devices of this instance per second, a minute of them at once; more are refused with 429',
+          'Requests per second of all devices. The burst is 60 s worth. More are refused with 429',
         ),
         deviceRowsPerSecond: limit(
           5_000,
-          'Rows that all devices of this instance change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+          'Rows per second that all devices change in the store (an interest is one, a registration about four). The burst is 60 s worth. More are refused with 429',
         ),
         reportsPerSecond: limit(
           5_000,
-          'Reports of all devices of this instance per second, a minute of them at once; more are refused with 429',
+          'Reports per second of all devices. The burst is 60 s worth. More are refused with 429',
         ),
       })
       .prefault({}),
@@ -192,59 +186,62 @@ export const instanceSettings = z
       .enum(['refuse', 'replace-oldest'])
       .default('refuse')
       .describe(
-        'What happens when a user with 100 devices on a platform signs in on one more: it is refused with 422, or the device that was heard of longest ago is removed.',
+        'What to do when a user who has 100 devices on a platform signs in on another one: refuse it with 422, or remove the device that was seen longest ago.',
       ),
     apns: apns.optional(),
     fcm: fcm.optional(),
     web: web.optional(),
-    webhooks: z.array(webhook).default([]).describe('Where events of this instance are sent.'),
+    webhooks: z
+      .array(webhook)
+      .default([])
+      .describe('The endpoints that receive events of this instance.'),
   })
   .describe('One instance: a tenant of the push API with its own keys, gateways and webhooks.');
 
-/** What `push` may hold: the listener that devices and backends use, and the instances. */
+/** The settings under `push`: the listener for devices and backends, and the instances. */
 export const pushSettings = z
   .strictObject({
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6002, 'The port to listen on'),
     publicUrl: orNull(
       origin(''),
-      'The address by which browsers reach this listener, such as https://push.example.org; null = the one that they ask for.',
+      'The origin under which browsers reach this listener, such as https://push.example.org; null = the host of their request.',
     ),
     maxConnections: wholeNumber(
       { min: 1, max: COUNT_MAX },
       20_000,
-      'Connections to this listener at one time, as far as open files allow; one more takes the place of one of the address that has most.',
+      'Open connections to this listener, as far as open files allow. At the limit, the address with the most connections loses one.',
     ),
     bodyBytesPerSecond: wholeNumber(
       { min: 0, max: BYTES_MAX },
       1024,
-      'The least speed of a request body, on average after its first 5 seconds; a slower one is refused with 408; 0 = any speed.',
+      'Minimum speed of a request body in bytes per second, on average after 5 s. Slower requests are refused with 408; 0 = no limit.',
     ),
     addressLimits: z
       .strictObject({
         connectionsPerSecond: limit(
           1_000,
-          'New connections per second from one address, 5 seconds of them at once; more are closed. Not for proxies in `trustedProxies`',
+          'New connections per second from one address. The burst is 5 s worth. More are closed. Does not apply to `trustedProxies`',
         ),
         requestsPerSecond: limit(
           1_000,
-          'Requests without a secret key per second from one client address, a minute of them at once; each KiB that a device sends counts as one more; more are refused with 429',
+          'Requests per second without a secret key from one client address. Each KiB of a body counts as one more. The burst is 60 s worth. More are refused with 429',
         ),
         rowsPerSecond: limit(
           500,
-          'Rows that devices at one client address change in the store per second (an interest is one, a registration about four), a minute of them at once; more are refused with 429',
+          'Rows per second that devices at one client address change in the store (an interest is one, a registration about four). The burst is 60 s worth. More are refused with 429',
         ),
         reportsPerSecond: limit(
           1_000,
-          'Reports of devices per second from one client address, a minute of them at once; more are refused with 429',
+          'Reports per second from one client address. The burst is 60 s worth. More are refused with 429',
         ),
       })
       .prefault({})
-      .describe('What devices may do from one client address; see `trustedProxies`.'),
+      .describe('Rates of one client address. See `trustedProxies`.'),
     tokenLeewaySeconds: wholeNumber(
       { min: 0, max: SECONDS_MAX },
       60,
-      "Seconds by which the clock of a backend that makes Beams tokens may differ; the Python library needs its machine's offset from UTC.",
+      "Seconds by which the clock of a backend that issues Beams tokens may differ. The Python library needs its machine's offset from UTC.",
     ),
     tokenIssuers: z
       .array(
@@ -256,12 +253,12 @@ export const pushSettings = z
       )
       .default([])
       .describe(
-        'Hosts whose https://INSTANCE-ID.HOST may have issued a Beams token, beside pushnotifications.pusher.com and the host of `publicUrl`.',
+        'Further hosts whose https://INSTANCE-ID.HOST may issue Beams tokens. pushnotifications.pusher.com and the host of `publicUrl` always may.',
       ),
     instances: z
       .array(instanceSettings)
       .optional()
-      .describe('The instances; without it the server keeps its own in the store.'),
+      .describe('The instances. If this is missing, all instances are in the store.'),
   })
   .prefault({})
-  .describe('The listener for devices and backends that publish.');
+  .describe('The listener for devices and backends of push.');

@@ -2,12 +2,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { findJsonFault } from './json-position.ts';
 
-/** What stands in a file, or in words why that cannot be told. */
+/** The content of a file, or why it cannot be read. */
 export type ReadFile =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string };
 
-/** More than thousands of apps need; a larger file was named by mistake. */
+/** Thousands of apps need less. A larger file is a mistake. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 type Format = 'JSON' | 'YAML' | 'TOML';
@@ -19,7 +19,7 @@ const formats: ReadonlyMap<string, Format> = new Map([
   ['.toml', 'TOML'],
 ]);
 
-/** Reads a configuration file. What it holds is not checked, and may be any value of its format. */
+/** Reads a configuration file. The content is unchecked: any value of its format. */
 export function readConfigFile(path: string): ReadFile {
   const format = formats.get(extname(path).toLowerCase());
   if (format === undefined) return fault('must end in .json, .yaml, .yml or .toml');
@@ -29,7 +29,7 @@ export function readConfigFile(path: string): ReadFile {
     const file = statSync(path);
     if (file.isDirectory()) return fault('is a directory, not a file');
     if (file.size > FILE_BYTES_MAX) return fault('is larger than 16 MiB');
-    // This also takes off a byte order mark, which no parser likes.
+    // Decoding also removes a byte order mark, which the parsers refuse.
     text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     return fault(reasonOf(error));
@@ -38,7 +38,7 @@ export function readConfigFile(path: string): ReadFile {
   try {
     return { ok: true, value: parse(format, text) };
   } catch (error) {
-    // A parser that runs out of stack throws a RangeError, whose message says nothing of the file.
+    // A parser that runs out of stack throws a RangeError with a useless message.
     if (error instanceof RangeError) return fault(`is not valid ${format}: nested too deeply`);
     const found = format === 'JSON' ? jsonFault(text) : parserFault(path, error);
     return fault(`is not valid ${format}${found}`);
@@ -53,7 +53,7 @@ function parse(format: Format, text: string): unknown {
       // An empty document, or one of comments only, sets nothing.
       return Bun.YAML.parse(text) ?? {};
     case 'TOML':
-      // Dates become text on the way: no setting is a date, and an object without names would pass for a group.
+      // Turns dates into text: no setting is a date, and a date object would look like an empty group.
       return JSON.parse(JSON.stringify(Bun.TOML.parse(text)));
     default:
       return format satisfies never;
@@ -89,13 +89,13 @@ function jsonFault(text: string): string {
 }
 
 /**
- * Says where and why Bun's parser gave up. The error of `Bun.YAML` and `Bun.TOML` has no position; the
- * one of the module loader, which runs the same parsers, does. It reads data and executes nothing.
+ * Where and why Bun's parser failed. Errors of `Bun.YAML` and `Bun.TOML` have no position. Those of the module
+ * loader, which uses the same parsers, do. Loading data executes nothing.
  */
 function parserFault(path: string, error: unknown): string {
   const where = positionOf(path);
   const why = error instanceof Error ? error.message.replace(/^\w+ Parse error: /, '') : '';
-  // What stands in double quotes is copied from the file, and may be a secret without its quotes.
+  // The parser quotes text of the file, which may be a secret.
   return `: ${where}${why.replace(/:? *".*"/s, '')}`;
 }
 

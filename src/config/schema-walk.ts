@@ -1,21 +1,21 @@
 import { z } from 'zod';
 
-/** One setting as the schema has it: a value, a list, or a group that may be left out. */
+/** One setting of the schema: a value, a list, or an optional group. */
 export interface Setting extends Look {
   /** For example `channels.apps[].id`, where `[]` stands for every entry of a list. */
   readonly path: string;
 }
 
-/** What a schema says once everything that makes it optional is taken off. */
+/** A schema without its optional and default wrappers, and what these said. */
 interface Look {
   readonly schema: z.ZodType;
   readonly nullable: boolean;
-  /** What holds when it is left out: a value, nothing at all, or that it may not be left out. */
+  /** If the setting is missing: its default value, nothing, or an error. */
   readonly default: { readonly value: unknown } | 'none' | 'required';
   readonly description: string;
 }
 
-/** Lists every setting below a schema, in the order they were written down. */
+/** Every setting below a schema, in the order of the schema. */
 export function settingsOf(schema: z.ZodType): readonly Setting[] {
   return membersOf(schema).flatMap(([name, member]) => walk(member, name));
 }
@@ -28,12 +28,12 @@ function walk(schema: z.ZodType, path: string): readonly Setting[] {
   if (setting.schema instanceof z.ZodArray) {
     return [setting, ...below('[]', asType(setting.schema.element))];
   }
-  // A group that is always there has nothing to say that its settings do not.
+  // A group that is always present needs no row of its own.
   const isGroup = membersOf(setting.schema).length > 0;
   return [...(isGroup && setting.default !== 'none' ? [] : [setting]), ...below('', schema)];
 }
 
-/** Finds the schema at a path, where a number or `[]` stands for an entry of a list. */
+/** Finds the schema at a path. A number or `[]` means an entry of a list. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return schema;
@@ -45,7 +45,7 @@ export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.Zod
   return next && schemaAt(next, rest);
 }
 
-/** Lists what a group may hold. A group of several types holds what any of them does. */
+/** The members of a group. A union has the members of all its types. */
 export function membersOf(schema: z.ZodType): readonly (readonly [string, z.ZodType])[] {
   const { schema: bare } = look(schema);
   if (bare instanceof z.ZodObject) return shapeOf(bare);
@@ -61,7 +61,7 @@ export function membersOf(schema: z.ZodType): readonly (readonly [string, z.ZodT
   ];
 }
 
-/** Merges the literals that tell the types of a group apart into one choice. */
+/** Merges the discriminating literals of a union into one enum. */
 function oneOf(types: readonly Look[]): z.ZodType {
   const names = types.flatMap(({ schema }) =>
     schema instanceof z.ZodLiteral ? [...schema.values].map(String) : [],
@@ -76,7 +76,7 @@ function shapeOf(object: z.ZodObject): readonly (readonly [string, z.ZodType])[]
   return Object.entries(object.shape).map(([name, member]) => [name, asType(member)]);
 }
 
-/** Takes everything that makes a schema optional off, and keeps what it said. */
+/** Removes the optional and default wrappers of a schema, and keeps their information. */
 export function look(schema: z.ZodType): Look {
   const { description } = schema;
   const inner = unwrapped(schema);
@@ -108,11 +108,11 @@ function unwrapped(schema: z.ZodType): z.ZodType | undefined {
   ) {
     return asType(schema.unwrap());
   }
-  // What a value is made into says more about it than what it is made from.
+  // The output type of a pipe describes the setting.
   return schema instanceof z.ZodPipe ? asType(schema.out) : undefined;
 }
 
-/** Zod types what a schema holds by its core, which all of its own schemas extend. */
+/** Zod types inner schemas by their core type, which all of its schemas extend. */
 function asType(schema: z.core.$ZodType): z.ZodType {
   return schema as z.ZodType;
 }

@@ -18,7 +18,7 @@ const admin = z
     port: port(6003, 'The port to listen on'),
     password: orNull(
       text(''),
-      'The password of the dashboard and the admin API; null = the server makes one and keeps it beside the store, see `fanfare admin password`.',
+      'The password of the dashboard and the admin API; null = the server creates one in a file beside the store, see `fanfare admin password`.',
     ),
   })
   .prefault({})
@@ -26,23 +26,20 @@ const admin = z
 
 const webhooks = z
   .strictObject({
-    allowPrivateAddresses: onOff(
-      false,
-      'Whether webhooks may be sent to private and loopback addresses.',
-    ),
+    allowPrivateAddresses: onOff(false, 'Allow webhooks to private and loopback addresses.'),
     timeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       10,
-      'Seconds one Channels webhook request may take before it counts as failed (push webhooks: always 3).',
+      'Timeout of a webhook request of Channels in seconds. Push webhooks always have 3 s.',
     ),
     logDays: wholeNumber(
       { min: 0, max: 3650 },
       7,
-      'Days that the log of webhook deliveries is kept; 0 = it is not kept.',
+      'Days to keep the log of webhook requests; 0 = no log.',
     ),
   })
   .prefault({})
-  .describe('How webhooks of both products are sent.');
+  .describe('Webhooks of both products.');
 
 const tls = z
   .strictObject({
@@ -50,17 +47,17 @@ const tls = z
     keyFile: orNull(text(''), 'The PEM file of the private key; set together with `certFile`.'),
   })
   .prefault({})
-  .describe('TLS for both public listeners; the files are read again on SIGHUP.');
+  .describe('TLS for both public listeners. SIGHUP reads the files again.');
 
-const engineType = 'How nodes share what they know: `memory` for one node, `redis` for several.';
+const engineType = 'How nodes share their state: `memory` for one node, `redis` for several.';
 
-// Strict with words of its own: the setting exists, only not for this type.
+// The setting exists for the other type, so "unknown setting" alone would mislead.
 const memory = z.strictObject(
   { type: z.literal('memory').optional().default('memory').describe(engineType) },
   {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? 'unknown setting where engine.type is "memory"'
+        ? 'unknown setting when engine.type is "memory"'
         : undefined,
   },
 );
@@ -70,18 +67,18 @@ const redis = z.strictObject({
   url: textThat(
     /^rediss?:\/\/./,
     'begin with redis:// or rediss://',
-    'The Redis server, redis://… or rediss://… (TLS); required where the type is `redis`, unknown elsewhere.',
+    'The Redis server, redis://… or rediss://… (TLS). Required if the type is `redis`.',
   ),
 });
 
 const engine = z
   .discriminatedUnion('type', [memory, redis])
   .prefault({})
-  .describe('What connects the nodes of a cluster.');
+  .describe('The connection between the nodes of a cluster.');
 
 /**
- * Whether everybody understands the path of a store in SQLite alike. SQLite knows URIs (`file:a.db?mode=ro`), which
- * we do not, and Bun takes white space away.
+ * Whether SQLite, Bun and this server all read the same path in a `sqlite:` URL. SQLite supports URIs
+ * (`file:a.db?mode=ro`), this server does not, and Bun trims white space.
  */
 function namesOneFile(url: string): boolean {
   const path = /^sqlite:(?:\/\/)?(.*)$/s.exec(url)?.[1];
@@ -98,7 +95,7 @@ const store = z
     )
       .refine(namesOneFile, {
         error:
-          'must be sqlite:PATH of one file: without a scheme such as file:, question marks and control characters, and without white space or a slash at an end',
+          'must be sqlite:PATH of one file, without a scheme such as file:, question marks, control characters, and white space or a slash at either end',
       })
       .default('sqlite:data/fanfare.db')
       .describe(
@@ -106,23 +103,23 @@ const store = z
       ),
   })
   .prefault({})
-  .describe('Where everything that survives a restart is kept.');
+  .describe('The database for everything that survives a restart.');
 
 const log = z
   .strictObject({
     level: z
       .enum(['debug', 'info', 'warn', 'error'])
       .default('info')
-      .describe('The least important lines that are written.'),
+      .describe('The lowest level to write.'),
     format: z
       .enum(['auto', 'json', 'text'])
       .default('auto')
-      .describe('How lines are written; auto = text on a terminal, JSON elsewhere.'),
+      .describe('The format of lines; auto = text on a terminal, JSON elsewhere.'),
   })
   .prefault({})
-  .describe('What the server writes about itself.');
+  .describe('The log of the server, on standard error.');
 
-/** Every setting there is, with its default, its bounds and its description. */
+/** Every setting, with its default, bounds and description. */
 export const configSchema = z.strictObject({
   channels: channelsSettings,
   push: pushSettings,
@@ -136,24 +133,24 @@ export const configSchema = z.strictObject({
     .array(addressRange(''))
     .default([])
     .describe(
-      'Addresses and CIDR ranges of proxies in front of this server: their `X-Forwarded-For` and `Forwarded` headers name the client, in limits by address and in the log.',
+      'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log.',
     ),
   drainSeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
     10,
-    'Seconds over which connections are closed when the server stops; 0 = all at once.',
+    'Seconds over which a stopping server spreads the closing of its connections; 0 = all at once.',
   ),
 });
 
-/** A value that nobody changes, nor anything in it. */
+/** A deeply read-only value. */
 export type DeepReadonly<T> = T extends readonly (infer Entry)[]
   ? readonly DeepReadonly<Entry>[]
   : T extends object
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T;
 
-/** A configuration that was checked: every default filled in, every bound kept. */
+/** A checked configuration with every default filled in. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>;
 
-/** One instance as the configuration has it, every default filled in. */
+/** The settings of one instance with every default filled in. */
 export type InstanceSettings = NonNullable<Config['push']['instances']>[number];

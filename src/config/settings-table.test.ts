@@ -9,7 +9,7 @@ it('describes a setting as the schema has it', () => {
     type: 'whole number, 1 to 86400',
     default: '`120`',
     environment: 'FANFARE_CHANNELS_ACTIVITY_TIMEOUT_SECONDS',
-    description: 'Seconds of silence after which a connection is asked whether it is still there.',
+    description: 'Seconds without a message after which the server pings a connection.',
   });
   expect(rowAt('drainSeconds')?.environment).toBe('FANFARE_DRAIN_SECONDS');
   expect(rowAt('tls.keyFile')).toMatchObject({ type: 'text or null', default: '`null`' });

@@ -3,20 +3,20 @@ import { environmentName } from './environment.ts';
 import { configSchema } from './schema.ts';
 import { look, type Setting, schemaAt, settingsOf } from './schema-walk.ts';
 
-/** One setting as the documentation shows it. */
+/** A row of the documentation. */
 export interface SettingRow {
   /** For example `channels.apps[].id`, where `[]` stands for every entry of a list. */
   readonly path: string;
-  /** What a value looks like, in words. */
+  /** The type, in words. */
   readonly type: string;
-  /** The default as JSON, or `required`, or `none` where a setting may be left out. */
+  /** The default as JSON, `required`, or `none` if the setting is optional. */
   readonly default: string;
   /** The environment variable that overrides it, if one can. */
   readonly environment: string | undefined;
   readonly description: string;
 }
 
-/** Lists every setting there is, in the order of the schema. */
+/** Every setting, in the order of the schema. */
 export function settingRows(): readonly SettingRow[] {
   return settingsOf(configSchema).map((setting) => ({
     path: setting.path,
@@ -29,12 +29,10 @@ export function settingRows(): readonly SettingRow[] {
 
 const intro = `# Settings
 
-The server reads one file, given with \`--config\` (or \`FANFARE_CONFIG\`), else \`fanfare.json\`, \`fanfare.yaml\` (\`.yml\`) or
-\`fanfare.toml\` in the working directory; without a file every default holds. The environment goes before the file, and the file
-before the defaults: a setting has the value of its environment variable if that is set, else the one in the file, else its default. An
-empty variable means \`null\` where a setting takes \`null\`. Relative paths begin in the working directory. Settings that do not exist
-and values that do not fit are refused: every problem is printed with its place, and the server stops with exit code 2. In the tables,
-\`[]\` stands for every entry of a list; what is in a list can only be set in the file.
+The server reads one file: the one given with \`--config\` or \`FANFARE_CONFIG\`, else \`fanfare.json\`, \`fanfare.yaml\` (\`.yml\`) or
+\`fanfare.toml\` in the working directory. Environment variables override the file, and the file overrides the defaults. An empty variable means
+\`null\` if the setting allows \`null\`. Relative paths begin in the working directory. If a setting is unknown or a value is wrong, the server prints
+every problem with its place and exits with code 2. In the tables, \`[]\` means every entry of a list; entries can only be set in the file.
 `;
 
 /** Prints `docs/settings.md`. */
@@ -46,7 +44,7 @@ export function printSettings(): string {
   return `${[intro.trimEnd(), ...tables].join('\n')}\n`;
 }
 
-/** The part of the documentation a setting is in: its first list of groups, or else its listener or topic. */
+/** The section of a setting in the documentation: its first list of groups, else its first name. */
 function sectionOf(path: string): string {
   return /^.*?\[\](?=\.)/.exec(path)?.[0] ?? /^\w+(?=\.)/.exec(path)?.[0] ?? '';
 }

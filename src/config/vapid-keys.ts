@@ -3,29 +3,29 @@ import { createECDH } from 'node:crypto';
 /** A point of P-256 as 65 bytes, uncompressed. Source: RFC 8292, 3.2. */
 const PUBLIC_KEY_BYTES = 65;
 
-/** The byte that an uncompressed point begins with. */
+/** The first byte of an uncompressed point. */
 const UNCOMPRESSED = 4;
 
 const PRIVATE_KEY_BYTES = 32;
 
-/** Tells whether a text has the form of a VAPID public key. */
+/** Whether a text has the form of a VAPID public key. */
 export function isVapidPublicKey(text: string): boolean {
   const bytes = bytesOf(text);
   return bytes?.length === PUBLIC_KEY_BYTES && bytes[0] === UNCOMPRESSED;
 }
 
-/** Tells whether a text has the form of a VAPID private key. */
+/** Whether a text has the form of a VAPID private key. */
 export function isVapidPrivateKey(text: string): boolean {
   return bytesOf(text)?.length === PRIVATE_KEY_BYTES;
 }
 
-/** Tells whether what is signed with the private key can be checked with the public one. */
+/** Whether the public key verifies what the private key signs. */
 export function isVapidPair(publicKey: string, privateKey: string): boolean {
   const ecdh = createECDH('prime256v1');
   try {
     ecdh.setPrivateKey(Buffer.from(privateKey, 'base64url'));
   } catch {
-    // Not every number of 32 bytes is a private key.
+    // Not every 32 bytes are a private key.
     return false;
   }
   return ecdh.getPublicKey().equals(Buffer.from(publicKey, 'base64url'));

@@ -9,10 +9,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
+import type { Certificate } from '../runtime/certificate.ts';
 import { readJsonObject } from '../runtime/json-object.ts';
 import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
-import { type Certificate, makeSelfSigned } from './self-signed.ts';
+import { makeSelfSigned } from './self-signed.ts';
 
 /** The public key and the private one, in URL-safe base64. */
 export interface VapidTexts {

@@ -1,11 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-
-/** A certificate and its key, as PEM. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
+import type { Certificate } from '../runtime/certificate.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 

@@ -4,12 +4,12 @@ import type { Config } from '../config/schema.ts';
 import { LogThread } from '../observability/log-thread.ts';
 import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';
+import type { Certificate } from '../runtime/certificate.ts';
 import type { Log } from '../runtime/ports.ts';
 import { systemTimers } from '../runtime/system-timers.ts';
 import { withTimeout } from '../runtime/with-timeout.ts';
 import type {
   AdminPasswordSource,
-  Certificate,
   ListenerAddress,
   ToBackground,
   ToRealtime,

@@ -19,7 +19,7 @@ const line = (name: string) => name.padEnd(1_023, '.');
 const namesOf = (lines: readonly string[] = []) => lines.map((text) => text.replace(/\.+$/, ''));
 
 describe('lines of the log', () => {
-  it('leave at once, and those that come meanwhile together, in their order', () => {
+  it('are written at once, and those that arrive meanwhile together, in order', () => {
     const { batches, writer, write } = stage();
     write('a');
     write('b', { owner: 'app 1' });
@@ -32,7 +32,7 @@ describe('lines of the log', () => {
     expect(batches).toHaveLength(3);
   });
 
-  it('of the owner with the most are dropped first, its newest, and the number is logged', () => {
+  it('of the owner with the most are dropped first, newest first, and the number is logged', () => {
     const { batches, writer, write } = stage();
     write('first');
     for (let at = 0; at < 5_000; at++) write(line(`flood-${at}`), { owner: 'app flood' });
@@ -49,7 +49,7 @@ describe('lines of the log', () => {
     expect(writer.droppedLines).toBe(5_000 - floods.length);
   });
 
-  it('that are warnings and errors of the server itself have room of their own', () => {
+  it('that are warnings and errors of the server have room of their own', () => {
     const { batches, writer, write } = stage();
     write('first');
     for (let owner = 0; owner < 5_000; owner++) write(line('x'), { owner: `app ${owner}` });
@@ -92,7 +92,7 @@ describe('lines of the log', () => {
     expect(reports?.at(-1)).toBe('dropped others 10');
   });
 
-  it('are waited for at the end, but not for ever', async () => {
+  it('are waited for on closing, up to a limit', async () => {
     const { writer, write } = stage();
     await writer.flushed(60_000);
     write('a');

@@ -1,51 +1,51 @@
 import { FairBudget } from '../runtime/fair-budget.ts';
 
-/** Characters of lines that may wait. */
+/** Characters of waiting lines. */
 const WAITING_CHARACTERS_MAX = 4_194_304;
 
-/** The same for the server's own warnings and errors, which have this room to themselves before they share the other. */
+/** Further room for the server's own warnings and errors, which use it first. Characters. */
 const URGENT_CHARACTERS_MAX = 262_144;
 
-/** Owners whose dropped lines are counted apart. */
+/** Owners whose dropped lines are counted separately. */
 const DROPPED_OWNERS_MAX = 20;
 
-/** The owner of lines that belong to no tenant. */
+/** The owner of lines that are about no tenant. */
 export const SERVER = 'server';
 
 /** One line of the log. */
 export interface LogLine {
   readonly text: string;
-  /** The app or instance that it is about, or `SERVER`. */
+  /** The app or instance of the line, or `SERVER`. */
   readonly owner: string;
   /** A warning or an error. */
   readonly isSevere: boolean;
 }
 
 export interface LineWriterOptions {
-  /** Writes this text somewhere else. `written` must be called before it is called again. */
+  /** Starts to write the text. It is not called again before `written` was called. */
   readonly send: (text: string) => void;
   /** The line that reports dropped lines. */
   readonly droppedLine: (owner: string, lines: number) => string;
 }
 
 interface Waiting {
-  /** `undefined`: dropped in favour of another. */
+  /** `undefined`: dropped to make room. */
   text: string | undefined;
 }
 
 /**
- * Holds lines until they can be written, which may take long where nobody reads them. The caller never waits.
- * Where there is no room, the owner with the most loses its newest lines first; the lines that stay keep their order.
+ * Queues lines until they are written, which may take long if nothing reads them. The caller never waits. If the queue
+ * is full, the owner with the most characters loses its newest lines. The remaining lines keep their order.
  */
 export class LineWriter {
-  /** Since the start. */
+  /** Dropped lines since the start. */
   droppedLines = 0;
   private readonly options: LineWriterOptions;
   private waiting: Waiting[] = [];
   private byOwner = new Map<string, Waiting[]>();
   private budget = new FairBudget(WAITING_CHARACTERS_MAX);
   private urgentCharacters = 0;
-  /** Lines that are being written. */
+  /** Lines being written. */
   private writing = 0;
   private readonly dropped = new Map<string, number>();
   private idle: PromiseWithResolvers<void> | undefined;
@@ -71,17 +71,17 @@ export class LineWriter {
     if (this.writing === 0) this.sendNext();
   }
 
-  /** What was sent has been written, or could not be. */
+  /** Reports that the text given to `send` was written, or failed to be. */
   written(succeeded: boolean): void {
     const lines = this.writing;
     this.writing = 0;
     if (!succeeded) this.drop(SERVER, lines);
-    // After a failure, a report of it would fail as well, and so on without end: it waits for the next line.
+    // Reporting a failed write at once would fail as well, forever. The report waits for the next line.
     if (this.waiting.length > 0 || (succeeded && this.dropped.size > 0)) this.sendNext();
     else this.idle?.resolve();
   }
 
-  /** Settles when everything that was written so far has left, or after `msMax`. */
+  /** Settles when all lines so far are written, or after `msMax` milliseconds. */
   async flushed(msMax: number): Promise<void> {
     if (this.writing === 0) return;
     this.idle ??= Promise.withResolvers();
@@ -132,7 +132,7 @@ export class LineWriter {
   }
 }
 
-/** With the end of the line. */
+/** Including the line break. */
 function charactersOf(text: string): number {
   return text.length + 1;
 }

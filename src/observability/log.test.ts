@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../testing/any-character.ts';
 import { createLog, type Fields, type LogFormat } from './log.ts';
 
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
@@ -17,7 +18,7 @@ function lineOf(format: LogFormat, message: string, fields: Fields) {
 
 describe.each(['json', 'text'] as const)('a line in %s', (format) => {
   it('holds nothing that could control a terminal or end the line, whatever its fields hold', () => {
-    const text = fc.string({ unit: 'binary', maxLength: 600 });
+    const text = fc.string({ unit: anyCharacter, maxLength: 600 });
     fc.assert(
       fc.property(text, text, text, (message, value, name) => {
         const { text: line } = lineOf(format, message, { channel: value, [name]: value });
@@ -38,7 +39,7 @@ it.each(['json', 'text'] as const)('a line in %s has no password of a URL in it'
 });
 
 it('a line in json says the same when it is read', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 400 });
+  const text = fc.string({ unit: anyCharacter, maxLength: 400 });
   fc.assert(
     fc.property(text, text, (message, channel) => {
       const line = lineOf('json', message, { channel });

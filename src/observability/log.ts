@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly now: () => number;
 }
 
-/** Characters of one field that are shown: what clients send ends up here, and may be long. */
+/** Characters of a field that are logged: text of clients may be long. */
 const FIELD_LENGTH_MAX = 500;
 
 /** A log that writes one line per message. */
@@ -28,7 +28,7 @@ export interface LineLog {
   error(message: string, fields?: Fields): void;
 }
 
-/** Makes a log; messages below its level cost a comparison. */
+/** Creates a log. A message below its level costs one comparison. */
 export function createLog({ level, format, write, now }: LogOptions): LineLog {
   const least = levels.indexOf(level);
   const at = (name: LogLevel) => {
@@ -43,7 +43,7 @@ export function createLog({ level, format, write, now }: LogOptions): LineLog {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Whom a line is about. */
+/** The owner of a line. */
 function ownerOf({ app, instance }: Fields): string {
   if (app !== undefined) return `app ${app}`;
   return instance === undefined ? SERVER : `instance ${instance}`;
@@ -57,7 +57,7 @@ export interface LogEntry {
   readonly fields: Fields;
 }
 
-/** One line without a character that could control a terminal or end the line, whatever the fields hold. */
+/** Formats one line. It contains no character that controls a terminal or ends the line, whatever the fields hold. */
 export function formatLine(format: LogFormat, entry: LogEntry): string {
   return printable(format === 'json' ? jsonLine(entry) : textLine(entry));
 }
@@ -66,7 +66,7 @@ function shown(
   value: string | number | boolean | undefined,
 ): string | number | boolean | undefined {
   if (typeof value !== 'string') return value;
-  // Errors of libraries may repeat a URL.
+  // Errors of libraries may contain URLs.
   const text = value.includes('://') ? redactUrls(value) : value;
   return text.length > FIELD_LENGTH_MAX ? `${text.slice(0, FIELD_LENGTH_MAX)}…` : text;
 }
@@ -77,14 +77,14 @@ function jsonLine({ atMs, level, message, fields }: LogEntry): string {
   return JSON.stringify(line);
 }
 
-/** For people: the time of day, the level, the message, and the fields behind it. */
+/** The line for people: time of day, level, message, fields. */
 function textLine({ atMs, level, message, fields }: LogEntry): string {
   const clock = new Date(atMs).toTimeString().slice(0, 8);
   let line = `${clock} ${level.toUpperCase().padEnd(5)} ${message}`;
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const text = shown(value);
-    // Quoted where it has a space or could be taken for the end of the line or of the field.
+    // Quoted if it could be mistaken for the end of the field or the line.
     line += `  ${name}=${typeof text === 'string' && !/^[\w./:@#-]+$/.test(text) ? JSON.stringify(text) : text}`;
   }
   return line;

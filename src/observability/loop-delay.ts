@@ -1,20 +1,20 @@
-/** Between two looks. Milliseconds. */
+/** The period of the timer. Milliseconds. */
 const INTERVAL_MS = 100;
-/** How far back the longest delay is remembered, in looks: ten seconds. */
-const LOOKS = 100;
+/** Delays that are remembered: 10 s worth. */
+const DELAYS = 100;
 
-/** Measures how late an event loop is: a timer that should fire every 100 ms, and what it misses. */
+/** Measures the delay of an event loop: how late a timer of 100 ms fires. */
 export class LoopDelay implements Disposable {
-  private readonly delaysMs = new Float64Array(LOOKS);
+  private readonly delaysMs = new Float64Array(DELAYS);
   private next = 0;
   private lastMs = performance.now();
-  private readonly timer = setInterval(() => this.look(), INTERVAL_MS);
+  private readonly timer = setInterval(() => this.measure(), INTERVAL_MS);
 
   constructor() {
     this.timer.unref();
   }
 
-  /** The longest delay of the last ten seconds. Seconds. */
+  /** The longest delay of the last 10 s. Seconds. */
   longestSeconds(): number {
     return Math.max(...this.delaysMs) / 1000;
   }
@@ -23,9 +23,9 @@ export class LoopDelay implements Disposable {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  private measure(): void {
     const now = performance.now();
-    this.delaysMs[this.next % LOOKS] = Math.max(0, now - this.lastMs - INTERVAL_MS);
+    this.delaysMs[this.next % DELAYS] = Math.max(0, now - this.lastMs - INTERVAL_MS);
     this.next++;
     this.lastMs = now;
   }

@@ -1,12 +1,12 @@
 import { type MetricId, type MetricRow, metricRows } from './metrics-table.ts';
 
-/** The values of one loop's metrics, as they can be sent to another thread. */
+/** The metrics of one loop, in a form that can be sent to another thread. */
 export type MetricValues = ReadonlyMap<MetricId, ReadonlyMap<string, number>>;
 
-/** The one series of a metric without a label. */
+/** The label of the only series of a metric without labels. */
 const UNLABELLED = '';
 
-/** Counts and measures; each loop has its own. A count costs two look-ups and an addition. */
+/** The metrics of one loop. A count costs two look-ups and an addition. */
 export class TableMeter {
   private readonly values = new Map<MetricId, Map<string, number>>();
 
@@ -36,8 +36,8 @@ export class TableMeter {
 }
 
 /**
- * Prints metrics in Prometheus' text format, version 0.0.4; what several loops count is added up. A counter
- * that nothing has counted yet is shown as 0, so that the first increase is seen as one.
+ * Prints metrics in Prometheus' text format, version 0.0.4, summed over all loops. A counter that has not counted yet
+ * is 0, so that Prometheus sees its first increase.
  */
 export function printMetrics(loops: readonly MetricValues[]): string {
   const lines: string[] = [];
@@ -57,7 +57,7 @@ export function printMetrics(loops: readonly MetricValues[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** `docs/metrics.md`. */
+/** Prints `docs/metrics.md`. */
 export function printMetricsPage(): string {
   const rows = (Object.values(metricRows) as MetricRow[]).map(({ name, kind, help, label }) => {
     const labels = label === undefined ? '' : `\`${label.name}\`: ${label.values.join(', ')}`;
@@ -66,8 +66,8 @@ export function printMetricsPage(): string {
   return [
     '# Metrics',
     '',
-    'What `/metrics` on the admin listener shows, in the text format of Prometheus. No label is open-ended: figures per app',
-    'are in the admin API. This page is printed from the table that the server itself uses by `npm run docs`.',
+    'The metrics at `/metrics` on the admin listener, in the text format of Prometheus. No label is open-ended: figures per app',
+    'are in the [admin API](admin-api.md). `npm run docs` prints this page from the table that the server uses.',
     '',
     '| metric | kind | label | what it is |',
     '| --- | --- | --- | --- |',

@@ -1,30 +1,30 @@
-/** One thing that is counted or measured. Units stand in the name, as Prometheus has it. */
+/** One metric. The name ends with the unit, as Prometheus recommends. */
 export interface MetricRow {
   readonly name: string;
   readonly kind: 'counter' | 'gauge';
   readonly help: string;
-  /** The label that tells its series apart, and every value it can have: none is open-ended. */
+  /** The label of its series, with every value that it can have. No label is open-ended. */
   readonly label?: { readonly name: string; readonly values: readonly string[] };
 }
 
 const LOOPS = ['realtime', 'background'] as const;
 
-/** Every metric, in the order in which `/metrics` and `docs/metrics.md` show them. */
+/** Every metric, in the order of `/metrics` and `docs/metrics.md`. */
 export const metricRows = {
   connections: {
     name: 'fanfare_connections',
     kind: 'gauge',
-    help: 'Connections that are open.',
+    help: 'Open connections.',
   },
   connectionsOpened: {
     name: 'fanfare_connections_opened_total',
     kind: 'counter',
-    help: 'Connections that were accepted.',
+    help: 'Accepted connections.',
   },
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
-    help: 'Connections that were refused, by the code they were closed with; handshake: it was not valid; address: it connects or sends too often.',
+    help: 'Refused connections, by close code; handshake: the request was invalid; address: the client address exceeded a rate.',
     label: {
       name: 'code',
       values: [
@@ -44,47 +44,47 @@ export const metricRows = {
   slowConnectionsClosed: {
     name: 'fanfare_slow_connections_closed_total',
     kind: 'counter',
-    help: 'Connections that were closed because they read too slowly.',
+    help: 'Connections closed because they read too slowly.',
   },
   floodingConnectionsClosed: {
     name: 'fanfare_flooding_connections_closed_total',
     kind: 'counter',
-    help: 'Connections that were closed because they went on sending more frames than they may.',
+    help: 'Connections closed because they kept sending too many frames.',
   },
   channels: {
     name: 'fanfare_channels',
     kind: 'gauge',
-    help: 'Channels that are occupied.',
+    help: 'Occupied channels.',
   },
   messagesReceived: {
     name: 'fanfare_messages_received_total',
     kind: 'counter',
-    help: 'Messages that clients sent.',
+    help: 'Messages received from clients.',
   },
   receivedBytes: {
     name: 'fanfare_received_bytes_total',
     kind: 'counter',
-    help: 'Bytes of the messages that clients sent.',
+    help: 'Bytes of messages received from clients.',
   },
   messagesDelivered: {
     name: 'fanfare_messages_delivered_total',
     kind: 'counter',
-    help: 'Messages that were sent to subscribers: one for each subscriber of a channel.',
+    help: 'Messages sent to subscribers, one for each subscriber of a channel.',
   },
   deliveredBytes: {
     name: 'fanfare_delivered_bytes_total',
     kind: 'counter',
-    help: 'Bytes of the messages that were sent to subscribers.',
+    help: 'Bytes of messages sent to subscribers.',
   },
   eventsPublished: {
     name: 'fanfare_events_published_total',
     kind: 'counter',
-    help: 'Events that backends triggered: one for each channel.',
+    help: 'Events triggered by backends, one for each channel.',
   },
   requests: {
     name: 'fanfare_api_requests_total',
     kind: 'counter',
-    help: 'Requests to the HTTP API, by the status of the answer.',
+    help: 'Requests to the HTTP API of Channels, by status.',
     label: {
       name: 'status',
       values: ['200', '202', '400', '401', '403', '404', '405', '413', '426', '429', '500'],
@@ -93,7 +93,7 @@ export const metricRows = {
   clientProblems: {
     name: 'fanfare_client_problems_total',
     kind: 'counter',
-    help: 'What clients were told of in a pusher:error on an open connection, by problem.',
+    help: '`pusher:error` messages sent on open connections, by problem.',
     label: {
       name: 'problem',
       values: [
@@ -116,7 +116,7 @@ export const metricRows = {
   pushRequests: {
     name: 'fanfare_push_requests_total',
     kind: 'counter',
-    help: 'Requests to the push listener, by the status of the answer.',
+    help: 'Requests to the push listener, by status.',
     label: {
       name: 'status',
       values: [
@@ -140,7 +140,7 @@ export const metricRows = {
   adminRequestsRefused: {
     name: 'fanfare_admin_requests_refused_total',
     kind: 'counter',
-    help: 'Requests to the admin listener that were refused before what they ask for was looked at, by why; any increase of wrong passwords is worth a look.',
+    help: 'Requests refused by the admin listener before routing, by reason. Look into any increase of wrong passwords.',
     label: {
       name: 'why',
       values: [
@@ -158,19 +158,19 @@ export const metricRows = {
   quotaWarnings: {
     name: 'fanfare_quota_warnings_total',
     kind: 'counter',
-    help: 'How often an app came within 5 % or 1 % of its daily quota, or reached it.',
+    help: 'How often an app had 5 % or 1 % of its daily quota left, or none.',
     label: { name: 'left', values: ['5%', '1%', '0%'] },
   },
   webhookEventsDropped: {
     name: 'fanfare_webhook_events_dropped_total',
     kind: 'counter',
-    help: 'Webhook events that were dropped, by what was full: the way to the background loop, its memory, the outbox, or the share of the endpoint.',
+    help: 'Dropped webhook events, by what was full: the queue to the background loop, its memory, the outbox, or the share of the endpoint.',
     label: { name: 'full', values: ['loop', 'memory', 'outbox', 'endpoint'] },
   },
   webhookAttempts: {
     name: 'fanfare_webhook_attempts_total',
     kind: 'counter',
-    help: 'Requests to webhook endpoints, by what became of them. What is not delivered is tried again for some minutes.',
+    help: 'Requests to webhook endpoints, by outcome. Undelivered requests are retried.',
     label: {
       name: 'outcome',
       values: ['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed'],
@@ -179,81 +179,81 @@ export const metricRows = {
   nameLookups: {
     name: 'fanfare_name_lookups',
     kind: 'gauge',
-    help: 'Names of webhooks and gateways that are being looked up.',
+    help: 'Name lookups in progress, for webhooks and gateways.',
   },
   nameLookupsRefused: {
     name: 'fanfare_name_lookups_refused_total',
     kind: 'counter',
-    help: 'Name lookups that were refused or given up because too many were under way; the log says whose.',
+    help: 'Name lookups refused because too many were in progress. The log names the owner.',
   },
   outboxRequests: {
     name: 'fanfare_outbox_requests',
     kind: 'gauge',
-    help: 'Webhook requests that wait in the outbox.',
+    help: 'Webhook requests waiting in the outbox.',
   },
   outboxBytes: {
     name: 'fanfare_outbox_bytes',
     kind: 'gauge',
-    help: 'Bytes of the webhook requests that wait in the outbox.',
+    help: 'Bytes of webhook requests waiting in the outbox.',
   },
   outboxOldestAge: {
     name: 'fanfare_outbox_oldest_age_seconds',
     kind: 'gauge',
-    help: 'Age of the oldest webhook request that waits in the outbox; 0 when it is empty.',
+    help: 'Age of the oldest webhook request in the outbox; 0 if it is empty.',
   },
   storeChangesRefused: {
     name: 'fanfare_store_changes_refused_total',
     kind: 'counter',
-    help: 'Changes of the store that were refused because too many waited, by whose they were: of an instance, of the admin API, or the server’s own.',
+    help: 'Store changes refused because too many were waiting, by owner: an instance, the admin API, or the server itself.',
     label: { name: 'owner', values: ['instance', 'admin', 'server'] },
   },
   pushDeliveries: {
     name: 'fanfare_push_deliveries_total',
     kind: 'counter',
-    help: 'Notifications for devices, by what became of an attempt; retry: it is tried again later.',
+    help: 'Attempts to send a notification to a device, by outcome; retry: another attempt follows.',
     label: { name: 'outcome', values: ['accepted', 'retry', 'failed', 'pruned', 'expired'] },
   },
   pushPages: {
     name: 'fanfare_push_pages',
     kind: 'gauge',
-    help: 'Pages of up to 1,000 devices that wait to be delivered, by all servers of the store.',
+    help: 'Pages of up to 1,000 devices waiting for delivery, by all servers of the store.',
   },
   pushRetries: {
     name: 'fanfare_push_retries',
     kind: 'gauge',
-    help: 'Devices that wait for another attempt, by all servers of the store.',
+    help: 'Devices waiting for another attempt, by all servers of the store.',
   },
   pushLag: {
     name: 'fanfare_push_lag_seconds',
     kind: 'gauge',
-    help: 'For how long the oldest page or device that waits has been due; 0 where none is.',
+    help: 'How long the oldest waiting page or device has been due; 0 if none is.',
   },
   pushPauses: {
     name: 'fanfare_push_pauses',
     kind: 'gauge',
-    help: 'Ways to devices that this server does not use for the time being: their gateway is in trouble, or does not accept the credential.',
+    help: 'Open circuits: gateways or push services that this server has paused because they fail or refuse the credential.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',
     kind: 'gauge',
-    help: 'The longest that an event loop was late in the last ten seconds.',
+    help: 'The longest delay of an event loop in the last 10 s.',
     label: { name: 'loop', values: LOOPS },
   },
   memory: {
     name: 'fanfare_resident_memory_bytes',
     kind: 'gauge',
-    help: 'Memory of the process.',
+    help: 'Resident memory of the process.',
   },
   logLinesDropped: {
     name: 'fanfare_log_lines_dropped_total',
     kind: 'counter',
-    help: 'Lines of the log that were dropped because they were not read fast enough.',
+    help: 'Log lines dropped because they were not read fast enough.',
     label: { name: 'loop', values: LOOPS },
   },
   startTime: {
     name: 'fanfare_start_time_seconds',
     kind: 'gauge',
-    help: 'When the server started. Seconds since 1970.',
+    help: 'Start time of the server in seconds since 1970.',
   },
 } as const satisfies Record<string, MetricRow>;
 

@@ -4,21 +4,21 @@ import { createLog, formatLine, type LineLog, type LogFormat, type LogLevel } fr
 export interface OpenLogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Of the log thread. */
+  /** A port of the log thread. */
   readonly port: MessagePort;
 }
 
 /** The log of one loop. */
 export interface OpenLog extends AsyncDisposable {
   readonly log: LineLog;
-  /** Lines that were dropped since the start. */
+  /** Dropped lines since the start. */
   readonly droppedLines: () => number;
 }
 
-/** How long the end waits for lines to be written. Milliseconds. */
+/** How long closing waits for lines to be written. Milliseconds. */
 const FLUSH_MS_MAX = 2_000;
 
-/** Opens the log of a loop, which the log thread writes. */
+/** Opens the log of a loop. The log thread writes it. */
 export function openLog({ level, format, port }: OpenLogOptions): OpenLog {
   const lines = new LineWriter({
     send: (text) => port.postMessage(text),

@@ -1,26 +1,26 @@
 import { writeSync } from 'node:fs';
 
-/** Runs in the log thread: writes what each port gives it to standard error. */
+/** The log thread: writes the text from each port to standard error. */
 
 declare const self: Worker;
 
 const STANDARD_ERROR = 2;
 
-/** The pause where a full pipe does not block, since another program has set it so. */
+/** The pause before a retry if another program has made the pipe non-blocking and it is full. */
 const FULL_MS = 20;
 
 self.onmessage = ({ data: port }: MessageEvent<MessagePort>) => {
   port.onmessage = ({ data }: { readonly data: string }) => port.postMessage(writeAll(data));
 };
 
-/** Whether all of it was written. */
+/** Writes all of the text. Returns false on an error. */
 function writeAll(text: string): boolean {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(STANDARD_ERROR, bytes, at);
     } catch (error) {
-      // Anything else, such as a pipe that nobody holds or a full disk, the server goes on without.
+      // After any other error, such as a closed pipe or a full disk, the server goes on without this text.
       if (!isFull(error)) return false;
       Bun.sleepSync(FULL_MS);
     }

@@ -4,8 +4,8 @@ import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { requestTarget } from './request-target.ts';
-import type { ConnectionData } from './websocket/connection.ts';
 import type { WebSocketTransport } from './websocket/transport.ts';
+import type { SocketData } from './websocket/websocket-connection.ts';
 
 export interface ListenerSettings {
   readonly host: string;
@@ -41,8 +41,8 @@ export function listenForChannels({
   api,
   addresses,
   meter,
-}: ChannelsListenerOptions): Server<ConnectionData> {
-  return Bun.serve<ConnectionData>({
+}: ChannelsListenerOptions): Server<SocketData> {
+  return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
     development: false,

@@ -17,6 +17,19 @@ export function requestTarget(url: string): RequestTarget {
     : { path: target.slice(0, question), query: target.slice(question + 1) };
 }
 
+/** The most parameters in the query of a request. */
+export const PARAMETERS_MAX = 100;
+
+/** Whether a raw query has more parameters than a request may have. Does not parse the query. */
+export function hasTooManyParameters(query: string): boolean {
+  let parameters = 1;
+  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
+    parameters++;
+    if (parameters > PARAMETERS_MAX) return true;
+  }
+  return false;
+}
+
 /** Takes the configured prefix off a path; a proxy may have taken it off already. */
 export function withoutPrefix(path: string, prefix: string): string {
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { networkInterfaces } from 'node:os';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { admin } from './api-client.ts';
 
 const PASSWORD = 'geheim: ü';
 const basic = (user: string, password: string) => ({

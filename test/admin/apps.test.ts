@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { admin, type MadeApp, makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { admin, type MadeApp, makeApp } from './api-client.ts';
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('the apps of the admin API', () => {
     expect(await statusOf({ id: '4711', key: 'moved-key', secret: 'moved-secret' })).toBe(200);
     expect(await admin(server, 'POST', '/apps', { body: { id: '4711' } })).toMatchObject({
       status: 409,
-      json: { error: 'id: there is an app 4711 already', field: 'id' },
+      json: { error: 'id: app 4711 already exists', field: 'id' },
     });
     expect(await admin(server, 'POST', '/apps', { body: { keys } })).toMatchObject({
       status: 409,

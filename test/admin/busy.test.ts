@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
-import { admin, makeApp } from './api-client.ts';
 
 it('says of what it cannot know that the realtime loop does not answer, and goes on with the rest', async () => {
   await using server = await startFanfare({

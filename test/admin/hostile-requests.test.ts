@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { admin, makeApp } from './api-client.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

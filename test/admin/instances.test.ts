@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { admin } from './api-client.ts';
 
 const CONFIGURED = {
   id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
@@ -59,7 +59,7 @@ describe('the instances of the admin API', () => {
     for (const taken of [id, CONFIGURED.id]) {
       expect(await admin(server, 'POST', '/instances', { body: { id: taken } })).toMatchObject({
         status: 409,
-        json: { error: `id: there is an instance ${taken} already`, field: 'id' },
+        json: { error: `id: instance ${taken} already exists`, field: 'id' },
       });
     }
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { channelAuth, trigger } from '../../testing/clients/sign.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { admin, makeApp } from './api-client.ts';
 
 describe('the admin API shows', () => {
   it('what each app does now', async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { metricRows } from '../../src/observability/metrics-table.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api, trigger } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { admin } from './api-client.ts';
 
 type Metrics = ReadonlyMap<string, number>;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { type AdminAnswer, admin, type MadeApp, makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { type AdminAnswer, admin, type MadeApp, makeApp } from './api-client.ts';
 import { startWebhookEndpoint, type WebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
 
 interface Described {

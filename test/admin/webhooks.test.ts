@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { admin, makeApp } from './api-client.ts';
 import { startWebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
 
 let server: Fanfare;
@@ -56,7 +56,7 @@ describe('the webhook log of the admin API', () => {
     const [webhook] = await webhooksOf(server, `app=${app.id}&state=waiting`, 1);
     expect(await admin(server, 'POST', `/webhooks/${webhook?.id}/replay`)).toMatchObject({
       status: 409,
-      json: { error: expect.stringContaining('still waits') },
+      json: { error: expect.stringContaining('still waiting') },
     });
     expect((await admin(server, 'POST', '/webhooks/unknown/replay')).status).toBe(404);
     expect((await admin(server, 'GET', '/webhooks/unknown')).status).toBe(404);

@@ -229,7 +229,7 @@ describe('fanfare push explain', () => {
       '  fcm            4         1         1       1       1        0          0',
       '  web            0         0         0       0       0        0          0',
     ]);
-    expect(stdout).toContain('Why devices did not get it, or wait:\n');
+    expect(stdout).toContain('Why devices did not get it, or are waiting:\n');
     expect(stdout).toMatch(
       /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app is gone/,
     );
@@ -243,11 +243,11 @@ describe('fanfare push explain', () => {
     const unknown = `pubid-${crypto.randomUUID()}`;
     const asked = `${CONFIGURED.id}, ${stored.id}`;
     for (const [args, why] of [
-      [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. A publish is`],
+      [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. Publishes are kept`],
       [['status', unknown], `knows no publish ${unknown}`],
-      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance knows no such device'],
-      [['explain', id, 'phone'], 'That is no id of a device'],
-      [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. A`],
+      [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance has no such device'],
+      [['explain', id, 'phone'], 'That is no device id'],
+      [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. Publishes`],
       [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
       [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],
     ] as const) {
@@ -278,7 +278,7 @@ describe('fanfare push explain', () => {
       [['explain', 'web-1', id], 'begins with pubid-'],
       [['explain', id, 'web-1', 'x'], 'unexpected "x"'],
       [['status', id, 'x'], 'unexpected "x"'],
-      [['status', id, '--secret-key', 'k'], 'Give --instance'],
+      [['status', id, '--secret-key', 'k'], '--secret-key needs --instance'],
       [['status', id, '--url', '127.0.0.1:6002'], '--url must be like'],
     ] as const) {
       const ended = await fanfare(directory.path, ['push', ...args], { FANFARE_PUSH_PORT: '6002' });
@@ -298,7 +298,7 @@ describe('fanfare push explain', () => {
     const status = (url: string) => fanfare(directory.path, ['push', 'status', id, '--url', url]);
     expect(await status(other.url.origin)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('is no push API of Fanfare'),
+      stderr: expect.stringContaining('is not a push API of Fanfare'),
     });
     await other.stop(true);
     expect(await status(other.url.origin)).toMatchObject({

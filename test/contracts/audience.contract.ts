@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import { type Topic, topicOf } from '../../src/channels/event.ts';
+import { topicOf } from '../../src/channels/event.ts';
 import type { Audience, Peer } from '../../src/channels/ports.ts';
 import type { SocketId } from '../../src/channels/socket-id.ts';
 import { appWith, channel } from './values.ts';
 
-/** One connection of a transport, and what its far end has heard. */
+/** One connection, and what its client has received. */
 export interface Listener extends AsyncDisposable {
   readonly peer: Peer;
-  readonly socketId: SocketId;
-  /** Everything that was sent to it before this call. */
-  heard(): Promise<readonly string[]>;
+  /** Returns every frame that was sent since the last call. */
+  received(): Promise<readonly string[]>;
 }
 
 export interface OpenAudience extends AsyncDisposable {
@@ -17,122 +16,148 @@ export interface OpenAudience extends AsyncDisposable {
   connect(): Promise<Listener>;
 }
 
+const news = topicOf(appWith({}), channel('news'));
+const sport = topicOf(appWith({}), channel('sport'));
+
+/** How frames are sent: whether they may wait, and how the excluded connection is named. */
+const variants = [
+  { mayWait: false, nameOf: ({ peer }: Listener) => peer, title: 'at once, except a peer' },
+  { mayWait: true, nameOf: ({ peer }: Listener) => peer, title: 'may wait, except a peer' },
+  {
+    mayWait: true,
+    nameOf: ({ peer }: Listener) => peer.socketId,
+    title: 'may wait, except a socket id',
+  },
+];
+
 /** What the core expects of any audience. */
 export function audienceContract(name: string, open: () => Promise<OpenAudience>): void {
-  describe.each(['send', 'sendSoon'] as const)(
-    `${name} keeps the audience contract: %s`,
-    (send) => {
-      /** Sends it the way that is tried. */
-      const sends = ({ audience }: OpenAudience, to: Topic, frame: string, except?: Listener) =>
-        send === 'send'
-          ? audience.send(to, frame, except?.peer)
-          : audience.sendSoon(to, () => frame, except?.socketId);
-      const topic = topicOf(appWith({}), channel('news'));
-      const other = topicOf(appWith({}), channel('sport'));
+  describe.each(variants)(`${name} keeps the audience contract: $title`, ({ mayWait, nameOf }) => {
+    const send = ({ audience }: OpenAudience, topic: typeof news, frame: string, no?: Listener) =>
+      audience.send(topic, () => frame, { mayWait, except: no && nameOf(no) });
 
-      it('reaches everyone who joined, and nobody else', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        await using bob = await opened.connect();
-        await using eve = await opened.connect();
-        opened.audience.join(ann.peer, topic);
-        opened.audience.join(bob.peer, topic);
-        opened.audience.join(eve.peer, other);
-        sends(opened, topic, 'hello');
-        expect(await ann.heard()).toEqual(['hello']);
-        expect(await bob.heard()).toEqual(['hello']);
-        expect(await eve.heard()).toEqual([]);
-      });
-
-      it('does not reach who joins after the call, nor who left before it', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        await using bob = await opened.connect();
-        opened.audience.join(ann.peer, topic);
-        sends(opened, topic, 'first');
-        opened.audience.join(bob.peer, topic);
-        opened.audience.leave(ann.peer, topic);
-        sends(opened, topic, 'second');
-        expect(await ann.heard()).toEqual(['first']);
-        expect(await bob.heard()).toEqual(['second']);
-      });
-
-      it('keeps the order of what it sends with what is sent to one peer', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        opened.audience.join(ann.peer, topic);
-        sends(opened, topic, '1');
-        ann.peer.send('2');
-        sends(opened, topic, '3');
-        sends(opened, topic, '4');
-        ann.peer.send('5');
-        expect(await ann.heard()).toEqual(['1', '2', '3', '4', '5']);
-      });
-
-      it('leaves out the connection that is excepted, whether it is subscribed or not', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        await using bob = await opened.connect();
-        await using eve = await opened.connect();
-        opened.audience.join(ann.peer, topic);
-        opened.audience.join(bob.peer, topic);
-        sends(opened, topic, 'not for ann', ann);
-        sends(opened, topic, 'for both', eve);
-        expect(await ann.heard()).toEqual(['for both']);
-        expect(await bob.heard()).toEqual(['not for ann', 'for both']);
-        expect(await eve.heard()).toEqual([]);
-      });
-
-      it('tells to how many it sent', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        await using bob = await opened.connect();
-        await using eve = await opened.connect();
-        expect(sends(opened, topic, 'nobody')).toBe(0);
-        opened.audience.join(ann.peer, topic);
-        opened.audience.join(bob.peer, topic);
-        expect(sends(opened, topic, 'both')).toBe(2);
-        expect(sends(opened, topic, 'bob', ann)).toBe(1);
-        expect(sends(opened, topic, 'both again', eve)).toBe(2);
-        opened.audience.leave(bob.peer, topic);
-        expect(sends(opened, topic, 'nobody', ann)).toBe(0);
-      });
-
-      it('keeps the order of what may wait with what may not', async () => {
-        await using opened = await open();
-        await using ann = await opened.connect();
-        opened.audience.join(ann.peer, topic);
-        const now = (frame: string) => opened.audience.send(topic, frame);
-        const soon = (frame: string) => opened.audience.sendSoon(topic, () => frame);
-        const any = (frame: string) => sends(opened, topic, frame);
-        for (const [number, way] of [now, soon, any, soon, now].entries()) way(String(number));
-        expect(await ann.heard()).toEqual(['0', '1', '2', '3', '4']);
-      });
-    },
-  );
-
-  describe(`${name} keeps the audience contract: sendSoon`, () => {
-    const topic = topicOf(appWith({}), channel('news'));
-
-    it('reaches everyone when the excepted connection is not connected here', async () => {
+    it('reaches every peer of the topic, and no other', async () => {
       await using opened = await open();
       await using ann = await opened.connect();
-      opened.audience.join(ann.peer, topic);
-      opened.audience.sendSoon(topic, () => 'hello', '1.1' as SocketId);
-      expect(await ann.heard()).toEqual(['hello']);
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      opened.audience.join(bob.peer, news);
+      opened.audience.join(eve.peer, sport);
+      send(opened, news, 'hello');
+      expect(await ann.received()).toEqual(['hello']);
+      expect(await bob.received()).toEqual(['hello']);
+      expect(await eve.received()).toEqual([]);
     });
 
-    it('makes the frame only where anybody listens', async () => {
+    it('does not reach a peer that joins later or has left', async () => {
       await using opened = await open();
       await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      send(opened, news, 'first');
+      opened.audience.join(bob.peer, news);
+      opened.audience.leave(ann.peer, news);
+      send(opened, news, 'second');
+      expect(await ann.received()).toEqual(['first']);
+      expect(await bob.received()).toEqual(['second']);
+    });
+
+    it('does not reach a peer that has left all topics', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      for (const { peer } of [ann, bob]) {
+        opened.audience.join(peer, news);
+        opened.audience.join(peer, sport);
+      }
+      send(opened, news, 'before');
+      opened.audience.leaveAll(ann.peer);
+      expect(send(opened, news, 'news')).toBe(1);
+      expect(send(opened, sport, 'sport')).toBe(1);
+      expect(await ann.received()).toEqual(['before']);
+      expect(await bob.received()).toEqual(['before', 'news', 'sport']);
+      // Of a peer that is in no topic.
+      opened.audience.leaveAll(ann.peer);
+    });
+
+    it('keeps the order of frames with those that are sent to one peer', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      send(opened, news, '1');
+      ann.peer.send('2');
+      send(opened, news, '3');
+      send(opened, news, '4');
+      ann.peer.send('5');
+      expect(await ann.received()).toEqual(['1', '2', '3', '4', '5']);
+    });
+
+    it('excludes one connection, whether or not it has joined', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      opened.audience.join(bob.peer, news);
+      send(opened, news, 'not for ann', ann);
+      send(opened, news, 'not for bob', bob);
+      send(opened, news, 'for both', eve);
+      expect(await ann.received()).toEqual(['not for bob', 'for both']);
+      expect(await bob.received()).toEqual(['not for ann', 'for both']);
+      expect(await eve.received()).toEqual([]);
+    });
+
+    it('returns how many peers it sent to', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
+      await using eve = await opened.connect();
+      expect(send(opened, news, 'nobody')).toBe(0);
+      opened.audience.join(ann.peer, news);
+      opened.audience.join(bob.peer, news);
+      expect(send(opened, news, 'both')).toBe(2);
+      expect(send(opened, news, 'bob', ann)).toBe(1);
+      expect(send(opened, news, 'ann', bob)).toBe(1);
+      expect(send(opened, news, 'both again', eve)).toBe(2);
+      opened.audience.leave(bob.peer, news);
+      expect(send(opened, news, 'nobody', ann)).toBe(0);
+    });
+
+    it('keeps the order of frames that may wait with those that may not', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      for (const [n, other] of [false, true, undefined, true, false].entries()) {
+        opened.audience.send(news, () => String(n), { mayWait: other ?? mayWait });
+      }
+      expect(await ann.received()).toEqual(['0', '1', '2', '3', '4']);
+    });
+  });
+
+  describe(`${name} keeps the audience contract`, () => {
+    it('excludes nobody if no connection has the socket id', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      opened.audience.join(ann.peer, news);
+      opened.audience.send(news, () => 'hello', { except: '1.1' as SocketId });
+      expect(await ann.received()).toEqual(['hello']);
+    });
+
+    it('makes the frame once, and only if there are subscribers', async () => {
+      await using opened = await open();
+      await using ann = await opened.connect();
+      await using bob = await opened.connect();
       let made = 0;
       const makeFrame = () => `made ${++made}`;
-      opened.audience.sendSoon(topic, makeFrame);
-      opened.audience.join(ann.peer, topic);
-      opened.audience.sendSoon(topic, makeFrame);
-      expect(await ann.heard()).toEqual(['made 1']);
-      opened.audience.leave(ann.peer, topic);
-      opened.audience.sendSoon(topic, makeFrame);
+      opened.audience.send(news, makeFrame);
+      expect(made).toBe(0);
+      for (const { peer } of [ann, bob]) opened.audience.join(peer, news);
+      opened.audience.send(news, makeFrame);
+      expect(await ann.received()).toEqual(['made 1']);
+      expect(await bob.received()).toEqual(['made 1']);
+      for (const { peer } of [ann, bob]) opened.audience.leave(peer, news);
+      opened.audience.send(news, makeFrame);
       expect(made).toBe(1);
     });
   });

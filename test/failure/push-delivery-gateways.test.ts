@@ -209,7 +209,7 @@ describe('a gateway', () => {
       });
       for (const platform of ['apns', 'fcm']) {
         await site.server.logged(
-          new RegExp(`A connection to a gateway ends.*"platform":"${platform}"`),
+          new RegExp(`Connection to a gateway closed.*"platform":"${platform}"`),
         );
       }
       const arrived = [...site.apns.journal.list(), ...site.fcm.journal.list()];

@@ -145,9 +145,9 @@ describe('what Apple answers', () => {
     const first = await connected(site);
     site.production.script.forNext(1, apnsRefusal(400, 'IdleTimeout'));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(accepted);
-    expect(site.news).toContainEqual({
-      news: 'connection-leaving',
-      why: 'Apple wants another one',
+    expect(site.events).toContainEqual({
+      event: 'connection-leaving',
+      why: 'Apple asked for a new connection',
     });
     expect([...site.production.sessions].at(-1)).not.toBe(first);
     // So soon again, another connection would not help either.
@@ -283,9 +283,9 @@ describe('who sends', () => {
       afterMs: 60_000,
       scope: 'gateway',
     });
-    expect(site.news).toContainEqual({
-      news: 'connection-leaving',
-      why: 'Apple wants another one',
+    expect(site.events).toContainEqual({
+      event: 'connection-leaving',
+      why: 'Apple asked for a new connection',
     });
   });
 });
@@ -297,8 +297,8 @@ describe('a connection to Apple', () => {
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
     const sessions = [...site.production.sessions];
     expect(sessions.length).toBeLessThanOrEqual(4);
-    expect(sessions.map(({ turnedAway }) => turnedAway)).toEqual(sessions.map(() => 0));
-    for (const { mostAtOnce } of sessions) expect(mostAtOnce).toBeLessThanOrEqual(50);
+    expect(sessions.map(({ refusals }) => refusals)).toEqual(sessions.map(() => 0));
+    for (const { peakStreams } of sessions) expect(peakStreams).toBeLessThanOrEqual(50);
   });
 
   it('finds out a bound that is not announced', async () => {
@@ -309,7 +309,7 @@ describe('a connection to Apple', () => {
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(500));
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
     expect(site.production.journal.count).toBe(501);
-    expect(session.turnedAway).toBeGreaterThan(0);
+    expect(session.refusals).toBeGreaterThan(0);
   });
 
   it('that says goodbye in the middle loses nothing, and nothing arrives twice', async () => {
@@ -391,7 +391,7 @@ describe('a connection to Apple', () => {
         scope: 'connection',
       })),
     );
-    expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
+    expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 
   it('is not made to somebody who only says that he is Apple', async () => {

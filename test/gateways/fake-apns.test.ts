@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
-import { signEs256 } from '../../src/gateways/jwt.ts';
+import { signJwt } from '../../src/gateways/jwt.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../src/outgoing/http2/client.ts';
 import { plainField } from '../../src/outgoing/http2/header-field.ts';
@@ -19,7 +19,7 @@ interface Who {
 }
 
 function bearer({ kid = 'KEY', iss = 'TEAM', iat = NOW_SECONDS, key = privateKey }: Who = {}) {
-  return `bearer ${signEs256({ kid }, { iss, iat }, key)}`;
+  return `bearer ${signJwt({ kid }, { iss, iat }, key)}`;
 }
 
 let fake: FakeApns;

@@ -223,8 +223,8 @@ describe('who sends', () => {
 describe('the pace', () => {
   it('is what Google allows, whichever instances send', async () => {
     const timers = new FakeTimers();
-    const paces = new ProjectRates({ timers, perMinute: 600 });
-    await using site = await fcmSite({ paces });
+    const rates = new ProjectRates({ timers, perMinute: 600 });
+    await using site = await fcmSite({ rates });
     await using other = site.open({});
     const atOnce = deliverAll(publishBy(site.gateway), fcmDevices(300));
     expect(await atOnce).toEqual(fcmDevices(300).map(() => accepted));
@@ -239,8 +239,8 @@ describe('the pace', () => {
 
   it('lets only so many wait, whichever instances send', async () => {
     const timers = new FakeTimers();
-    const paces = new ProjectRates({ timers, perMinute: 600 });
-    await using site = await fcmSite({ paces });
+    const rates = new ProjectRates({ timers, perMinute: 600 });
+    await using site = await fcmSite({ rates });
     await connected(site);
     await using other = site.open({});
     expect(await publishBy(other)(fcmDevice(998))).toEqual(accepted);
@@ -258,8 +258,8 @@ describe('the pace', () => {
 
   it('is slower once FCM has had too much', async () => {
     const timers = new FakeTimers();
-    const paces = new ProjectRates({ timers, perMinute: 600 });
-    await using site = await fcmSite({ paces });
+    const rates = new ProjectRates({ timers, perMinute: 600 });
+    await using site = await fcmSite({ rates });
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
     const deliver = publishBy(site.gateway);
     expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
@@ -272,8 +272,8 @@ describe('the pace', () => {
 
   it('is not slower because a device that was never accepted gets too much', async () => {
     const timers = new FakeTimers();
-    const paces = new ProjectRates({ timers, perMinute: 600 });
-    await using site = await fcmSite({ paces });
+    const rates = new ProjectRates({ timers, perMinute: 600 });
+    await using site = await fcmSite({ rates });
     const deliver = publishBy(site.gateway);
     expect(await deliver(fcmDevice(1))).toEqual(accepted);
     site.fcm.script.forNext(50, fcmRefusal(429, 'QUOTA_EXCEEDED'));
@@ -294,8 +294,8 @@ describe('the connections', () => {
     const sessions = [...site.fcm.sessions];
     expect(sessions.length).toBeGreaterThan(1);
     expect(sessions.length).toBeLessThanOrEqual(15);
-    expect(Math.max(...sessions.map(({ mostAtOnce }) => mostAtOnce))).toBe(100);
-    expect(sessions.map(({ turnedAway }) => turnedAway)).toEqual(sessions.map(() => 0));
+    expect(Math.max(...sessions.map(({ peakStreams }) => peakStreams))).toBe(100);
+    expect(sessions.map(({ refusals }) => refusals)).toEqual(sessions.map(() => 0));
   });
 
   it('that are ended for having too much are replaced, and each message arrives once', async () => {
@@ -305,8 +305,8 @@ describe('the connections', () => {
     const devices = fcmDevices(15);
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
     expect(outcomes).toEqual(devices.map(() => accepted));
-    expect(site.news).toContainEqual({
-      news: 'connection-leaving',
+    expect(site.events).toContainEqual({
+      event: 'connection-leaving',
       why: expect.stringContaining('exceeded_max_concurrent_streams'),
     });
     expect(new Set(tokensIn(site.fcm)).size).toBe(16);
@@ -351,7 +351,7 @@ describe('the connections', () => {
   it('cannot be made where FCM is not there', async () => {
     await using site = await fcmSite({ origin: 'https://127.0.0.1:1' });
     expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'connection'));
-    expect(site.news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
+    expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 
   it('are not made to somebody who only says that he is Google', async () => {

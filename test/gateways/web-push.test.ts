@@ -49,13 +49,13 @@ function openGateway({
   const guard = { allowPrivateAddresses, resolver: resolverBy(lookup) };
   const ca = `${a.cert}\n${b.cert}`;
   const send = createSendRequest({ ...guard, ca });
-  const origins = new PushServices({
+  const services = new PushServices({
     findAddresses: createGuardedLookup(guard, () => 'test'),
     sendOverHttp1: (request) => send({ ...request, owner: 'test' }),
     ca,
     ...more,
   });
-  stops.use(origins);
+  stops.use(services);
   return createWebGateway({
     vapid: {
       publicKey: vapidKey,
@@ -63,7 +63,7 @@ function openGateway({
       subject: 'mailto:ops@example.test',
     },
     rules: { allowedHosts, allowPrivateAddresses },
-    origins,
+    services,
     nowMs,
   });
 }
@@ -409,7 +409,7 @@ describe('the connections to push services', () => {
     );
     const asked: string[] = [];
     const gateway = openGateway({
-      originsMax: 1,
+      servicesMax: 1,
       async lookup(host) {
         asked.push(host);
         return ['127.0.0.1'];
@@ -424,7 +424,7 @@ describe('the connections to push services', () => {
   it('are not closed while they are needed: the message may be sent again', async () => {
     const busy = startService();
     const other = startService({ certificate: b, host: 'b.example.test' });
-    const gateway = openGateway({ originsMax: 1, timeoutMs: 500 });
+    const gateway = openGateway({ servicesMax: 1, timeoutMs: 500 });
     busy.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, busy);
     await busy.journal.reaches(1);
@@ -440,7 +440,7 @@ describe('push services that have taken nothing yet', () => {
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
     );
     const third = startService();
-    const gateway = openGateway({ originsMax: 3, timeoutMs: 1_000 });
+    const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
     const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),

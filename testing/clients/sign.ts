@@ -12,10 +12,11 @@ export function channelAuth(
   socketId: string,
   channel: string,
   channelData?: string,
+  app: { readonly key: string; readonly secret: string } = APP,
 ): { auth: string; channel_data?: string } {
   const text = [socketId, channel, ...(channelData === undefined ? [] : [channelData])].join(':');
   return {
-    auth: `${APP.key}:${hmac(text)}`,
+    auth: `${app.key}:${hmac(text, app.secret)}`,
     ...(channelData === undefined ? {} : { channel_data: channelData }),
   };
 }

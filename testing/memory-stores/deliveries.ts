@@ -139,7 +139,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     const jobs: Job[] = [];
     const instances = new Set(
       this.live(except)
-        .filter((kept) => claimables(kept).some((one) => isDue(one, nowMs)))
+        .filter((kept) => nextReadyAtMs(kept) <= nowMs)
         .map(({ publish }) => publish.instance),
     );
     if (instances.size === 0) return [];
@@ -229,10 +229,11 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   }
 
   async nextDue(except: readonly number[] = []): Promise<number | undefined> {
-    const times = this.live(except)
-      .flatMap((kept) => [kept.plan, ...claimables(kept)])
-      .flatMap(({ readyAtMs }) => readyAtMs ?? []);
-    return times.length === 0 ? undefined : Math.min(...times);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const kept of this.live(except)) {
+      nextMs = Math.min(nextMs, kept.plan.readyAtMs ?? nextMs, nextReadyAtMs(kept));
+    }
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
   async release(whose: 'own' | 'all'): Promise<void> {
@@ -251,12 +252,13 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
     for (const kept of this.publishes.all()) {
-      for (const one of [kept.plan, ...claimables(kept)]) {
+      const fates = kept.pages.flatMap((page) => [...page.fates.values()]);
+      for (const one of [kept.plan, ...kept.pages, ...fates]) {
         if (one.readyAtMs === undefined || one.readyAtMs <= nowMs) continue;
         const wasDue = one.claimedBy === undefined && one.readyAtMs <= beforeMs;
         if (wasDue || one.claimedBy === this.server) one.readyAtMs = nowMs;
       }
-      for (const fate of kept.pages.flatMap(({ fates }) => [...fates.values()])) {
+      for (const fate of fates) {
         if (fate.claimedBy !== undefined || (fate.readyAtMs ?? 0) <= beforeMs) continue;
         fate.dueAtMs -= beforeMs - nowMs;
         fate.readyAtMs = fate.dueAtMs;
@@ -289,7 +291,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   /** The publishes of instances that were not deleted, and that somebody wants something of. */
   private live(except: readonly number[]): readonly KeptPublish[] {
     return this.publishes
-      .all()
+      .unfinished()
       .filter(({ publish: { instance } }) => this.devices.has(instance))
       .filter(({ publish: { instance } }) => !except.includes(instance));
   }
@@ -314,7 +316,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
 
   private duePages(instance: number, nowMs: number): [KeptPublish, KeptPage][] {
     return this.publishes
-      .all()
+      .unfinished()
       .filter(({ publish }) => publish.instance === instance)
       .flatMap((kept) => kept.pages.map((page): [KeptPublish, KeptPage] => [kept, page]))
       .filter(([, page]) => isDue(page, nowMs))
@@ -322,18 +324,18 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   }
 
   private dueRetries(instance: number, nowMs: number): Waiting[] {
-    return this.publishes
-      .all()
-      .filter(({ publish }) => publish.instance === instance)
-      .flatMap((kept) =>
-        kept.pages.flatMap(({ fates }) =>
-          [...fates].map(([device, fate]) => ({ kept, device, fate })),
-        ),
-      )
-      .filter(({ fate }) => isDue(fate, nowMs))
-      .sort(
-        (a, b) => byReady(a.fate, b.fate) || a.kept.number - b.kept.number || a.device - b.device,
-      );
+    const due: Waiting[] = [];
+    for (const kept of this.publishes.unfinished()) {
+      if (kept.publish.instance !== instance) continue;
+      for (const { fates } of kept.pages) {
+        for (const [device, fate] of fates) {
+          if (isDue(fate, nowMs)) due.push({ kept, device, fate });
+        }
+      }
+    }
+    return due.sort(
+      (a, b) => byReady(a.fate, b.fate) || a.kept.number - b.kept.number || a.device - b.device,
+    );
   }
 
   private claimPage(kept: KeptPublish, page: KeptPage, untilMs: number): readonly Job[] {
@@ -386,8 +388,14 @@ function underWay({ number, publish, dueAtMs }: KeptPublish): PublishUnderWay {
   return { number, id, instance, kind: target.kind, body, createdAtMs, dueAtMs };
 }
 
-function claimables({ pages }: KeptPublish): readonly Claimable[] {
-  return [...pages, ...pages.flatMap(({ fates }) => [...fates.values()])];
+/** When the first page or device of a publish may be claimed; `Infinity` if none waits. */
+function nextReadyAtMs({ pages }: KeptPublish): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const page of pages) {
+    nextMs = Math.min(nextMs, page.readyAtMs ?? nextMs);
+    for (const { readyAtMs } of page.fates.values()) nextMs = Math.min(nextMs, readyAtMs ?? nextMs);
+  }
+  return nextMs;
 }
 
 function isDue({ readyAtMs }: Claimable, nowMs: number): boolean {
@@ -506,8 +514,7 @@ function fateOf(
 /** Finishes the publish where nothing waits any more. */
 function afterwards(kept: KeptPublish, nowMs: number): AfterJob {
   if (kept.over?.state === 'cancelled') return 'cancelled';
-  const waits =
-    !kept.plan.ended || claimables(kept).some(({ readyAtMs }) => readyAtMs !== undefined);
+  const waits = !kept.plan.ended || nextReadyAtMs(kept) < Number.POSITIVE_INFINITY;
   if (waits) return 'under-way';
   kept.over = { state: 'finished', atMs: nowMs };
   return 'finished';

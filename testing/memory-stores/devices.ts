@@ -61,7 +61,18 @@ export class MemoryDevices implements DeviceStore {
   /** A gateway has accepted this token, which the device may not have any more. */
   accept(number: number, token: string, nowMs: number): void {
     const id = this.idByNumber.get(number);
+    if (id !== undefined) this.acceptById(id, token, nowMs);
+  }
+
+  byNumber(instance: number, number: number): KeptDevice | undefined {
+    const id = this.idByNumber.get(number);
     const device = id === undefined ? undefined : this.devices.get(id);
+    // An id that was registered again has another number.
+    return device?.number === number && device.instance === instance ? device : undefined;
+  }
+
+  acceptById(id: DeviceId, token: string, nowMs: number): void {
+    const device = this.devices.get(id);
     if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
   }
 
@@ -106,9 +117,11 @@ export class MemoryDevices implements DeviceStore {
     devicesMax = 0,
   ): Promise<'registered' | 'full'> {
     this.requireInstance(instance);
-    const devices = this.of(instance);
-    const isNew = !devices.some(({ token }) => token.identity === device.identity);
-    if (devicesMax > 0 && isNew && devices.length >= devicesMax) return 'full';
+    if (devicesMax > 0) {
+      const devices = this.of(instance);
+      const isNew = !devices.some(({ token }) => token.identity === device.identity);
+      if (isNew && devices.length >= devicesMax) return 'full';
+    }
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
     this.idByNumber.set(this.devicesMade, device.id);
@@ -280,8 +293,9 @@ export class MemoryDevices implements DeviceStore {
   }
 
   private removeHolders(instance: number, identity: string, except?: KeptDevice): void {
-    for (const device of this.of(instance)) {
-      if (device.token.identity !== identity || device === except) continue;
+    for (const device of this.devices.values()) {
+      if (device.instance !== instance || device === except) continue;
+      if (device.token.identity !== identity) continue;
       this.devices.delete(device.registered.id);
     }
   }
@@ -313,10 +327,9 @@ export class MemoryAudience implements AudienceSource {
   }
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
-    const wanted = new Set(numbers);
-    return this.devices
-      .of(instance)
-      .filter(({ number }) => wanted.has(number))
+    return numbers
+      .toSorted((a, b) => a - b)
+      .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
       .map(({ number, registered, token, userId, registeredAtMs, acceptedAtMs }) => ({
         number,
         id: registered.id,

@@ -78,6 +78,11 @@ export class MemoryPublishes implements PublishStore {
     return this.all().find((kept) => kept.number === number);
   }
 
+  /** Those of which something may still be claimed. */
+  unfinished(): readonly KeptPublish[] {
+    return this.all().filter(({ over }) => over?.state !== 'finished');
+  }
+
   async accept(publish: NewPublish): Promise<Acceptance> {
     const { instance, devicesMax, idempotency, createdAtMs } = publish;
     const devices = this.devices.counts(instance).accepted;

@@ -1,6 +1,6 @@
 import { type Fanfare, startFanfare } from './fanfare.ts';
 
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   'channel_occupied',
   'channel_vacated',
   'member_added',
@@ -17,17 +17,19 @@ export interface Webhook {
   readonly batching?: boolean;
 }
 
-/** A server that may send to 127.0.0.1, whose app has these webhooks and everything that can be told of. */
-export function startWithWebhooks(
-  webhooks: readonly Webhook[],
-  app: Readonly<Record<string, unknown>> = {},
-): Promise<Fanfare> {
+/** Settings of an app that has these webhooks, and client events. */
+export function withWebhooks(webhooks: readonly Webhook[], app: object = {}): object {
+  return {
+    clientEvents: true,
+    webhooks: webhooks.map((webhook) => ({ events: EVENT_TYPES, ...webhook })),
+    ...app,
+  };
+}
+
+/** Starts a server that may send webhooks to 127.0.0.1. `webhooks` are those of its configured app. */
+export function startWithWebhooks(webhooks: readonly Webhook[] = []): Promise<Fanfare> {
   return startFanfare({
-    app: {
-      clientEvents: true,
-      webhooks: webhooks.map((webhook) => ({ events: EVENT_TYPES, ...webhook })),
-      ...app,
-    },
+    app: { ...withWebhooks(webhooks) },
     config: { webhooks: { allowPrivateAddresses: true } },
   });
 }

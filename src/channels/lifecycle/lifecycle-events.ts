@@ -1,8 +1,9 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
+import { type Broadcaster, broadcast } from '../broadcast.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';
-import type { Audience, Member, Transition, WebhookSink } from '../ports.ts';
+import type { Member, Transition, WebhookSink } from '../ports.ts';
 import type { Usage } from '../usage.ts';
 import { subscriptionCount } from '../wire.ts';
 import { Delayed } from './delayed.ts';
@@ -15,6 +16,13 @@ import type { WebhookEvent } from './webhook-event.ts';
  */
 const GRACE_MS = 3000;
 
+export interface LifecycleEventsOptions {
+  readonly timers: Timers;
+  readonly broadcaster: Broadcaster;
+  readonly usage: Usage;
+  readonly sink: WebhookSink;
+}
+
 /** Tells backends and subscribers what happens in channels. Everything follows from transitions. */
 export class LifecycleEvents {
   private readonly timers: Timers;
@@ -26,14 +34,14 @@ export class LifecycleEvents {
   /** Cache channels whose miss was told, until they have an event or nobody is left who could miss it. */
   private readonly missed = new Set<Topic>();
 
-  constructor(timers: Timers, audience: Audience, usage: Usage, sink: WebhookSink) {
+  constructor({ timers, broadcaster, usage, sink }: LifecycleEventsOptions) {
     this.timers = timers;
     this.sink = sink;
     this.usage = usage;
     this.vacated = new Delayed(timers, GRACE_MS);
     this.removed = new Delayed(timers, GRACE_MS);
     this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
-      audience.send(topicOf(app, channel), subscriptionCount(channel.text, count));
+      broadcast(broadcaster, topicOf(app, channel), () => subscriptionCount(channel.text, count));
       this.emit(app, {
         name: 'subscription_count',
         channel: channel.text,

@@ -1,13 +1,20 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
+import { type Broadcaster, broadcast } from '../broadcast.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { topicOf } from '../event.ts';
-import type { Audience, Member, Peer } from '../ports.ts';
+import type { Member, Peer } from '../ports.ts';
 import type { Usage } from '../usage.ts';
 import { memberAdded, memberRemoved } from '../wire.ts';
 import { ChangeLimiter } from './change-limiter.ts';
 
 const WINDOW_MS = 1000;
+
+export interface MemberChangesOptions {
+  readonly timers: Timers;
+  readonly broadcaster: Broadcaster;
+  readonly usage: Usage;
+}
 
 /**
  * Tells the members of presence channels who comes and goes.
@@ -17,13 +24,13 @@ const WINDOW_MS = 1000;
  * who joined in between have another list. Clients ignore a user who is added or removed twice (protocol, §6).
  */
 export class MemberChanges {
-  private readonly audience: Audience;
+  private readonly broadcaster: Broadcaster;
   private readonly usage: Usage;
   /** By topic and user. */
   private readonly limiter: ChangeLimiter<string>;
 
-  constructor(timers: Timers, audience: Audience, usage: Usage) {
-    this.audience = audience;
+  constructor({ timers, broadcaster, usage }: MemberChangesOptions) {
+    this.broadcaster = broadcaster;
     this.usage = usage;
     this.limiter = new ChangeLimiter(timers, WINDOW_MS);
   }
@@ -31,14 +38,18 @@ export class MemberChanges {
   /** The first connection of a user came. `newcomer` does not hear of itself. */
   added(app: App, channel: ChannelName, member: Member, newcomer: Peer): void {
     this.changed(app, channel, member, () =>
-      this.audience.send(topicOf(app, channel), memberAdded(channel.text, member), newcomer),
+      broadcast(this.broadcaster, topicOf(app, channel), () => memberAdded(channel.text, member), {
+        except: newcomer,
+      }),
     );
   }
 
   /** The last connection of a user went. */
   removed(app: App, channel: ChannelName, member: Member): void {
     this.changed(app, channel, member, () =>
-      this.audience.send(topicOf(app, channel), memberRemoved(channel.text, member.userId)),
+      broadcast(this.broadcaster, topicOf(app, channel), () =>
+        memberRemoved(channel.text, member.userId),
+      ),
     );
   }
 

@@ -227,6 +227,7 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 /** Makes a connection that is gone nobody's. It must be taken out of its channels next. */
 export function disconnect(hub: Hub, session: Session): void {
   session.closed = true;
+  hub.audience.leaveAll(session.peer);
   signOut(hub, session);
 }
 
@@ -243,7 +244,7 @@ function depart(hub: Hub, session: Session, subscription: Subscription): MaybePr
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
   hub.channels.leave(session.app, topic);
-  hub.audience.leave(session.peer, topic);
+  if (!session.closed) hub.audience.leave(session.peer, topic);
   return after(hub.roster.leave(session.app, channel, member), (transition) => {
     if (transition.memberRemoved && member !== undefined) {
       hub.memberChanges.removed(session.app, channel, member);

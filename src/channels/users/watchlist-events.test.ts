@@ -7,13 +7,13 @@ import { WatchlistEvents, watchTopic } from './watchlist-events.ts';
 function stage() {
   const { audience } = hubWith(new LateEngine());
   const clock = new FakeClock();
-  const news = new WatchlistEvents(clock, audience);
+  const watchlists = new WatchlistEvents(clock, { audience });
   const app = appWith();
   const { peer } = sessionOf(app);
   audience.join(peer, watchTopic(app, 'ann'));
   return {
     clock,
-    news,
+    watchlists,
     app,
     heard: () =>
       peer.frames.splice(0).flatMap((frame) => {
@@ -29,40 +29,40 @@ const offline = { name: 'offline', user_ids: ['ann'] };
 
 describe('those who watch a user', () => {
   it('hear at once that the user came online', () => {
-    const { app, news, heard } = stage();
-    news.online(app, 'ann');
+    const { app, watchlists, heard } = stage();
+    watchlists.online(app, 'ann');
     expect(heard()).toEqual([online]);
   });
 
   it('hear 3 seconds later that the user went offline', () => {
-    const { app, clock, news, heard } = stage();
-    news.offline(app, 'ann');
+    const { app, clock, watchlists, heard } = stage();
+    watchlists.offline(app, 'ann');
     clock.advance(2999);
     expect(heard()).toEqual([]);
-    expect(news.isLeaving(app, 'ann')).toBe(true);
+    expect(watchlists.isLeaving(app, 'ann')).toBe(true);
     clock.advance(1);
     expect(heard()).toEqual([offline]);
-    expect(news.isLeaving(app, 'ann')).toBe(false);
-    news.online(app, 'ann');
+    expect(watchlists.isLeaving(app, 'ann')).toBe(false);
+    watchlists.online(app, 'ann');
     expect(heard()).toEqual([online]);
   });
 
   it('hear nothing of a user who was away for less', () => {
-    const { app, clock, news, heard } = stage();
+    const { app, clock, watchlists, heard } = stage();
     for (let n = 0; n < 5; n++) {
-      news.offline(app, 'ann');
+      watchlists.offline(app, 'ann');
       clock.advance(2999);
-      news.online(app, 'ann');
+      watchlists.online(app, 'ann');
     }
     clock.advance(60_000);
     expect(heard()).toEqual([]);
   });
 
   it('hear nothing of other users, nor of users of other apps', () => {
-    const { app, clock, news, heard } = stage();
-    news.online(app, 'bob');
-    news.online(appWith({ id: 'other' }), 'ann');
-    news.offline(appWith({ id: 'other' }), 'ann');
+    const { app, clock, watchlists, heard } = stage();
+    watchlists.online(app, 'bob');
+    watchlists.online(appWith({ id: 'other' }), 'ann');
+    watchlists.offline(appWith({ id: 'other' }), 'ann');
     clock.advance(60_000);
     expect(heard()).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
+import { type Broadcaster, broadcast } from '../broadcast.ts';
 import type { Topic } from '../event.ts';
 import { Delayed } from '../lifecycle/delayed.ts';
-import type { Audience } from '../ports.ts';
 import { watchlistEvents } from '../wire.ts';
 
 /**
@@ -18,11 +18,11 @@ export function watchTopic(app: App, userId: string): Topic {
 
 /** Tells those who watch a user when the user comes online or goes offline. */
 export class WatchlistEvents {
-  private readonly audience: Audience;
+  private readonly broadcaster: Broadcaster;
   private readonly leaving: Delayed<Topic>;
 
-  constructor(timers: Timers, audience: Audience) {
-    this.audience = audience;
+  constructor(timers: Timers, broadcaster: Broadcaster) {
+    this.broadcaster = broadcaster;
     this.leaving = new Delayed(timers, OFFLINE_GRACE_MS);
   }
 
@@ -30,17 +30,21 @@ export class WatchlistEvents {
   online(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
     // Whoever comes back in time has not been away.
-    if (!this.leaving.cancel(topic)) this.audience.send(topic, watchlistEvents([userId], []));
+    if (!this.leaving.cancel(topic)) this.report(topic, [userId], []);
   }
 
   /** The user's last connection went. */
   offline(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
-    this.leaving.start(topic, () => this.audience.send(topic, watchlistEvents([], [userId])));
+    this.leaving.start(topic, () => this.report(topic, [], [userId]));
   }
 
   /** Whether the user has no connection any more, but may be back in a moment. */
   isLeaving(app: App, userId: string): boolean {
     return this.leaving.has(watchTopic(app, userId));
+  }
+
+  private report(topic: Topic, online: readonly string[], offline: readonly string[]): void {
+    broadcast(this.broadcaster, topic, () => watchlistEvents(online, offline));
   }
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { ERROR } from '../../outgoing/http2/frames.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
-import { type Certificate, makeSelfSigned } from '../self-signed.ts';
+import { makeSelfSigned } from '../self-signed.ts';
 import {
   AccessTokenIssuer,
   accountFile,

@@ -1,7 +1,7 @@
+import type { Certificate } from '../../runtime/certificate.ts';
 import { readJsonObject } from '../../runtime/json-object.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
-import type { Certificate } from '../self-signed.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
 
 export interface FakeWebPushOptions {

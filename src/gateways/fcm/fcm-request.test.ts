@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import type { Notification } from '../../push/gateway.ts';
 import { FCM_MESSAGE_BYTES_MAX, fcmMessageBytes } from '../../push/messages/fcm-message.ts';
 import { newPublishId } from '../../push/model/publish-id.ts';
@@ -100,7 +101,7 @@ describe('a request to FCM', () => {
   it('is JSON, whatever the token is', () => {
     const bodies = new FcmBodies(notification({ notification: { title: 'ä"\\\n' }, data: {} }));
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (token) => {
+      fc.property(fc.string({ unit: anyCharacter }), (token) => {
         const { message } = JSON.parse(bodies.of(token, NOW_MS).toString());
         expect(message.token ?? message.fid).toBe(token);
         expect(message.notification).toEqual({ title: 'ä"\\\n' });

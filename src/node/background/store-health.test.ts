@@ -66,8 +66,8 @@ describe('the health of the store', () => {
     written = async () => {
       throw full;
     };
-    expect(health.toldBy('push')(full)).toBe(true);
-    expect(health.toldBy('push')(full)).toBe(false);
+    expect(health.reporter('push')(full)).toBe(true);
+    expect(health.reporter('push')(full)).toBe(false);
     expect(health.fault()).toBe('the disk is full');
     await timers.advance(5_000);
     expect(writes).toBe(5);
@@ -86,16 +86,16 @@ describe('the health of the store', () => {
 
   it('stays damaged, whatever can still be written', async () => {
     const damaged = new SQL.SQLiteError('malformed', { code: 'SQLITE_CORRUPT', errno: 11 });
-    health.toldBy('push')(damaged);
+    health.reporter('push')(damaged);
     await timers.advance(5_000);
-    health.toldBy('push')(undefined);
+    health.reporter('push')(undefined);
     expect(health.fault()).toBe('the store is damaged');
     expect(readiness.reasons()).toEqual(['store: the store is damaged (store)']);
     expect(log.lines).toHaveLength(1);
   });
 
   it('leaves it to those who try again themselves to say that it works for them', async () => {
-    const usage = health.toldBy('usage');
+    const usage = health.reporter('usage');
     usage(full);
     await timers.advance(3_000);
     expect(readiness.reasons()).toEqual(['store: the disk is full (usage)']);

@@ -1,9 +1,11 @@
+import type { AppActivity, ChannelPage, ChannelQuery } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { StartFault } from '../start-failed.ts';
 
@@ -16,47 +18,16 @@ export interface ListenerAddress {
   readonly tls: boolean;
 }
 
-/** A certificate with its key, both in PEM. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
 /** Where the password of the admin API is: `admin.password`, or a file that the server has made. */
 export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
-/** What one app does now. */
-export interface LiveApp {
-  readonly appId: string;
-  readonly connections: number;
-  readonly channels: number;
-  /** Today, UTC: all, and those of them that clients caused. */
-  readonly messages: number;
-  readonly clientMessages: number;
-}
-
-/** One occupied channel. */
-export interface LiveChannel {
-  readonly name: string;
-  readonly subscriptions: number;
-  readonly users: number;
-}
-
 /** What the background loop can ask the realtime loop, each with its answer. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
-  'live-apps': { ask: Record<never, never>; answer: readonly LiveApp[] };
-  'live-channels': {
-    ask: {
-      readonly appId: string;
-      readonly prefix: string;
-      readonly after: string | undefined;
-      readonly limit: number;
-    };
-    answer: { readonly channels: readonly LiveChannel[]; readonly next: string | undefined };
-  };
+  'live-apps': { ask: Record<never, never>; answer: readonly AppActivity[] };
+  'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Answered once everything that was said before has been done. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }

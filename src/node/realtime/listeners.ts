@@ -1,13 +1,13 @@
 import type { Server } from 'bun';
-import type { WebSocketAudience } from '../../transports/websocket/audience.ts';
-import type { ConnectionData } from '../../transports/websocket/connection.ts';
-import type { Certificate } from '../link/messages.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
+import type { SocketData } from '../../transports/websocket/websocket-connection.ts';
+import type { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 
-type ConnectionServer = Server<ConnectionData>;
+type ConnectionServer = Server<SocketData>;
 type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;
 
 export interface ListenersOptions {
-  readonly audience: WebSocketAudience;
+  readonly topics: WebSocketTopics;
   readonly open: Open;
 }
 
@@ -96,6 +96,6 @@ export class Listeners {
 
   private serve(servers: readonly ConnectionServer[]): void {
     this.servers = servers;
-    this.options.audience.serve(servers);
+    this.options.topics.serve(servers);
   }
 }

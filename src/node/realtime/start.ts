@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { AppActivity } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
@@ -14,32 +15,30 @@ import { MemoryRoster } from '../../engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { type MetricValues, TableMeter } from '../../observability/meter.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
+import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
-import { MemoryAppDirectory } from '../../tenants/directory.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
+import { ClientAudience } from '../../transports/clients/audience.ts';
+import { Clients } from '../../transports/clients/clients.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
-import { WebSocketAudience } from '../../transports/websocket/audience.ts';
+import { endWith } from '../../transports/clients/end.ts';
+import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
 import { HoldBack } from '../../transports/websocket/coalescing/hold-back.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
-import { SlowConsumers } from '../../transports/websocket/slow-consumers.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
+import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
-import type {
-  Certificate,
-  ListenerAddress,
-  LiveApp,
-  Question,
-  Questions,
-} from '../link/messages.ts';
+import type { ListenerAddress, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { Listeners } from './listeners.ts';
@@ -110,10 +109,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     connections,
     bytesMax: channels.sendBufferBytes,
     totalBytesMax: waitingBytesLimit(channels.waitingBytes),
-    end: (socket) => void setImmediate(() => socket.terminate()),
+    end: (connection) => void setImmediate(() => connection.terminate()),
   });
   const holdBack = holdBackOfThisLoop();
-  const audience = new WebSocketAudience(connections, slowConsumers, holdBack, meter);
+  const native = new WebSocketTopics(slowConsumers, holdBack);
+  const audience = new ClientAudience({ native, connections, meter });
   const roster = new MemoryRoster();
   const hub: Hub = {
     audience,
@@ -125,12 +125,12 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     strangerLog,
     meter,
-    lifecycle: new LifecycleEvents(timers, audience, usage, webhooks),
-    memberChanges: new MemberChanges(timers, audience, usage),
-    watchlists: new WatchlistEvents(timers, audience),
+    lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
+    memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
+    watchlists: new WatchlistEvents(timers, { audience }),
     usage,
-    endConnectionOf: (appId) => transport.endConnectionOf(appId),
-    hastenDepartures: () => transport.departures.hasten(),
+    endConnectionOf: (appId) => clients.endConnectionOf(appId),
+    hastenDepartures: () => clients.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
     sessions: new UserSessions(),
   };
@@ -139,16 +139,22 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     log,
     clock: monotonicTimers,
   });
-  const transport = new WebSocketTransport({
+  const clients = new Clients({
     hub,
-    apps,
     connections,
     slowConsumers,
+    settings: channels,
+    monotonic: monotonicTimers,
+    meter,
+  });
+  const transport = new WebSocketTransport({
+    clients,
+    apps,
+    connections,
     holdBack,
     settings: channels,
     addresses,
-    monotonic: monotonicTimers,
-    meter,
+    strangerLog,
   });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
@@ -157,10 +163,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     pathPrefix: channels.pathPrefix,
     bodies,
     meter,
-    terminate: (app, userId) => transport.terminate(app, userId),
+    terminate: (app, userId) => clients.terminate(app, userId),
   });
   const listeners = new Listeners({
-    audience,
+    topics: native,
     open: (certificate, port) =>
       listenForChannels({
         settings: { ...channels, port, tls: certificate },
@@ -180,7 +186,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const checks = setInterval(() => {
     slowConsumers.lookAgain();
     listeners.forgetEmpty();
-    transport.checkPart(CHECK_PARTS);
+    clients.checkPart(CHECK_PARTS);
     bodies.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
@@ -189,8 +195,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const live = (): LiveApp[] => {
-    const figures: LiveApp[] = [];
+  const live = (): AppActivity[] => {
+    const figures: AppActivity[] = [];
     for (const app of apps.all()) {
       const { backend, clients } = usage.todayOf(app);
       figures.push({
@@ -229,7 +235,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list, changes) {
-      transport.endAll(new Set(apps.replace(list).gone), 'app-disabled');
+      clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Said here, where it holds: whoever reads it may rely on it.
       log.info('Apps changed', { apps: list.length, ...changes });
     },
@@ -254,8 +260,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     },
     async stop() {
       const stopped = listeners.close();
-      await drain(connections, config.drainSeconds, (socket) =>
-        transport.end(socket, 'server-stopping'),
+      await drain(connections, config.drainSeconds, (connection) =>
+        endWith(connection, 'server-stopping'),
       );
       clearInterval(checks);
       clearInterval(fileChecks);
@@ -264,7 +270,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       await withTimeout(STOP_WAIT_MS, listeners.end());
       // Last of all, so that what was told and used until now is not forgotten.
       clearInterval(usageTimer);
-      await transport.departed();
+      await clients.departed();
       hub.lifecycle.flush();
       webhooks.flush();
       keepUsage();

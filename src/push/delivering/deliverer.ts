@@ -199,11 +199,12 @@ export class Deliverer {
       return;
     }
     const stored = once(readStored);
-    const places = Map.groupBy(recipients.keys(), (place) => recipients[place]?.platform);
+    const places: Record<Platform, number[]> = { apns: [], fcm: [], web: [] };
+    for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
     const lanes: Lane[] = [];
     for (const platform of platforms) {
-      const some = places.get(platform);
-      if (some === undefined) continue;
+      const some = places[platform];
+      if (some.length === 0) continue;
       const lane = this.lane(publish.instance, instance, platform);
       lane.add(work, some, stored);
       lanes.push(lane);

@@ -1,4 +1,4 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Outcome } from '../gateway.ts';
 import type { Platform, Recipient } from '../model/device.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
@@ -132,8 +132,12 @@ export class Lane {
   add(work: Work, places: readonly number[], stored: () => StoredPublish | undefined): void {
     this.usedAtMs = this.options.timers.now();
     const prepared = this.prepare(work, stored);
-    const byWay = Map.groupBy(places, (place) => this.way(this.originOf(work, place)));
-    for (const [way, some] of byWay) this.addTo(way, work, prepared, some);
+    if (this.platform === 'web') {
+      const byWay = Map.groupBy(places, (place) => this.way(this.originOf(work, place)));
+      for (const [way, some] of byWay) this.addTo(way, work, prepared, some);
+    } else {
+      this.addTo(this.way(''), work, prepared, places);
+    }
     this.unjam();
   }
 
@@ -198,20 +202,25 @@ export class Lane {
   }
 
   private originOf(work: Work, place: number): string {
-    return this.platform === 'web' ? endpointOrigin(work.recipients[place]?.token ?? '') : '';
+    return endpointOrigin(work.recipients[place]?.token ?? '');
   }
 
   private addTo(way: Way, work: Work, prepared: Prepared, some: readonly number[]): void {
     const nowMs = this.options.timers.now();
     way.usedAtMs = nowMs;
-    const byLine = Map.groupBy(some, (place) => {
+    const known: number[] = [];
+    const newcomers: number[] = [];
+    for (const place of some) {
       const recipient = work.recipients[place];
-      return recipient === undefined || !this.witnesses.has(recipient);
-    });
-    for (const [areNewcomers, all] of byLine) {
+      if (recipient === undefined) continue;
+      (this.witnesses.has(recipient) ? known : newcomers).push(place);
+    }
+    for (const all of [known, newcomers]) {
+      if (all.length === 0) continue;
       prepared.uses++;
-      const { left } = this;
+      const areNewcomers = all === newcomers;
       const [places, tried] = this.splitTried(way, work, all);
+      const { left } = this;
       work.parts.push(new Part({ work, way, prepared, areNewcomers, places, tried, nowMs, left }));
       if (!areNewcomers) way.breaker.arrived();
     }
@@ -296,7 +305,7 @@ export class Lane {
 
   /** Newcomers leave some places of the whole lane to other devices, however many ways they wait on. */
   private hasPlaceForNewcomer(): boolean {
-    return this.newcomersInFlight < newcomersMax(this.gateway.atOnce, false);
+    return this.newcomersInFlight < untrustedLimit(this.gateway.atOnce, false);
   }
 
   /**

@@ -119,10 +119,7 @@ export class PipelineScene {
       this.time.now(),
     );
     await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
-    const device = this.devices.of(instance).find(({ registered }) => registered.id === id);
-    if (more.isNew !== true && device !== undefined) {
-      this.devices.accept(device.number, token, this.time.now());
-    }
+    if (more.isNew !== true) this.devices.acceptById(id, token, this.time.now());
     return id;
   }
 

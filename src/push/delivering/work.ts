@@ -71,7 +71,7 @@ export class Work {
     { nowMs, unkept = () => undefined }: WorkOptions,
   ) {
     this.job = job;
-    this.recipients = [...recipients];
+    this.recipients = recipients.slice();
     this.left = { ...countDevices(recipients) };
     this.devices = this.left;
     this.claimedUntilMs = job.claimedUntilMs;

@@ -194,7 +194,7 @@ export interface DeviceStory {
   readonly kind: PublishTarget['kind'];
   readonly page: /** Planning has not reached it yet. */
     | 'ahead'
-    /** It is not in the audience. */
+    /** The device is not in the audience. */
     | 'none'
     | 'waiting'
     | 'delivered'

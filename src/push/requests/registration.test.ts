@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { NO_LIMITS } from '../../../testing/push-limits.ts';
 import { platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
@@ -240,7 +241,7 @@ describe('any device', () => {
   it('is a registration or a refusal, whatever comes', () => {
     const value = fc.oneof(
       fc.anything(),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.constantFrom<unknown>(
         bodies.apns.token,
         bodies.fcm.token,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import type { Pause } from '../delivering/ports.ts';
 import type { PlatformCounts, PublishStatus } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
-import { waitingWays, waitingWaysJson, withWaiting } from './publish-pauses.ts';
+import { pausesOf, publishPausesJson, withPausedDevices } from './publish-pauses.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12, 3);
 
@@ -49,15 +49,15 @@ const PAUSE: Pause = {
   sinceMs: NOW_MS,
 };
 
-describe('what devices of a publish wait for', () => {
-  it('is a way that is not used now, with all that are not done', () => {
-    const ways = waitingWays(STATUS, [PAUSE]);
-    expect(ways).toHaveLength(1);
-    expect(withWaiting(STATUS, ways).reasons).toEqual([
+describe('a pause that devices of a publish wait for', () => {
+  it('counts all devices of the platform that have no result yet', () => {
+    const pauses = pausesOf(STATUS, [PAUSE]);
+    expect(pauses).toHaveLength(1);
+    expect(withPausedDevices(STATUS, pauses).reasons).toEqual([
       { platform: 'apns', reason: 'BadDeviceToken', devices: 4 },
       { platform: 'apns', reason: 'InvalidProviderToken', devices: 80 },
     ]);
-    expect(waitingWaysJson(STATUS, ways)).toEqual({
+    expect(publishPausesJson(STATUS, pauses)).toEqual({
       publishId: STATUS.id,
       pauses: [
         {
@@ -73,26 +73,26 @@ describe('what devices of a publish wait for', () => {
     });
   });
 
-  it('is nothing where all are done, or the publish is over', () => {
-    expect(waitingWays(STATUS, [{ ...PAUSE, platform: 'fcm' }])).toEqual([]);
+  it('is left out if all devices have a result or the publish is over', () => {
+    expect(pausesOf(STATUS, [{ ...PAUSE, platform: 'fcm' }])).toEqual([]);
     for (const state of ['finished', 'cancelled'] as const) {
-      expect(waitingWays({ ...STATUS, state }, [PAUSE])).toEqual([]);
+      expect(pausesOf({ ...STATUS, state }, [PAUSE])).toEqual([]);
     }
-    expect(withWaiting(STATUS, [])).toEqual(STATUS);
+    expect(withPausedDevices(STATUS, [])).toEqual(STATUS);
   });
 
-  it('is told without a number where it is one push service of several', () => {
+  it('has no number of devices if it is for one push service', () => {
     const pause: Pause = { ...PAUSE, platform: 'web', origin: 'https://push.example' };
-    const ways = waitingWays(STATUS, [pause]);
-    expect(withWaiting(STATUS, ways).reasons).toEqual(STATUS.reasons);
-    expect(waitingWaysJson(STATUS, ways)).toMatchObject({
+    const pauses = pausesOf(STATUS, [pause]);
+    expect(withPausedDevices(STATUS, pauses).reasons).toEqual(STATUS.reasons);
+    expect(publishPausesJson(STATUS, pauses)).toMatchObject({
       pauses: [{ platform: 'web', origin: 'https://push.example', devices: null }],
     });
   });
 
-  it('has one entry for each reason, whatever else became of devices for it', () => {
-    const ways = waitingWays(STATUS, [{ ...PAUSE, reason: 'BadDeviceToken' }]);
-    expect(withWaiting(STATUS, ways).reasons).toEqual([
+  it('is added to devices that failed for the same reason', () => {
+    const pauses = pausesOf(STATUS, [{ ...PAUSE, reason: 'BadDeviceToken' }]);
+    expect(withPausedDevices(STATUS, pauses).reasons).toEqual([
       { platform: 'apns', reason: 'BadDeviceToken', devices: 84 },
     ]);
   });

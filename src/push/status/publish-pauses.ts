@@ -2,20 +2,20 @@ import type { Pause } from '../delivering/ports.ts';
 import type { Platform } from '../model/device.ts';
 import type { PublishStatus } from '../model/publish.ts';
 
-/** A way that is not used now, and that devices of a publish wait for. */
-export interface WaitingWay extends Pick<Pause, 'why' | 'reason' | 'words' | 'sinceMs'> {
+/** A paused route that devices of a publish wait for. */
+export interface PublishPause extends Pick<Pause, 'why' | 'reason' | 'words' | 'sinceMs'> {
   readonly platform: Platform;
-  /** Of a push service, where it is one of several. */
+  /** The push service, if the platform has several. */
   readonly origin: string | undefined;
-  /** Of how many push services devices are is not counted: `undefined` there. */
+  /** How many devices wait; `undefined` for a single push service, as devices are not counted by push service. */
   readonly devices: number | undefined;
 }
 
-/** What devices of a publish wait for, among the ways of its instance that are not used now. */
-export function waitingWays(
+/** Those of an instance's paused routes that devices of the publish wait for. */
+export function pausesOf(
   { state, platforms }: PublishStatus,
   pauses: readonly Pause[],
-): readonly WaitingWay[] {
+): readonly PublishPause[] {
   if (state === 'finished' || state === 'cancelled') return [];
   return pauses.flatMap(({ platform, origin, why, reason, words, sinceMs }) => {
     const { planned, accepted, failed, pruned, expired, cancelled } = platforms[platform];
@@ -26,10 +26,13 @@ export function waitingWays(
   });
 }
 
-/** Adds to the reasons of a status what devices wait for, as far as it is known how many do. */
-export function withWaiting(status: PublishStatus, ways: readonly WaitingWay[]): PublishStatus {
+/** Adds the devices that wait for pauses to the reasons of a status, if their number is known. */
+export function withPausedDevices(
+  status: PublishStatus,
+  pauses: readonly PublishPause[],
+): PublishStatus {
   const reasons = [...status.reasons];
-  for (const { platform, reason, devices } of ways) {
+  for (const { platform, reason, devices } of pauses) {
     if (devices === undefined) continue;
     const at = reasons.findIndex((one) => one.platform === platform && one.reason === reason);
     const known = reasons[at];
@@ -39,11 +42,11 @@ export function withWaiting(status: PublishStatus, ways: readonly WaitingWay[]):
   return { ...status, reasons };
 }
 
-/** The JSON that tells what devices of a publish wait for. Times are RFC 3339 in UTC. */
-export function waitingWaysJson({ id }: PublishStatus, ways: readonly WaitingWay[]): object {
+/** The pauses of a publish as JSON. Times are RFC 3339 in UTC. */
+export function publishPausesJson({ id }: PublishStatus, pauses: readonly PublishPause[]): object {
   return {
     publishId: id,
-    pauses: ways.map(({ platform, origin, why, reason, words, sinceMs, devices }) => ({
+    pauses: pauses.map(({ platform, origin, why, reason, words, sinceMs, devices }) => ({
       platform,
       origin: origin ?? null,
       why,

@@ -1,6 +1,6 @@
 import type { PublishStatus } from '../model/publish.ts';
 
-/** The JSON that tells what has become of a publish. Times are RFC 3339 in UTC. */
+/** The status of a publish as JSON. Times are RFC 3339 in UTC. */
 export function publishStatusJson(status: PublishStatus): object {
   const { apns, fcm, web } = status.platforms;
   return {
@@ -15,7 +15,7 @@ export function publishStatusJson(status: PublishStatus): object {
   };
 }
 
-/** Field by field: what a store keeps besides is nobody's business. */
+/** Names each field, so that no other column of the store gets out. */
 function countsJson(counts: PublishStatus['platforms']['web']): object {
   const { planned, accepted, retrying, failed, pruned, expired, cancelled } = counts;
   return { planned, accepted, retrying, failed, pruned, expired, cancelled };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { appSettings } from '../../config/channels-settings.ts';
-import { MemoryAppDirectory } from '../../tenants/directory.ts';
+import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { requestTarget } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import {
@@ -331,9 +332,9 @@ describe('a server behind a path prefix', () => {
 
 /** A parameter's name as it can stand beside those of the signature. */
 const names = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 12 })
+  .string({ unit: anyCharacter, minLength: 1, maxLength: 12 })
   .filter((name) => !/\]$|^auth_|^body_md5$/i.test(name));
-const texts = fc.string({ unit: 'binary', maxLength: 12 });
+const texts = fc.string({ unit: anyCharacter, maxLength: 12 });
 const givens: fc.Arbitrary<readonly Given[]> = fc.uniqueArray(
   fc.tuple(names, fc.oneof(texts, fc.array(texts, { minLength: 1, maxLength: 4 }))),
   { selector: ([name]) => name.toLowerCase(), maxLength: 6 },
@@ -407,7 +408,7 @@ describe('any request', () => {
 
   it('gets an answer, whatever its target is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.uint8Array(), (text, body) => {
+      fc.property(fc.string({ unit: anyCharacter }), fc.uint8Array(), (text, body) => {
         expect(verdict({ target: `/apps/3/events?${text}`, body })).not.toBe('accepted');
         expect(verdict({ target: `/apps/3/events?auth_key=${KEY}&${text}`, body })).toBeString();
       }),

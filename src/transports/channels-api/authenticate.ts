@@ -1,17 +1,15 @@
 import { type App, secretOf } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { md5, sameSignature, sign } from '../../channels/signatures/signature.ts';
-import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { ApiRefusal, invalid } from './problems.ts';
 import {
-  arrayForms,
+  decodeLeniently,
   hasTooManyParameters,
-  literalForm,
   PARAMETERS_MAX,
-  type Parameter,
-  parameterOf,
-  readQuery,
-} from './query.ts';
+  type RequestTarget,
+  withoutPrefix,
+} from '../request-target.ts';
+import { ApiRefusal, invalid } from './problems.ts';
+import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from './query.ts';
 
 /** Whole seconds that a request's clock may be off, exclusive. Source: Channels protocol, §14.1. */
 const TIMESTAMP_TOLERANCE_SECONDS = 600;

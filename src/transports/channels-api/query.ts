@@ -13,19 +13,6 @@ export type PlusSign = 'space' | 'plus';
 const COMMON_NAMES = ['auth_key', 'auth_timestamp', 'auth_version', 'body_md5', 'auth_signature'];
 const COMMON = COMMON_NAMES.map((name) => ({ name, start: `${name}=` }));
 
-/** Parameters of one request; more are refused before anything else is done with them. */
-export const PARAMETERS_MAX = 100;
-
-/** Whether a raw query has more parameters than a request may have. */
-export function hasTooManyParameters(query: string): boolean {
-  let parameters = 1;
-  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
-    parameters++;
-    if (parameters > PARAMETERS_MAX) return true;
-  }
-  return false;
-}
-
 /** Reads a raw query in the order in which it was written. Never throws. */
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
   const parameters: Parameter[] = [];

@@ -1,4 +1,4 @@
-import type { Socket } from '../websocket/connection.ts';
+import type { Connection } from './connection.ts';
 import { type AddressKey, keyOf } from './packed-address.ts';
 
 /**
@@ -6,29 +6,29 @@ import { type AddressKey, keyOf } from './packed-address.ts';
  * limit of the server, every handshake asks for one of the address that has most.
  */
 export class ConnectionsByAddress {
-  private readonly byAddress = new Map<AddressKey, Set<Socket>>();
+  private readonly byAddress = new Map<AddressKey, Set<Connection>>();
   /** The addresses, by how many connections each has. */
   private readonly bySize = new Map<number, Set<AddressKey>>();
   /** What the address with the most connections has. */
   private most = 0;
 
-  add(socket: Socket): void {
-    const key = keyOf(socket.data.address);
+  add(connection: Connection): void {
+    const key = keyOf(connection.address);
     let alike = this.byAddress.get(key);
     if (alike === undefined) {
       alike = new Set();
       this.byAddress.set(key, alike);
     }
-    alike.add(socket);
+    alike.add(connection);
     this.move(key, alike.size - 1, alike.size);
     this.most = Math.max(this.most, alike.size);
   }
 
   /** One that is in it. */
-  remove(socket: Socket): void {
-    const key = keyOf(socket.data.address);
+  remove(connection: Connection): void {
+    const key = keyOf(connection.address);
     const alike = this.byAddress.get(key);
-    if (alike?.delete(socket) !== true) return;
+    if (alike?.delete(connection) !== true) return;
     if (alike.size === 0) this.byAddress.delete(key);
     this.move(key, alike.size + 1, alike.size);
     // The address that had most has one less now, and no other has more.
@@ -36,15 +36,15 @@ export class ConnectionsByAddress {
   }
 
   /** The oldest of the address that has most; `undefined` where the address with this key would then have as many. */
-  yieldsTo(key: AddressKey): Socket | undefined {
+  yieldsTo(key: AddressKey): Connection | undefined {
     const own = this.byAddress.get(key)?.size ?? 0;
     return this.most > own + 1 ? this.largest() : undefined;
   }
 
   /** The oldest of an address that has most. */
-  largest(): Socket | undefined {
+  largest(): Connection | undefined {
     for (const key of this.bySize.get(this.most) ?? []) {
-      for (const socket of this.byAddress.get(key) ?? []) return socket;
+      for (const connection of this.byAddress.get(key) ?? []) return connection;
     }
     return undefined;
   }

@@ -1,53 +1,49 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
-import { fakeSocket } from '../websocket/socket.fixture.ts';
+import { FakeConnection } from './connection.fixture.ts';
 import { Connections } from './connections.ts';
 import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 
 describe('the connections of a node', () => {
   it('are found by their id, and counted by app', () => {
     const connections = new Connections();
-    const [one, two] = [appWith({ id: '1' }), appWith({ id: '2' })];
-    const { socket } = fakeSocket(0, '1.1');
-    const id = socketId;
+    const [app, other] = [appWith({ id: '1' }), appWith({ id: '2' })];
+    const first = new FakeConnection({ id: '1.1', app });
 
-    connections.add(1, one, socket, true);
-    connections.add(2, one, fakeSocket().socket, true);
-    connections.add(3, two, fakeSocket().socket, true);
+    connections.add(first);
+    connections.add(new FakeConnection({ id: '2.1', app }));
+    connections.add(new FakeConnection({ id: '3.1', app: other }));
 
-    expect(connections.get(id('1.1'))).toBe(socket);
-    expect(['1.2', '01.1', '1.01', '4.1'].map((text) => connections.get(id(text)))).toEqual(
-      Array(4).fill(undefined),
-    );
-    // Half of an id is enough to find its connection by.
-    expect([1, 4].map((half) => connections.isTaken(half))).toEqual([true, false]);
-    expect([connections.countOf(one), connections.countOf(two)]).toEqual([2, 1]);
+    expect(connections.get(socketId('1.1'))).toBe(first);
+    for (const id of ['1.2', '01.1', '1.01', '4.1']) {
+      expect(connections.get(socketId(id))).toBeUndefined();
+    }
+    expect([connections.countOf(app), connections.countOf(other)]).toEqual([2, 1]);
     expect(connections.size).toBe(3);
 
-    connections.remove(1, one, true);
-    // What is gone is not counted off again.
-    connections.remove(1, one, true);
-    connections.remove(4, one, true);
+    connections.remove(first);
+    // Removing it again changes nothing.
+    connections.remove(first);
+    connections.remove(new FakeConnection({ id: '2.2', app }));
 
-    expect(connections.get(id('1.1'))).toBeUndefined();
-    expect([connections.countOf(one), connections.countOf(two)]).toEqual([1, 1]);
+    expect(connections.get(socketId('1.1'))).toBeUndefined();
+    expect([connections.countOf(app), connections.countOf(other)]).toEqual([1, 1]);
     expect(connections.size).toBe(2);
   });
 
-  it('may go while they are walked', () => {
+  it('may be removed while they are iterated', () => {
     const connections = new Connections();
-    const app = appWith();
-    const ids = [1, 2, 3];
-    for (const id of ids) connections.add(id, app, fakeSocket().socket, true);
+    const all = ['1.1', '2.1', '3.1'].map((id) => new FakeConnection({ id }));
+    for (const connection of all) connections.add(connection);
 
-    let walked = 0;
+    let visited = 0;
     for (const _ of connections.all()) {
-      walked++;
-      for (const id of ids.splice(0, 2)) connections.remove(id, app, true);
+      visited++;
+      for (const connection of all.splice(0, 2)) connections.remove(connection);
     }
 
-    expect(walked).toBe(2);
+    expect(visited).toBe(2);
     expect(connections.size).toBe(0);
   });
 
@@ -56,9 +52,12 @@ describe('the connections of a node', () => {
     const connections = new Connections();
     const app = appWith();
     return {
-      add: (half: number) => connections.add(half, app, fakeSocket(0, `${half}.1`).socket, true),
-      remove: (half: number) => connections.remove(half, app, true),
-      next: (parts: number) => connections.nextPart(parts).map(({ data }) => data.firstHalf),
+      add: (half: number) => connections.add(new FakeConnection({ id: `${half}.1`, app })),
+      remove(half: number) {
+        const connection = connections.get(socketId(`${half}.1`));
+        if (connection !== undefined) connections.remove(connection);
+      },
+      next: (parts: number) => connections.nextPart(parts).map(({ firstHalf }) => firstHalf),
     };
   }
 
@@ -114,12 +113,11 @@ describe('connections of a full server', () => {
       if (app === undefined) throw new Error('There is no such app');
       const room = connections.roomFor(app, address);
       if (room === 'full') return 'full';
-      if (room !== 'room') connections.remove(room.data.firstHalf, room.data.app, true);
+      if (room !== 'room') connections.remove(room);
       added++;
-      const { socket } = fakeSocket(0, `${added}.1`, address, app);
-      connections.add(socket.data.firstHalf, app, socket, true);
+      connections.add(new FakeConnection({ id: `${added}.1`, address, app }));
       if (room === 'room') return 'room';
-      const { app: yielding, address: of } = room.data;
+      const { app: yielding, address: of } = room;
       return `${yielding.id} ${typeof of === 'number' ? of : addressOf(of)}`;
     };
     const fill = (app: App | undefined, address: PackedAddress, count: number) =>
@@ -182,22 +180,22 @@ describe('connections of a full server', () => {
 
   it('are chosen without a walk through all of them', () => {
     const connections = new Connections(2000);
+    const app = apps[0] ?? appWith();
     let read = 0;
     for (let n = 1; n <= 2000; n++) {
-      const { data, socket } = fakeSocket(0, `${n}.1`, n, apps[0]);
-      Object.defineProperty(data, 'address', { get: () => read++ && n });
-      connections.add(n, data.app, socket, true);
+      const connection = new FakeConnection({ id: `${n}.1`, app });
+      Object.defineProperty(connection, 'address', { get: () => read++ && n });
+      connections.add(connection);
     }
     for (let n = 1; n <= 100; n++) {
-      const app = apps[n % 2] ?? appWith();
-      const room = connections.roomFor(app, 3000 + n);
+      const other = apps[n % 2] ?? appWith();
+      const room = connections.roomFor(other, 3000 + n);
       // One walk when the server is first full.
       if (n === 1) read = 0;
       if (room === 'full') continue;
       if (room === 'room') throw new Error('The server is not full');
-      connections.remove(room.data.firstHalf, room.data.app, true);
-      const id = 3000 + n;
-      connections.add(id, app, fakeSocket(0, `${id}.1`, id, app).socket, true);
+      connections.remove(room);
+      connections.add(new FakeConnection({ id: `${3000 + n}.1`, address: 3000 + n, app: other }));
     }
     expect(read).toBeLessThan(200);
   });

@@ -1,36 +1,32 @@
 import type { App } from '../../channels/app.ts';
-import { firstHalfOf, type SocketId } from '../../channels/socket-id.ts';
+import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { Socket } from '../websocket/connection.ts';
+import type { Connection } from './connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
 /** Connections that are compared when one must be chosen. */
 const LOOKED_MAX = 100;
 
-/** Below this part of the limit, a server that was full counts as one that has room again. */
+/** Below this share of the limit, a server that was full counts as one that has room again. */
 const HAS_ROOM = 3 / 4;
 
-/** The accepted connections of this node. */
+/** The registry of this node's open connections. */
 export class Connections {
-  /** By the first halves of their ids, of which no two are the same. */
-  private readonly byFirstHalf = new Map<number, Socket>();
-  /** All open ones. */
+  /** By the first halves of their ids, which are unique here. */
+  private readonly byFirstHalf = new Map<number, Connection>();
+  /** Open connections by app. */
   private readonly byApp: FairBudget<App>;
-  /**
-   * Of each app by address. Only from when the server is full until it has room again: at other times nobody asks, and
-   * each connection would take memory for it.
-   */
+  /** By app and address. Kept only while the server is full or nearly so: it takes memory for each connection. */
   private byAddress: Map<App, ConnectionsByAddress> | undefined;
-  /** Of those that count for `limits.connections` of their app. */
+  /** How many connections of each app count for its `limits.connections`. */
   private readonly counted = new Map<App, number>();
-  /** Where the walk through all of them in parts is. */
+  /** The current round of `nextPart`: how many parts and connections are left in it. */
   private walk = this.byFirstHalf.values();
-  /** Parts of this walk that are still to come, and how many connections they have together. */
   private partsLeft = 0;
   private toVisit = 0;
-  /** Where the search for one that must yield is. */
-  private search: Iterator<Socket> = this.byFirstHalf.values();
+  /** The current position of `find`. */
+  private search: Iterator<Connection> = this.byFirstHalf.values();
 
   /** `limit`: connections in all. */
   constructor(limit = Number.POSITIVE_INFINITY) {
@@ -41,31 +37,34 @@ export class Connections {
     return this.byFirstHalf.size;
   }
 
-  /** Of those that count for the quota of their app. */
+  /** The connections of an app that count for its quota. */
   countOf(app: App): number {
     return this.counted.get(app) ?? 0;
   }
 
-  /** All open ones, whether they count for the quota or not. */
+  /** All open connections of an app. */
   openOf(app: App): number {
     return this.byApp.of(app);
   }
 
-  get(id: SocketId): Socket | undefined {
-    const socket = this.byFirstHalf.get(firstHalfOf(id));
-    return socket?.data.socketId === id ? socket : undefined;
+  get(id: SocketId): Connection | undefined {
+    const connection = this.byFirstHalf.get(firstHalfOf(id));
+    return connection?.socketId === id ? connection : undefined;
   }
 
-  /** Whether one has an id with this first half: then no other can have it. */
-  isTaken(firstHalf: number): boolean {
-    return this.byFirstHalf.has(firstHalf);
+  /** Makes the first half of a new socket id, which no open connection has. */
+  newFirstHalf(): number {
+    let firstHalf = newHalf();
+    while (this.byFirstHalf.has(firstHalf)) firstHalf = newHalf();
+    return firstHalf;
   }
 
   /**
-   * What must happen before one more connection may be added: nothing (`'room'`), another one must end, or the new
-   * one must be refused (`'full'`). The app that has most loses first, and in one app the address that has most.
+   * Decides what must happen before one more connection may be added: nothing (`'room'`), another connection must be
+   * ended, or the new one must be refused (`'full'`). The app with the most connections loses first, and within an app
+   * the address with the most.
    */
-  roomFor(app: App, address: PackedAddress): 'room' | 'full' | Socket {
+  roomFor(app: App, address: PackedAddress): 'room' | 'full' | Connection {
     const largestApp = this.byApp.whoYields(app);
     if (largestApp === undefined) return 'room';
     this.byAddress ??= this.sortByAddress();
@@ -74,41 +73,42 @@ export class Connections {
     return yielding ?? 'full';
   }
 
-  /** One of an app with subscriptions, and none of few if there are some of many. */
-  findLarge(appId: string): Socket | undefined {
-    let most: Socket | undefined;
+  /** Finds a connection of an app with many subscriptions, out of the next hundred that have any. */
+  findLarge(appId: string): Connection | undefined {
+    let largest: Connection | undefined;
     let looked = 0;
-    // A few of many are enough to choose from: those of an attack are alike.
-    this.find((socket) => {
-      const { app, subscriptionCount } = socket.data;
+    // A hundred are enough to choose from: the connections of an attack are alike.
+    this.find((connection) => {
+      const { app, subscriptionCount } = connection;
       if (app.id !== appId || subscriptionCount === 0) return false;
-      if (subscriptionCount > (most?.data.subscriptionCount ?? 0)) most = socket;
+      if (subscriptionCount > (largest?.subscriptionCount ?? 0)) largest = connection;
       looked++;
       return looked === LOOKED_MAX;
     });
-    return most;
+    return largest;
   }
 
-  /** `firstHalf`: of its id. `counts`: whether it counts for the quota of its app already. */
-  add(firstHalf: number, app: App, socket: Socket, counts: boolean): void {
-    this.byFirstHalf.set(firstHalf, socket);
-    this.byApp.add(app);
-    if (this.byAddress !== undefined) addTo(this.byAddress, socket);
-    if (counts) this.count(app);
+  /** Adds a connection. One with `counts: false` does not use up the quota of its app until `count` is called. */
+  add(connection: Connection, { counts = true } = {}): void {
+    this.byFirstHalf.set(connection.firstHalf, connection);
+    this.byApp.add(connection.app);
+    if (this.byAddress !== undefined) addTo(this.byAddress, connection);
+    if (counts) this.count(connection.app);
   }
 
-  /** One that did not count for the quota of its app does now. */
+  /** Lets a connection that was added with `counts: false` count for the quota of its app. */
   count(app: App): void {
     this.counted.set(app, this.countOf(app) + 1);
   }
 
-  remove(firstHalf: number, app: App, counted: boolean): void {
-    const socket = this.byFirstHalf.get(firstHalf);
-    if (socket === undefined) return;
+  /** Removes a connection; `counted`: whether it counts for the quota. */
+  remove(connection: Connection, { counted = true } = {}): void {
+    const { firstHalf, app } = connection;
+    if (this.byFirstHalf.get(firstHalf) !== connection) return;
     this.byFirstHalf.delete(firstHalf);
     this.byApp.release(app);
     const ofApp = this.byAddress?.get(app);
-    ofApp?.remove(socket);
+    ofApp?.remove(connection);
     if (ofApp?.isEmpty) this.byAddress?.delete(app);
     if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
     if (!counted) return;
@@ -117,17 +117,16 @@ export class Connections {
     else this.counted.set(app, left);
   }
 
-  /** May be changed while it is walked. */
-  all(): Iterable<Socket> {
+  /** All of them. Connections may be added and removed while this is iterated. */
+  all(): Iterable<Connection> {
     return this.byFirstHalf.values();
   }
 
   /**
-   * The next of so many parts of them, and after the last the first again, so that looking at all of them does not
-   * hold up the loop. A round has all that were there when it began, once each: the others' coming and going does not
-   * make them wait, nor come more often. Those that come meanwhile are in the next round.
+   * Returns the next part of all connections, so that a check of all of them does not block the loop; after the last of
+   * `parts` parts it starts over. Each round visits every connection that was open at its start exactly once.
    */
-  nextPart(parts: number): readonly Socket[] {
+  nextPart(parts: number): readonly Connection[] {
     if (this.partsLeft === 0) {
       this.walk = this.byFirstHalf.values();
       this.partsLeft = parts;
@@ -136,18 +135,17 @@ export class Connections {
     const count = Math.ceil(this.toVisit / this.partsLeft);
     this.toVisit -= count;
     this.partsLeft--;
-    // Fewer where some have gone.
     return [...this.walk.take(count)];
   }
 
   private sortByAddress(): Map<App, ConnectionsByAddress> {
     const byAddress = new Map<App, ConnectionsByAddress>();
-    for (const socket of this.all()) addTo(byAddress, socket);
+    for (const connection of this.all()) addTo(byAddress, connection);
     return byAddress;
   }
 
-  /** The next that fits after the one found last: those that must yield mostly came one after the other. */
-  private find(fits: (socket: Socket) => boolean): Socket | undefined {
+  /** Searches from where the last search ended, because connections that must yield mostly came one after the other. */
+  private find(fits: (connection: Connection) => boolean): Connection | undefined {
     for (let rounds = 0; rounds < 2; ) {
       const { done, value } = this.search.next();
       if (done === true) {
@@ -161,12 +159,12 @@ export class Connections {
   }
 }
 
-function addTo(byAddress: Map<App, ConnectionsByAddress>, socket: Socket): void {
-  const { app } = socket.data;
+function addTo(byAddress: Map<App, ConnectionsByAddress>, connection: Connection): void {
+  const { app } = connection;
   let ofApp = byAddress.get(app);
   if (ofApp === undefined) {
     ofApp = new ConnectionsByAddress();
     byAddress.set(app, ofApp);
   }
-  ofApp.add(socket);
+  ofApp.add(connection);
 }

@@ -1,4 +1,4 @@
-import type { Socket } from '../websocket/connection.ts';
+import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 
 /** Between two steps. Milliseconds. */
@@ -11,14 +11,14 @@ const STEP_MS = 100;
 export async function drain(
   connections: Connections,
   drainSeconds: number,
-  end: (socket: Socket) => void,
+  end: (connection: Connection) => void,
 ): Promise<void> {
   let steps = Math.max(1, Math.floor((drainSeconds * 1000) / STEP_MS));
   for (; connections.size > 0 && steps > 0; steps--) {
     let share = Math.ceil(connections.size / steps);
-    for (const socket of connections.all()) {
+    for (const connection of connections.all()) {
       if (share-- === 0) break;
-      end(socket);
+      end(connection);
     }
     if (connections.size > 0) await Bun.sleep(STEP_MS);
   }

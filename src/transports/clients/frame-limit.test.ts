@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import type { App, AppLimits } from '../../channels/app.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
-import { holdingNothing } from '../websocket/coalescing/hold-back.fixture.ts';
-import { Connection } from '../websocket/connection.ts';
+import { FakeConnection } from './connection.fixture.ts';
 import { FrameLimit, type FrameVerdict } from './frame-limit.ts';
-
-function connectionOf(app: App): Connection {
-  const server = undefined as unknown as Connection['server'];
-  return new Connection(app, 1, server, 1, holdingNothing());
-}
 
 function stage(settings: Partial<App> = {}, limits: Partial<AppLimits> = {}, framesPerSecond = 10) {
   const plain = appWith({ clientEvents: false, ...settings });
-  const connection = connectionOf({ ...plain, limits: { ...plain.limits, ...limits } });
+  const connection = new FakeConnection({
+    app: { ...plain, limits: { ...plain.limits, ...limits } },
+  });
   const limit = new FrameLimit(framesPerSecond);
   return {
     limit,

@@ -1,5 +1,5 @@
 import type { App } from '../../channels/app.ts';
-import type { Connection } from '../websocket/connection.ts';
+import type { Connection } from './connection.ts';
 
 /** A frame counts once, and once more for each of these that it fills. Bytes. */
 const COUNTED_BYTES = 4096;

@@ -1,40 +1,40 @@
 import { describe, expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
-import type { Socket } from '../websocket/connection.ts';
-import { fakeSocket } from '../websocket/socket.fixture.ts';
+import { FakeConnection } from './connection.fixture.ts';
+import type { Connection } from './connection.ts';
 import { type Frame, FrameQueue } from './frame-queue.ts';
 
 /** A loop whose clock only moves while frames are answered, each for `frameMs`. */
 function stage({ frameMs = 1, waitingBytesMax = 10_000 } = {}) {
   let nowMs = 1000;
   let planned: (() => void)[] = [];
-  const ids = new Map<Socket, string>();
+  const ids = new Map<Connection, string>();
   const answered: string[] = [];
   const givenUp: string[] = [];
   const onAnswer = new Map<string, () => void>();
-  const turns = new FrameQueue({
+  const queue = new FrameQueue({
     now: () => nowMs,
     afterTurn: (run) => void planned.push(run),
-    answer: (socket, frame) => {
+    answer: (connection, frame) => {
       nowMs += frameMs;
-      const text = `${ids.get(socket)}:${frame}`;
+      const text = `${ids.get(connection)}:${frame}`;
       answered.push(text);
       onAnswer.get(text)?.();
     },
-    giveUp: (socket) => void givenUp.push(ids.get(socket) ?? ''),
+    giveUp: (connection) => void givenUp.push(ids.get(connection) ?? ''),
     waitingBytesMax,
   });
   return {
-    turns,
+    queue,
     givenUp,
     onAnswer,
     client: (id: string, app = appWith()) => {
-      const { socket } = fakeSocket(0, '1.1', 1, app);
-      ids.set(socket, id);
+      const connection = new FakeConnection({ app });
+      ids.set(connection, id);
       const send = (...frames: Frame[]) => {
-        for (const frame of frames) turns.arrived(socket, frame, nowMs);
+        for (const frame of frames) queue.arrived(connection, frame, nowMs);
       };
-      return { socket, send };
+      return { connection, send };
     },
     /** What was answered since this was last asked. */
     answered: () => answered.splice(0).join(' '),
@@ -97,13 +97,13 @@ describe('frames', () => {
   });
 
   it('of a connection that has ended are not answered', () => {
-    const { turns, client, answered, endTurn, onAnswer } = stage({ frameMs: 5 });
+    const { queue, client, answered, endTurn, onAnswer } = stage({ frameMs: 5 });
     const a = client('a');
     const b = client('b');
     a.send('1', '2', '3');
     b.send('1', '2');
-    turns.forget(a.socket);
-    onAnswer.set('b:1', () => turns.forget(b.socket));
+    queue.forget(a.connection);
+    onAnswer.set('b:1', () => queue.forget(b.connection));
     while (endTurn() > 0);
     expect(answered()).toBe('a:1 b:1');
     a.send('4');

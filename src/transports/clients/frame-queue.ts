@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { Socket } from '../websocket/connection.ts';
+import type { Connection } from './connection.ts';
 
 /** How long frames are answered in one turn of the loop. Milliseconds. */
 const TURN_MS = 4;
@@ -25,9 +25,9 @@ export interface FrameQueueOptions {
   readonly now: () => number;
   /** Runs something when all that has arrived in this turn of the loop was looked at. */
   readonly afterTurn: (run: () => void) => void;
-  readonly answer: (socket: Socket, frame: Frame) => void;
+  readonly answer: (connection: Connection, frame: Frame) => void;
   /** Ends a connection: its app has most frames waiting, and there is no room for more. */
-  readonly giveUp: (socket: Socket) => void;
+  readonly giveUp: (connection: Connection) => void;
   readonly waitingBytesMax?: number;
 }
 
@@ -49,7 +49,7 @@ export class FrameQueue {
   private readonly options: FrameQueueOptions;
   private readonly waitingBytes: FairBudget<App>;
   /** In the order in which it is their turn. */
-  private readonly byApp = new Map<App, Map<Socket, Waiting>>();
+  private readonly byApp = new Map<App, Map<Connection, Waiting>>();
   /** When frames were first answered in this turn; `undefined` where none were. */
   private startedAtMs: number | undefined;
   private isPlanned = false;
@@ -60,50 +60,50 @@ export class FrameQueue {
   }
 
   /** Answers a frame that has arrived just now, or lets it wait. `nowMs`: monotonic. */
-  arrived(socket: Socket, frame: Frame, nowMs: number): void {
+  arrived(connection: Connection, frame: Frame, nowMs: number): void {
     this.startedAtMs ??= nowMs;
     this.plan();
     const hasTime = nowMs - this.startedAtMs < TURN_MS;
     // The order of one connection's frames is kept.
-    if (hasTime && !this.isWaiting(socket)) this.options.answer(socket, frame);
-    else this.wait(socket, frame);
+    if (hasTime && !this.isWaiting(connection)) this.options.answer(connection, frame);
+    else this.wait(connection, frame);
   }
 
   /** The connection has ended: nobody reads answers to what it has sent. */
-  forget(socket: Socket): void {
-    const { app } = socket.data;
+  forget(connection: Connection): void {
+    const { app } = connection;
     const ofApp = this.byApp.get(app);
-    const waiting = ofApp?.get(socket);
+    const waiting = ofApp?.get(connection);
     if (ofApp === undefined || waiting === undefined) return;
-    ofApp.delete(socket);
+    ofApp.delete(connection);
     if (ofApp.size === 0) this.byApp.delete(app);
     this.waitingBytes.release(app, waiting.bytes);
   }
 
-  private isWaiting(socket: Socket): boolean {
-    return this.byApp.size > 0 && this.byApp.get(socket.data.app)?.has(socket) === true;
+  private isWaiting(connection: Connection): boolean {
+    return this.byApp.size > 0 && this.byApp.get(connection.app)?.has(connection) === true;
   }
 
-  private wait(socket: Socket, frame: Frame): void {
-    const { app } = socket.data;
+  private wait(connection: Connection, frame: Frame): void {
+    const { app } = connection;
     const bytes = bytesOf(frame);
     for (;;) {
       const yielding = this.waitingBytes.whoYields(app, bytes);
       if (yielding === undefined) break;
-      const largest = this.largestOf(yielding) ?? socket;
+      const largest = this.largestOf(yielding) ?? connection;
       this.forget(largest);
       this.options.giveUp(largest);
-      if (largest === socket) return;
+      if (largest === connection) return;
     }
     let ofApp = this.byApp.get(app);
     if (ofApp === undefined) {
       ofApp = new Map();
       this.byApp.set(app, ofApp);
     }
-    let waiting = ofApp.get(socket);
+    let waiting = ofApp.get(connection);
     if (waiting === undefined) {
       waiting = { frames: [], bytes: 0 };
-      ofApp.set(socket, waiting);
+      ofApp.set(connection, waiting);
     }
     waiting.frames.push(frame);
     waiting.bytes += bytes;
@@ -111,12 +111,12 @@ export class FrameQueue {
   }
 
   /** The one of which most waits, of some. */
-  private largestOf(app: App): Socket | undefined {
-    let largest: Socket | undefined;
+  private largestOf(app: App): Connection | undefined {
+    let largest: Connection | undefined;
     let most = 0;
     let looked = 0;
-    for (const [socket, { bytes }] of this.byApp.get(app) ?? []) {
-      if (bytes > most) [largest, most] = [socket, bytes];
+    for (const [connection, { bytes }] of this.byApp.get(app) ?? []) {
+      if (bytes > most) [largest, most] = [connection, bytes];
       looked++;
       if (looked === LOOKED_MAX) break;
     }
@@ -144,27 +144,31 @@ export class FrameQueue {
   /** Answers some frames of the connection whose turn it is. */
   private answerSome(): void {
     for (const [app, ofApp] of this.byApp) {
-      for (const [socket, waiting] of ofApp) {
+      for (const [connection, waiting] of ofApp) {
         // To the end of both lines.
         this.byApp.delete(app);
         this.byApp.set(app, ofApp);
-        ofApp.delete(socket);
-        ofApp.set(socket, waiting);
-        return this.answerOne(socket, waiting, ofApp);
+        ofApp.delete(connection);
+        ofApp.set(connection, waiting);
+        return this.answerOne(connection, waiting, ofApp);
       }
     }
   }
 
-  private answerOne(socket: Socket, waiting: Waiting, ofApp: ReadonlyMap<Socket, Waiting>): void {
+  private answerOne(
+    connection: Connection,
+    waiting: Waiting,
+    ofApp: ReadonlyMap<Connection, Waiting>,
+  ): void {
     for (const frame of waiting.frames.splice(0, FRAMES_AT_ONCE)) {
       const bytes = bytesOf(frame);
       waiting.bytes -= bytes;
-      this.waitingBytes.release(socket.data.app, bytes);
-      this.options.answer(socket, frame);
+      this.waitingBytes.release(connection.app, bytes);
+      this.options.answer(connection, frame);
       // The answer was its end.
-      if (ofApp.get(socket) !== waiting) return;
+      if (ofApp.get(connection) !== waiting) return;
     }
-    if (waiting.frames.length === 0) this.forget(socket);
+    if (waiting.frames.length === 0) this.forget(connection);
   }
 }
 

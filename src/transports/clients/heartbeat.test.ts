@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import { PING } from '../../channels/wire.ts';
-import { fakeSocket } from '../websocket/socket.fixture.ts';
 import type { ConnectionProblem } from './close-codes.ts';
+import { FakeConnection } from './connection.fixture.ts';
 import { checkHeartbeats } from './heartbeat.ts';
 
 const TIMES = { activityTimeoutSeconds: 120, pongTimeoutSeconds: 30 };
 
 /** A server with one client, whose checks come when the test says so. */
 function stage(heardAt = 0) {
-  const fake = fakeSocket(heardAt);
+  const fake = new FakeConnection({ heardAtMs: heardAt });
   const ended: ConnectionProblem[] = [];
   return {
     fake,
@@ -16,13 +16,13 @@ function stage(heardAt = 0) {
     /** What the client was sent at each of these times. */
     checkAt(...timesMs: number[]): readonly string[][] {
       return timesMs.map((nowMs) => {
-        checkHeartbeats([fake.socket], nowMs, TIMES, (_, problem) => ended.push(problem));
+        checkHeartbeats([fake], nowMs, TIMES, (_, problem) => ended.push(problem));
         return fake.sent.splice(0);
       });
     },
     heardAt(nowMs: number) {
-      fake.data.heardAtMs = nowMs;
-      fake.data.pingedAtMs = 0;
+      fake.heardAtMs = nowMs;
+      fake.pingedAtMs = 0;
     },
   };
 }

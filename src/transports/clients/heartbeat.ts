@@ -1,6 +1,6 @@
 import { PING } from '../../channels/wire.ts';
-import type { Socket } from '../websocket/connection.ts';
 import type { ConnectionProblem } from './close-codes.ts';
+import type { Connection } from './connection.ts';
 
 /** When a silent client is pinged, and how long it may take to answer. Seconds. */
 export interface HeartbeatTimes {
@@ -14,21 +14,20 @@ export interface HeartbeatTimes {
  * them, so an idle connection costs a comparison and no memory. Source: Channels protocol, §3.
  */
 export function checkHeartbeats(
-  sockets: Iterable<Socket>,
+  connections: Iterable<Connection>,
   nowMs: number,
   times: HeartbeatTimes,
-  end: (socket: Socket, problem: ConnectionProblem) => void,
+  end: (connection: Connection, problem: ConnectionProblem) => void,
 ): void {
   const pingAfterMs = times.activityTimeoutSeconds * 1000;
   const endAfterMs = times.pongTimeoutSeconds * 1000;
-  for (const socket of sockets) {
-    const { data } = socket;
-    if (data.pingedAtMs === 0) {
-      if (nowMs - data.heardAtMs < pingAfterMs) continue;
-      data.pingedAtMs = nowMs;
-      socket.send(PING);
-    } else if (nowMs - data.pingedAtMs >= endAfterMs) {
-      end(socket, 'no-pong');
+  for (const connection of connections) {
+    if (connection.pingedAtMs === 0) {
+      if (nowMs - connection.heardAtMs < pingAfterMs) continue;
+      connection.pingedAtMs = nowMs;
+      connection.send(PING);
+    } else if (nowMs - connection.pingedAtMs >= endAfterMs) {
+      end(connection, 'no-pong');
     }
   }
 }

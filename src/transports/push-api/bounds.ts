@@ -1,44 +1,44 @@
-/** What the push listener bears at most, of one client and of all together. */
+/** The limits of the push listener, for one client and for all together. */
 export interface PushBounds {
-  /** Connections. One more takes the place of one of the address that has most. */
+  /** Open connections. At the limit, the address that has most loses one. */
   readonly connections: number;
-  /** New connections of one address per second, a few seconds of them at once; 0: any number. */
+  /** New connections of one address per second, with a burst of 5 seconds' worth. 0: no limit. */
   readonly connectionsPerSecond: number;
-  /** Requests of one connection that have no answer yet, or whose answer was not taken; one more ends it. */
+  /** Requests of one connection without an answer, or whose answer was not read. One more ends the connection. */
   readonly requestsPerConnection: number;
   /**
-   * Requests that have no answer yet, of those with the secret key of an instance, and as many of all others. One
-   * more takes the place of one of the instance, or the address, that has most.
+   * Requests in progress with a secret key of an instance, and as many without one. At the limit, the instance or
+   * address that has most loses its newest.
    */
   readonly requests: number;
-  /** Bodies, and answers that nobody takes, in memory; as many bytes of each of the two kinds of requests. */
+  /** Memory for bodies and unread answers of requests with a secret key, and as much for those without one. */
   readonly heldBytes: number;
   /** From the first byte of a request to the end of its head. */
   readonly headMs: number;
   /** From the first byte of a request to its last. */
   readonly requestMs: number;
-  /** The least speed of a body, on average, once `bodyGraceMs` have passed. 0: none. */
+  /** The least average speed of a body after `bodyGraceMs`. 0: no limit. */
   readonly bodyBytesPerSecond: number;
   readonly bodyGraceMs: number;
   /** Between two requests of a connection. */
   readonly idleMs: number;
-  /** How long an answer may wait to be taken. */
-  readonly untakenMs: number;
-  /** How often the times for heads, bodies and idle connections are looked at. */
+  /** How long an answer may wait for the client to read it. */
+  readonly unreadAnswerMs: number;
+  /** The interval between checks of heads, bodies and idle connections for timeouts. */
   readonly checkMs: number;
-  /** Of a refused request, what is still read so that its connection can go on. */
+  /** The rest of a refused request that is skipped so that its connection stays open. */
   readonly restBytes: number;
-  /** Of a longer one, what is read before its connection is closed: who is still sending shall see the answer. */
+  /** The rest of a longer refused request that is read before its connection is closed, so that the client sees the answer. */
   readonly lingerBytes: number;
   readonly lingerMs: number;
-  /** What requests under way get when the listener is closed. */
+  /** How long requests in progress may take when the listener closes. */
   readonly stopMs: number;
 }
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** As the table of bounds in ARCHITECTURE.md has them. */
+/** The defaults, listed in docs/limits.md. */
 export const pushBounds: PushBounds = {
   connections: 20_000,
   connectionsPerSecond: 1_000,
@@ -50,7 +50,7 @@ export const pushBounds: PushBounds = {
   bodyBytesPerSecond: KIB,
   bodyGraceMs: 5_000,
   idleMs: 30_000,
-  untakenMs: 30_000,
+  unreadAnswerMs: 30_000,
   checkMs: 1_000,
   restBytes: MIB,
   lingerBytes: 16 * MIB,
@@ -58,8 +58,5 @@ export const pushBounds: PushBounds = {
   stopMs: 5_000,
 };
 
-/** Bytes of a request's head; the parser refuses more, and more than 198 headers. */
+/** The largest head of a request. The parser refuses larger ones, and more than 198 headers. */
 export const HEAD_BYTES_MAX = 16 * KIB;
-
-/** Parameters in the query of a request; the API has none that takes a list. */
-export const QUERY_PARAMETERS_MAX = 100;

@@ -1,7 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureContext } from 'node:tls';
 import { PushRefusal } from '../../push/refusal.ts';
-import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -11,15 +10,15 @@ import { statuses } from './problems.ts';
 import type { PushFamily } from './routes.ts';
 import type { Connection } from './server/connection.ts';
 import {
-  type Certificate,
-  type ConnectionFault,
+  type ConnectionError,
   HttpServer,
   type HttpServerEvents,
+  type IncomingRequest,
   type ListenSettings,
 } from './server/http-server.ts';
-import { RefusalLog } from './server/refusal-log.ts';
-import { familyOfPacket, rawAnswer, refusalOfFault } from './server/refusal-response.ts';
+import { familyOfPacket, rawResponse, refusalOfParserError } from './server/refusal-response.ts';
 import { type PushMeter, type RequestContext, RequestHandler } from './server/request-handler.ts';
+import { RequestLog } from './server/request-log.ts';
 import { type PoolLoad, RequestPool } from './server/request-pool.ts';
 import { RequestScheduler } from './server/request-scheduler.ts';
 
@@ -29,27 +28,26 @@ export interface PushListenerContext {
   readonly proxies: TrustedProxies;
 }
 
-/** An open push listener. To dispose of it lets the requests under way have their answers, within a bound. */
+/** Refuses a client without a secret key that sends too many requests, whatever it asks for. */
+type LimitRate = (head: PushHead) => PushRefusal | undefined;
+
+/** An open push listener. Disposing of it waits a bounded time for the answers to requests in progress. */
 export interface PushListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
+  /** Serves these endpoints from now on. Until then, their paths are answered with 503. */
+  serve(endpoints: Endpoints, limitRate: LimitRate): void;
   /**
-   * Serves these from now on; before, their paths are answered with 503. `slowDown` says whether a client asks too
-   * often that has no secret key, whatever it asks for.
-   */
-  serve(endpoints: Endpoints, slowDown: (head: PushHead) => PushRefusal | undefined): void;
-  /**
-   * Takes new connections with another certificate; of those that are open, idle ones end at once, the others
-   * with their next answer. Fails, and leaves everything as it is, where the certificate cannot be used. Does
-   * nothing on a listener without TLS.
+   * Uses another certificate for new connections. Open connections end, idle ones at once and the others with their
+   * next answer. Rejects, and changes nothing, if the certificate cannot be used. Does nothing without TLS.
    */
   replaceCertificate(tls: Certificate): Promise<void>;
   /** What requests without a secret key hold now. */
   load(): PoolLoad;
-  /** How many connections there are now. */
+  /** The number of open connections. */
   connections(): number;
 }
 
-/** Opens the port of the push side. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
+/** Opens the port of the push API. Rejects with the error of Node.js if it cannot, for example `EADDRINUSE`. */
 export async function listenForPush(
   settings: ListenSettings,
   context: PushListenerContext,
@@ -60,54 +58,51 @@ export async function listenForPush(
   return listener;
 }
 
-/** What is begun in one turn of the loop for backends, in tenths of milliseconds; less where several instances wait. */
+/** The cost of backend requests started per turn of the event loop, in units of 0.1 ms; less if several instances wait. */
 const BACKEND_COST = 256;
 const BACKEND_COST_SHARED = 64;
 
-/** The same for all others, and while backends are asking. */
+/** The same for all other requests; less while backends send requests. */
 const ANONYMOUS_COST = 128;
 const ANONYMOUS_COST_BESIDE = 8;
 
-/** Milliseconds after a request of a backend in which others are likely to follow. */
+/** How long after a backend's request another one is likely. */
 const BACKEND_MS = 100;
 
-/** Seconds of new connections that may come at once. */
+/** The burst of new connections of one address, in seconds of its rate. */
 const CONNECTIONS_BURST_SECONDS = 5;
-
-/** It is never set, unlike the clock of the system. */
-const monotonic = { now: () => performance.now() };
 
 class Listener implements PushListener, RequestContext, HttpServerEvents {
   readonly bounds: PushBounds;
   readonly proxies: TrustedProxies;
   readonly backends: RequestPool<number>;
-  readonly anonymous: RequestPool<string>;
   readonly backendScheduler = new RequestScheduler<number>((waitingInstances) =>
     waitingInstances > 1 ? BACKEND_COST_SHARED : BACKEND_COST,
   );
+  readonly anonymous: RequestPool<string>;
   readonly anonymousScheduler = new RequestScheduler<string>(() =>
-    performance.now() - this.backendMs < BACKEND_MS ? ANONYMOUS_COST_BESIDE : ANONYMOUS_COST,
+    performance.now() - this.backendAskedAtMs < BACKEND_MS ? ANONYMOUS_COST_BESIDE : ANONYMOUS_COST,
   );
   readonly receiving = new Set<RequestHandler>();
-  readonly log: Log;
-  readonly refusals = new RefusalLog(monotonic);
+  readonly log: RequestLog;
   readonly meter: PushMeter;
   endpoints: Endpoints | undefined;
-  slowDown: (head: PushHead) => PushRefusal | undefined = () => undefined;
+  limitRate: LimitRate = () => undefined;
   private settings: ListenSettings;
+  /** The one that accepts connections, and those whose certificates were replaced until their connections end. */
   private readonly servers = new Set<HttpServer>();
   private replaced: Promise<void> = Promise.resolve();
-  private backendMs = Number.NEGATIVE_INFINITY;
-  private stopped = false;
+  private backendAskedAtMs = Number.NEGATIVE_INFINITY;
+  private isStopped = false;
   private readonly connecting = new RateLimiter<string>();
-  private readonly bites = new LogThrottle(monotonic);
   private readonly speedChecks: NodeJS.Timeout;
 
   constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
+    const { log, meter, proxies } = context;
     this.settings = settings;
-    this.log = context.log;
-    this.meter = context.meter;
-    this.proxies = context.proxies;
+    this.log = new RequestLog({ log, bounds, proxies });
+    this.meter = meter;
+    this.proxies = proxies;
     this.bounds = bounds;
     this.backends = new RequestPool(bounds.requests, bounds.heldBytes);
     this.anonymous = new RequestPool(bounds.requests, bounds.heldBytes);
@@ -128,9 +123,9 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
     this.servers.add(server);
   }
 
-  serve(endpoints: Endpoints, slowDown: (head: PushHead) => PushRefusal | undefined): void {
+  serve(endpoints: Endpoints, limitRate: LimitRate): void {
     this.endpoints = endpoints;
-    this.slowDown = slowDown;
+    this.limitRate = limitRate;
   }
 
   load(): PoolLoad {
@@ -139,7 +134,7 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
 
   connections(): number {
     let open = 0;
-    for (const server of this.servers) open += server.size;
+    for (const server of this.servers) open += server.connectionCount;
     return open;
   }
 
@@ -152,10 +147,10 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
 
   private async replace(tls: Certificate): Promise<void> {
     const before = this.settings;
-    if (before.tls === undefined || this.stopped) return;
-    // Tried first, since the old server must be shut before the new one can be opened.
+    if (before.tls === undefined || this.isStopped) return;
+    // Checked first: the old server must free the port before the new one can open it.
     createSecureContext({ cert: tls.cert, key: tls.key });
-    for (const server of this.servers) this.shut(server);
+    for (const server of this.servers) this.retire(server);
     this.settings = { ...before, tls };
     try {
       await this.open();
@@ -166,8 +161,8 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
     }
   }
 
-  /** Its connections have as long as a request may take: Node.js looks after no time once it is closed. */
-  private shut(server: HttpServer): void {
+  /** Closes a server. Node.js checks no timeouts once it is closed, so we end what takes too long. */
+  private retire(server: HttpServer): void {
     const timer = setTimeout(() => server.end(), this.bounds.requestMs);
     void server.close().then(() => {
       clearTimeout(timer);
@@ -176,7 +171,7 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.stopped = true;
+    this.isStopped = true;
     await this.replaced;
     const timer = setTimeout(() => {
       for (const server of this.servers) server.end();
@@ -186,123 +181,57 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
     clearInterval(this.speedChecks);
   }
 
-  request(
-    request: IncomingMessage,
-    response: ServerResponse,
-    connection: Connection,
-    asksFirst: boolean,
-  ): void {
-    new RequestHandler(this, connection, request, response, asksFirst).begin();
+  onRequest(incoming: IncomingRequest): void {
+    new RequestHandler(this, incoming).begin();
   }
 
-  fault({ code = '', rawPacket }: ConnectionFault, connection: Connection): void {
-    // More came than was announced as the last request. It gets its answer, and nothing else does.
+  onError({ code = '', rawPacket }: ConnectionError, connection: Connection): void {
+    // Bytes follow the last request of the connection. It still gets its answer, and they get none.
     if (code === 'HPE_CLOSED_CONNECTION') return;
-    const refusal = refusalOfFault(code);
-    if (refusal === undefined || !connection.writable) {
+    const refusal = refusalOfParserError(code);
+    if (refusal === undefined || !connection.isWritable) {
       connection.destroy();
     } else if (connection.receiving !== undefined) {
-      connection.receiving.breakOff(refusal);
+      connection.receiving.stopReceiving(refusal);
     } else {
-      // Of all faults, only this one comes while a client is likely to be sending still.
+      // Only with this error is the client likely to be still sending.
       const lingerMs = refusal.problem === 'head-too-large' ? this.bounds.lingerMs : 0;
-      this.refuse(connection, refusal, familyOfPacket(rawPacket), lingerMs);
+      this.refuse(connection, refusal, { family: familyOfPacket(rawPacket), lingerMs });
     }
   }
 
-  tunnel(connection: Connection): void {
-    const refusal = new PushRefusal('bad-request', 'CONNECT is for proxies, and this is none');
-    this.refuse(connection, refusal, 'other', 0);
+  onTunnel(connection: Connection): void {
+    const refusal = new PushRefusal('bad-request', 'CONNECT is not supported: this is no proxy');
+    this.refuse(connection, refusal, { family: 'other', lingerMs: 0 });
   }
 
-  heardBackend(): void {
-    this.backendMs = performance.now();
+  onEvicted({ peer }: Connection): void {
+    this.log.connectionEvicted(peer);
   }
 
-  mayConnect({ peer, peerKey }: Connection): boolean {
-    const { connectionsPerSecond } = this.bounds;
-    const rate = {
-      perSecond: connectionsPerSecond,
-      burst: connectionsPerSecond * CONNECTIONS_BURST_SECONDS,
-    };
-    // A proxy that is trusted connects for many, and was told by its operator how often it may.
-    if (connectionsPerSecond === 0 || this.proxies.trusts(peer)) return true;
-    if (this.connecting.take(peerKey, rate, performance.now())) return true;
-    this.bites.run(`connecting ${peerKey}`, (throttled) =>
-      this.log.warn('Push connections of an address closed: it connects too often', {
-        address: peer,
-        setting: 'push.addressLimits.connectionsPerSecond',
-        limit: connectionsPerSecond,
-        ...this.proxyHint(peer),
-        ...throttled,
-      }),
-    );
+  mayConnect({ peer }: Connection): boolean {
+    const { connectionsPerSecond: perSecond } = this.bounds;
+    // A trusted proxy connects for many clients.
+    if (perSecond === 0 || this.proxies.trusts(peer.address)) return true;
+    const rate = { perSecond, burst: perSecond * CONNECTIONS_BURST_SECONDS };
+    if (this.connecting.take(peer.addressKey, rate, performance.now())) return true;
+    this.log.connectionRefused(peer);
     return false;
   }
 
-  crowdedOut({ peer, peerKey }: Connection): void {
-    this.bites.run(`connections ${peerKey}`, (throttled) =>
-      this.log.warn('Push connections closed: there are as many as allowed', {
-        address: peer,
-        setting: 'push.maxConnections',
-        limit: this.bounds.connections,
-        ...this.proxyHint(peer),
-        ...throttled,
-      }),
-    );
+  backendAsked(): void {
+    this.backendAskedAtMs = performance.now();
   }
 
-  crowded(
-    { address, addressKey }: Pick<PushHead, 'address' | 'addressKey'>,
-    instance: number | undefined,
-  ): void {
-    const { requests, heldBytes } = this.bounds;
-    const limits = { requests, bytes: heldBytes };
-    if (instance === undefined) {
-      this.bites.run(`requests ${addressKey}`, (throttled) =>
-        this.log.warn('Push requests of an address refused: too many are under way', {
-          address,
-          ...limits,
-          ...this.proxyHint(address),
-          ...throttled,
-        }),
-      );
-    } else {
-      this.bites.run(`requests of ${instance}`, (throttled) =>
-        this.log.warn('Push requests of a backend refused: too many are under way', {
-          address,
-          ...limits,
-          ...throttled,
-        }),
-      );
-    }
-  }
-
-  /** What to do where an address is that of a proxy, and stands for many clients. */
-  private proxyHint(address: string): { readonly hint?: string } {
-    return this.proxies.trusts(address)
-      ? {}
-      : { hint: 'if it is a proxy of yours, name it in trustedProxies' };
-  }
-
-  /** Answers what is no request that could be answered. */
+  /** Answers a request that could not be read, and ends its connection. */
   private refuse(
     connection: Connection,
     refusal: PushRefusal,
-    family: PushFamily,
-    lingerMs: number,
-  ) {
-    if (!connection.endWith(rawAnswer(refusal, family), lingerMs)) return;
+    { family, lingerMs }: { readonly family: PushFamily; readonly lingerMs: number },
+  ): void {
+    if (!connection.endWith(rawResponse(refusal, family), lingerMs)) return;
+    this.log.refused(refusal, connection.peer);
     const { status } = statuses[refusal.problem];
-    const { peer, peerKey } = connection;
-    this.refusals.run(peerKey, (throttled) =>
-      this.log.info('Push request refused', {
-        address: peer,
-        status,
-        why: refusal.description,
-        ...throttled,
-      }),
-    );
     this.meter.count('pushRequests', 1, family, String(status));
   }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { PushRefusal } from '../../push/refusal.ts';
 import { statuses } from './problems.ts';
-import { bodyOf, headersOf, rawAnswer } from './server/refusal-response.ts';
+import { bodyOf, headersOf, rawResponse } from './server/refusal-response.ts';
 
 it('gives every problem a status, a title and advice', () => {
   for (const { status, title, when, advice } of Object.values(statuses)) {
@@ -37,7 +37,7 @@ it('tells when to come back, in whole seconds and never at once', () => {
 });
 
 it('writes an answer to what cannot be read', () => {
-  const answer = rawAnswer(new PushRefusal('timeout', 'ü'), 'device');
+  const answer = rawResponse(new PushRefusal('timeout', 'ü'), 'device');
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   expect(head.split('\r\n')).toEqual([
     'HTTP/1.1 408 Request Timeout',

@@ -1,6 +1,5 @@
-import { RawClient } from '../../../testing/clients/raw-client.ts';
-import { type ApiCall, api, channelAuth } from '../../../testing/clients/sign.ts';
-import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { ApiCall } from '../../../testing/clients/sign.ts';
+import { type AppClient, type AppLocation, appAt } from '../../../testing/servers/test-app.ts';
 
 /** What a backend sees of an answer. */
 export interface Answered {
@@ -8,8 +7,6 @@ export interface Answered {
   readonly type: string | null;
   readonly text: string;
 }
-
-type At = Pick<Fanfare, 'port'>;
 
 export const JSON_TYPE = 'application/json';
 export const TEXT_TYPE = 'text/plain; charset=utf-8';
@@ -35,49 +32,50 @@ export async function seen(response: Response): Promise<Answered> {
 
 /** `GET` of a path below the test app's. */
 export async function gets(
-  server: At,
+  at: AppLocation,
   path: string,
   query: Readonly<Record<string, string>> = {},
 ): Promise<Answered> {
-  return await seen(await api(server, 'GET', `/apps/${APP.id}${path}`, { query }));
+  return await seen(await appAt(at).api('GET', path, { query }));
 }
 
 /** `POST` to a path below the test app's: a JSON value, or the bytes of a body. */
 export async function posts(
-  server: At,
+  at: AppLocation,
   path: string,
   body: object | string | Uint8Array,
   call: ApiCall = {},
 ): Promise<Answered> {
   const bytes =
     typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  return await seen(await api(server, 'POST', `/apps/${APP.id}${path}`, { ...call, body: bytes }));
+  return await seen(await appAt(at).api('POST', path, { ...call, body: bytes }));
 }
 
 /** `POST /events`. */
 export async function triggers(
-  server: At,
+  at: AppLocation,
   event: object | string | Uint8Array,
   call: ApiCall = {},
 ): Promise<Answered> {
-  return await posts(server, '/events', event, call);
+  return await posts(at, '/events', event, call);
 }
 
 /** `POST /batch_events`. */
-export async function batches(server: At, batch: unknown): Promise<Answered> {
-  return await posts(server, '/batch_events', { batch });
+export async function batches(at: AppLocation, batch: unknown): Promise<Answered> {
+  return await posts(at, '/batch_events', { batch });
 }
 
 /** A client that is subscribed to these channels, whatever their kind. */
 export async function subscriber(
-  server: At,
+  at: AppLocation,
   ...channels: readonly string[]
-): Promise<RawClient & { socketId: string }> {
-  const client = await RawClient.connect(server);
+): Promise<AppClient> {
+  const app = appAt(at);
+  const client = await app.connect();
   for (const channel of channels) {
     await client.subscribes(
       channel,
-      channel.startsWith('private-') ? channelAuth(client.socketId, channel) : undefined,
+      channel.startsWith('private-') ? app.auth(client, channel) : undefined,
     );
     // Nothing was remembered: the tests name each cache channel once.
     if (/^(private-|private-encrypted-)?cache-/.test(channel)) await client.hears();
@@ -86,15 +84,9 @@ export async function subscriber(
 }
 
 /** A client that is in a presence channel as this user. Others who are in hear of it. */
-export async function member(
-  server: At,
-  channel: string,
-  userId: string,
-): Promise<RawClient & { socketId: string }> {
-  const client = await RawClient.connect(server);
-  await client.subscribes(
-    channel,
-    channelAuth(client.socketId, channel, JSON.stringify({ user_id: userId })),
-  );
+export async function member(at: AppLocation, channel: string, userId: string): Promise<AppClient> {
+  const app = appAt(at);
+  const client = await app.connect();
+  await client.subscribes(channel, app.auth(client, channel, JSON.stringify({ user_id: userId })));
   return client;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
@@ -79,7 +80,7 @@ const noise = fc.oneof(
     '0\r\n\r\n',
     'abc',
   ),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 
 /** A request as it should be put together, of parts that may not fit each other. */
@@ -122,7 +123,7 @@ describe('the server goes on, and answers or closes,', () => {
     const heads = fc.array(
       fc.tuple(
         fc.oneof(fc.constantFrom('Content-Length', 'Transfer-Encoding', 'Host', 'X'), fc.string()),
-        fc.oneof(fc.constantFrom('chunked', '5', '0', 'close'), fc.string({ unit: 'binary' })),
+        fc.oneof(fc.constantFrom('chunked', '5', '0', 'close'), fc.string({ unit: anyCharacter })),
       ),
       { maxLength: 6 },
     );
@@ -193,7 +194,7 @@ describe('the server goes on, and answers or closes,', () => {
     const events = fc.record(
       {
         name: fc.oneof(fc.constantFrom('n', 'pusher:x'), fc.string(), anything),
-        data: fc.oneof(fc.string({ unit: 'binary' }), anything),
+        data: fc.oneof(fc.string({ unit: anyCharacter }), anything),
         channel: fc.oneof(fc.constantFrom('a', 'cache-a', 'presence-a'), fc.string(), anything),
         channels: fc.oneof(fc.array(fc.constantFrom('a', 'b', 'cache-a')), anything),
         socket_id: fc.oneof(fc.constantFrom('1.1', null), anything),
@@ -212,7 +213,7 @@ describe('the server goes on, and answers or closes,', () => {
         fc.constantFrom('name', 'data', 'channel', 'channels[]'),
         fc.stringMatching(/^[a-z_]+$/),
       ),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
     );
     await using connection = await RawHttp.open(server);
     await fc.assert(
@@ -233,12 +234,15 @@ describe('the server goes on, and answers or closes,', () => {
   it('whatever a backend signs in a question', async () => {
     const channels = fc.oneof(
       fc.constantFrom('a', 'presence-a', 'cache-a'),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
     );
     const queries = fc.record(
       {
         info: fc.oneof(fc.constantFrom('user_count', 'cache', 'user_count,cache'), fc.string()),
-        filter_by_prefix: fc.oneof(fc.constantFrom('presence-', ''), fc.string({ unit: 'binary' })),
+        filter_by_prefix: fc.oneof(
+          fc.constantFrom('presence-', ''),
+          fc.string({ unit: anyCharacter }),
+        ),
       },
       { requiredKeys: [] },
     );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import {
   batches,
   EMPTY,
@@ -15,13 +16,13 @@ import {
 
 const LIST = 'info should be a comma separated list of attributes';
 
-describe('info, while the app does not count subscriptions,', () => {
-  let server: Fanfare;
-  beforeAll(async () => {
-    server = await startFanfare();
-  });
-  afterAll(() => server[Symbol.asyncDispose]());
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
+describe('info, while the app does not count subscriptions,', () => {
   it('makes a trigger answer for each distinct channel, empty where the attribute does not apply', async () => {
     await using _one = await member(server, 'presence-a', '1');
     await using _again = await member(server, 'presence-a', '1');
@@ -206,25 +207,24 @@ describe('info, while the app does not count subscriptions,', () => {
 });
 
 describe('info, while the app counts subscriptions,', () => {
-  let server: Fanfare;
+  let app: TestApp;
   beforeAll(async () => {
-    server = await startFanfare({ app: { subscriptionCounts: true } });
+    app = await newApp(server, { subscriptionCounts: true });
   });
-  afterAll(() => server[Symbol.asyncDispose]());
 
   /** Subscribers are told the count too; what they hear is not what is tested here. */
   const listeners = async (channel: string, count: number): Promise<AsyncDisposableStack> => {
     const stack = new AsyncDisposableStack();
-    for (let at = 0; at < count; at++) stack.use(await subscriber(server, channel));
+    for (let at = 0; at < count; at++) stack.use(await subscriber(app, channel));
     return stack;
   };
 
   it('makes a trigger answer subscription_count, but not of presence channels', async () => {
     await using _three = await listeners('counted', 3);
-    await using _user = await member(server, 'presence-counted', 'u');
+    await using _user = await member(app, 'presence-counted', 'u');
     const channels = ['counted', 'presence-counted', 'empty', 'private-empty'];
     const event = { name: 'n', channels, data: 'd' };
-    expect(await triggers(server, { ...event, info: 'subscription_count' })).toEqual(
+    expect(await triggers(app, { ...event, info: 'subscription_count' })).toEqual(
       json(
         '{"channels":{"counted":{"subscription_count":3},"presence-counted":{},"empty":{"subscription_count":0},"private-empty":{"subscription_count":0}}}',
       ),
@@ -235,10 +235,10 @@ describe('info, while the app counts subscriptions,', () => {
     'makes a trigger answer %s: each channel what applies to it',
     async (info) => {
       await using _two = await listeners('both', 2);
-      await using _user = await member(server, 'presence-both', 'u');
-      await using _again = await member(server, 'presence-both', 'u');
+      await using _user = await member(app, 'presence-both', 'u');
+      await using _again = await member(app, 'presence-both', 'u');
       const event = { name: 'n', channels: ['both', 'presence-both'], data: 'd', info };
-      expect(await triggers(server, event)).toEqual(
+      expect(await triggers(app, event)).toEqual(
         json('{"channels":{"both":{"subscription_count":2},"presence-both":{"user_count":1}}}'),
       );
     },
@@ -246,10 +246,10 @@ describe('info, while the app counts subscriptions,', () => {
 
   it('makes a batch answer what applies to each of its channels', async () => {
     await using _one = await listeners('batched', 1);
-    await using _user = await member(server, 'presence-batched', 'u');
+    await using _user = await member(app, 'presence-batched', 'u');
     const event = { name: 'n', data: 'd', info: 'subscription_count,user_count' };
     expect(
-      await batches(server, [
+      await batches(app, [
         { ...event, channel: 'batched' },
         { ...event, channel: 'presence-batched' },
         { ...event, channel: 'presence-batched', info: 'subscription_count' },
@@ -260,31 +260,31 @@ describe('info, while the app counts subscriptions,', () => {
 
   it('counts the subscriptions of a single channel', async () => {
     const query = { info: 'subscription_count' };
-    expect(await gets(server, '/channels/one', query)).toEqual(
+    expect(await gets(app, '/channels/one', query)).toEqual(
       json('{"occupied":false,"subscription_count":0}'),
     );
     await using _two = await listeners('one', 2);
-    expect(await gets(server, '/channels/one', query)).toEqual(
+    expect(await gets(app, '/channels/one', query)).toEqual(
       json('{"occupied":true,"subscription_count":2}'),
     );
   });
 
   it('counts the subscriptions of a cache channel beside what it remembers', async () => {
-    const { text } = await gets(server, '/channels/cache-c', { info: 'cache,subscription_count' });
+    const { text } = await gets(app, '/channels/cache-c', { info: 'cache,subscription_count' });
     expect(JSON.parse(text)).toEqual({ occupied: false, subscription_count: 0, cache: null });
   });
 
   it.each(['subscription_count', 'user_count,subscription_count'])(
     'refuses %s of a single presence channel',
     async (info) => {
-      expect(await gets(server, '/channels/presence-x', { info })).toEqual(
+      expect(await gets(app, '/channels/presence-x', { info })).toEqual(
         refused(400, expect.stringContaining('subscription_count')),
       );
     },
   );
 
   it('is refused where a listing asks for subscription_count all the same', async () => {
-    expect(await gets(server, '/channels', { info: 'subscription_count' })).toEqual(
+    expect(await gets(app, '/channels', { info: 'subscription_count' })).toEqual(
       refused(400, expect.stringContaining(LIST)),
     );
   });

@@ -1,140 +1,118 @@
-import { describe, expect, it } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { RawClient } from '../../../testing/clients/raw-client.ts';
-import { api } from '../../../testing/clients/sign.ts';
-import {
-  APP,
-  configOf,
-  type Fanfare,
-  spawnFanfare,
-  startFanfare,
-} from '../../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
+import { appAt, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 
-const EVENTS = `/apps/${APP.id}/events`;
-const CHANNELS = `/apps/${APP.id}/channels`;
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
-async function send(server: Fanfare, path: string, body: object): Promise<number> {
-  return (await api(server, 'POST', path, { body: JSON.stringify(body) })).status;
+async function send(app: TestApp, path: string, body: object): Promise<number> {
+  return (await app.post(path, body)).status;
 }
 
 const event = { name: 'e', channel: 'x', data: 'd' };
 
 describe('the daily quota of messages', () => {
   it('accepts message N of N, and refuses the next with 403', async () => {
-    await using server = await startFanfare({ app: { limits: { messagesPerDay: 3 } } });
-    expect(await send(server, EVENTS, event)).toBe(200);
-    expect((await api(server, 'GET', CHANNELS)).status).toBe(200);
-    expect(await send(server, EVENTS, event)).toBe(200);
-    const over = await api(server, 'POST', EVENTS, { body: JSON.stringify(event) });
+    const app = await newApp(server, { limits: { messagesPerDay: 3 } });
+    expect(await send(app, '/events', event)).toBe(200);
+    expect((await app.api('GET', '/channels')).status).toBe(200);
+    expect(await send(app, '/events', event)).toBe(200);
+    const over = await app.post('/events', event);
     expect([over.status, await over.text()]).toEqual([
       403,
       'The app is over its message quota: 3 messages per day (UTC)',
     ]);
-    expect((await api(server, 'GET', CHANNELS)).status).toBe(403);
+    expect((await app.api('GET', '/channels')).status).toBe(403);
   });
 
   it('counts an event with info as two, and a batch as its events', async () => {
-    await using server = await startFanfare({ app: { limits: { messagesPerDay: 6 } } });
+    const app = await newApp(server, { limits: { messagesPerDay: 6 } });
     const presence = { ...event, channel: 'presence-x', info: 'user_count' };
-    expect(await send(server, EVENTS, presence)).toBe(200);
+    expect(await send(app, '/events', presence)).toBe(200);
     const batch = { batch: [event, presence] };
-    expect(await send(server, `/apps/${APP.id}/batch_events`, batch)).toBe(200);
+    expect(await send(app, '/batch_events', batch)).toBe(200);
     // Five are used: there is room for one, and not for two.
-    expect(await send(server, EVENTS, presence)).toBe(403);
-    expect(await send(server, EVENTS, event)).toBe(200);
-    expect(await send(server, EVENTS, event)).toBe(403);
+    expect(await send(app, '/events', presence)).toBe(403);
+    expect(await send(app, '/events', event)).toBe(200);
+    expect(await send(app, '/events', event)).toBe(403);
   });
 
   it('counts each delivery to a connection, and not what was refused', async () => {
-    await using server = await startFanfare({ app: { limits: { messagesPerDay: 4 } } });
-    await using ann = await RawClient.connect(server);
-    await using bob = await RawClient.connect(server);
+    const app = await newApp(server, { limits: { messagesPerDay: 4 } });
+    await using ann = await app.connect();
+    await using bob = await app.connect();
     await ann.subscribes('x');
     await bob.subscribes('x');
-    expect(await send(server, EVENTS, { ...event, name: '' })).toBe(400);
-    expect(await send(server, EVENTS, event)).toBe(200);
-    expect(await send(server, EVENTS, { ...event, channel: 'empty' })).toBe(200);
-    expect(await send(server, EVENTS, event)).toBe(403);
+    expect(await send(app, '/events', { ...event, name: '' })).toBe(400);
+    expect(await send(app, '/events', event)).toBe(200);
+    expect(await send(app, '/events', { ...event, channel: 'empty' })).toBe(200);
+    expect(await send(app, '/events', event)).toBe(403);
     await ann.hears();
     await ann.hearsNothing();
   });
 
   it('warns 5 % and 1 % before it is used up, once each', async () => {
-    await using server = await startFanfare({ app: { limits: { messagesPerDay: 100 } } });
+    const app = await newApp(server, { limits: { messagesPerDay: 100 } });
     const batch = { batch: Array.from({ length: 5 }, () => event) };
-    for (let n = 0; n < 19; n++)
-      expect(await send(server, `/apps/${APP.id}/batch_events`, batch)).toBe(200);
-    expect(JSON.parse(await server.logged(/"left":"5%"/))).toMatchObject({
-      level: 'warn',
-      app: APP.id,
-    });
-    for (let n = 0; n < 4; n++) expect(await send(server, EVENTS, event)).toBe(200);
-    await server.logged(/"left":"1%"/);
-    expect(await send(server, EVENTS, event)).toBe(200);
-    await server.logged(/"left":"0%"/);
-    expect(server.output.stderr.split('"left":"5%"')).toHaveLength(2);
+    for (let n = 0; n < 19; n++) expect(await send(app, '/batch_events', batch)).toBe(200);
+    const warned = (left: string) => new RegExp(`"app":"${app.id}".*"left":"${left}"`);
+    expect(JSON.parse(await server.logged(warned('5%')))).toMatchObject({ level: 'warn' });
+    for (let n = 0; n < 4; n++) expect(await send(app, '/events', event)).toBe(200);
+    await server.logged(warned('1%'));
+    expect(await send(app, '/events', event)).toBe(200);
+    await server.logged(warned('0%'));
+    const lines = server.output.stderr.split('\n');
+    expect(lines.filter((line) => warned('5%').test(line))).toHaveLength(1);
   });
 
   it('is remembered over a restart', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'fanfare-quota-'));
-    const file = join(directory, 'config.json');
-    await Bun.write(
-      file,
-      JSON.stringify(configOf(directory, { app: { limits: { messagesPerDay: 3 } } })),
-    );
-    {
-      await using server = await spawnFanfare(['serve', '--config', file], directory);
-      expect(await send(server, EVENTS, event)).toBe(200);
-      expect(await send(server, EVENTS, event)).toBe(200);
-      expect(await server.stop()).toBe(0);
-    }
-    {
-      await using server = await spawnFanfare(['serve', '--config', file], directory);
-      expect(await send(server, EVENTS, event)).toBe(200);
-      expect(await send(server, EVENTS, event)).toBe(403);
-    }
-    rmSync(directory, { recursive: true });
+    await using first = await startFanfare({ app: { limits: { messagesPerDay: 3 } } });
+    expect(await send(appAt(first), '/events', event)).toBe(200);
+    expect(await send(appAt(first), '/events', event)).toBe(200);
+    await using second = await restart(first);
+    expect(await send(appAt(second), '/events', event)).toBe(200);
+    expect(await send(appAt(second), '/events', event)).toBe(403);
   });
 });
 
 describe('the rate of triggers', () => {
   it('is refused beyond its limit with 429 and Retry-After, and nothing is sent', async () => {
-    await using server = await startFanfare({ app: { limits: { triggersPerSecond: 5 } } });
-    await using ann = await RawClient.connect(server);
+    const app = await newApp(server, { limits: { triggersPerSecond: 5 } });
+    await using ann = await app.connect();
     await ann.subscribes('x');
     const batch = { batch: Array.from({ length: 5 }, () => event) };
-    expect(await send(server, `/apps/${APP.id}/batch_events`, batch)).toBe(200);
-    const over = await api(server, 'POST', `/apps/${APP.id}/batch_events`, {
-      body: JSON.stringify(batch),
-    });
+    expect(await send(app, '/batch_events', batch)).toBe(200);
+    const over = await app.post('/batch_events', batch);
     expect(over.status).toBe(429);
     expect(over.headers.get('retry-after')).toBe('1');
     expect(await over.text()).toBe('Too many events: at most 5 per second');
     for (let n = 0; n < 5; n++) await ann.hears();
     await ann.hearsNothing();
     // Reading is not triggering.
-    expect((await api(server, 'GET', CHANNELS)).status).toBe(200);
+    expect((await app.api('GET', '/channels')).status).toBe(200);
   });
 
   it('is taken by what is refused as well', async () => {
-    await using server = await startFanfare({ app: { limits: { triggersPerSecond: 2 } } });
+    const app = await newApp(server, { limits: { triggersPerSecond: 2 } });
     const statuses = [];
-    for (let n = 0; n < 3; n++) statuses.push(await send(server, EVENTS, { ...event, name: '' }));
+    for (let n = 0; n < 3; n++) statuses.push(await send(app, '/events', { ...event, name: '' }));
     expect(statuses).toEqual([400, 400, 429]);
   });
 });
 
 describe('the rate of questions', () => {
   it('is taken by ending the connections of users as well', async () => {
-    await using server = await startFanfare({ app: { limits: { queriesPerSecond: 2 } } });
+    const app = await newApp(server, { limits: { queriesPerSecond: 2 } });
     const statuses = [];
     for (let n = 0; n < 3; n++) {
-      statuses.push(await send(server, `/apps/${APP.id}/users/u/terminate_connections`, {}));
+      statuses.push(await send(app, '/users/u/terminate_connections', {}));
     }
     expect(statuses).toEqual([200, 200, 429]);
     // Triggers have a rate of their own.
-    expect(await send(server, EVENTS, event)).toBe(200);
+    expect(await send(app, '/events', event)).toBe(200);
   });
 });

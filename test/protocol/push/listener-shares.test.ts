@@ -25,7 +25,7 @@ const publish = (instance: number, bytes = 5): RawRequest => ({
 });
 
 const publishing: Endpoint = {
-  before: (head) => ({ instance: Number(head.header('x-instance')) }),
+  checkHead: (head) => ({ instance: Number(head.header('x-instance')) }),
   answer: () => ({ json: '{}' }),
 };
 
@@ -76,11 +76,11 @@ describe('connections, where there are as many as there may be:', () => {
     expect(server.lines).toEqual([
       {
         level: 'warn',
-        message: 'Push connections closed: there are as many as allowed',
+        message: 'Push connections closed: the limit of connections is reached',
         address: '127.0.0.1',
         setting: 'push.maxConnections',
         limit: 4,
-        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        hint: 'if this is your proxy, add it to trustedProxies',
       },
     ]);
   });
@@ -163,11 +163,11 @@ describe('requests under way, where there are as many as there may be:', () => {
     for (const one of [honest, first, stranger]) expect((await one.reads()).status).toBe(200);
     expect(server.lines).toContainEqual({
       level: 'warn',
-      message: 'Push requests of an address refused: too many are under way',
+      message: 'Push requests refused: the address has too many in progress',
       address: '127.0.0.1',
       requests: 3,
       bytes: expect.any(Number),
-      hint: 'if it is a proxy of yours, name it in trustedProxies',
+      hint: 'if this is your proxy, add it to trustedProxies',
     });
   });
 
@@ -217,20 +217,20 @@ describe('requests under way, where there are as many as there may be:', () => {
     expect(await heard(second)).toBeUndefined();
     expect(server.lines).toContainEqual(
       expect.objectContaining({
-        message: 'Push requests of a backend refused: too many are under way',
+        message: 'Push requests refused: the backend has too many in progress',
       }),
     );
   });
 });
 
 describe('a request that is refused for how much its sender asks', () => {
-  const slowDown: Endpoint = {
-    before: () => new PushRefusal('rate-limited', 'Too many', 1),
+  const limitRate: Endpoint = {
+    checkHead: () => new PushRefusal('rate-limited', 'Too many', 1),
     answer: () => ({ json: '{}' }),
   };
 
   it('is the last one of its connection, so that the others of a flood are not even looked at', async () => {
-    await using server = await openListener({ endpoints: { report: slowDown } });
+    await using server = await openListener({ endpoints: { report: limitRate } });
     const report = {
       method: 'POST',
       target: `/reporting_api/v2/instances/${ID}/events`,
@@ -245,7 +245,7 @@ describe('a request that is refused for how much its sender asks', () => {
   });
 
   it('still gets its answer where its body is large', async () => {
-    await using server = await openListener({ endpoints: { setInterests: slowDown } });
+    await using server = await openListener({ endpoints: { setInterests: limitRate } });
     await using connection = await open(server);
     connection.requests(put(900_000));
     expect((await connection.reads()).status).toBe(429);
@@ -269,11 +269,11 @@ describe('new connections of one address', () => {
     expect(server.lines).toEqual([
       {
         level: 'warn',
-        message: 'Push connections of an address closed: it connects too often',
+        message: 'Push connections refused: the address connects too often',
         address: '127.0.0.1',
         setting: 'push.addressLimits.connectionsPerSecond',
         limit: 1,
-        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        hint: 'if this is your proxy, add it to trustedProxies',
       },
     ]);
   });
@@ -350,7 +350,7 @@ describe('a body', () => {
     const refused = await slow.reads();
     clearInterval(dripping);
     expect(refused.status).toBe(408);
-    expect(refused.body).toContain('it must have 10000 bytes per second');
+    expect(refused.body).toContain('it must have at least 10000 bytes per second');
     await slow.ends();
     fast.writes('x'.repeat(1000));
     expect((await fast.reads()).status).toBe(200);
@@ -362,7 +362,7 @@ describe('a body', () => {
     await using server = await openListener({
       endpoints: {
         setInterests: {
-          beforeBody: () => known.promise,
+          checkBeforeBody: () => known.promise,
           answer({ body }) {
             bytes = body.length;
             return { json: '{}' };
@@ -385,7 +385,8 @@ describe('a body', () => {
     await using server = await openListener({
       endpoints: {
         setInterests: {
-          beforeBody: async () => new PushRefusal('device-not-found', 'Could not find the device'),
+          checkBeforeBody: async () =>
+            new PushRefusal('device-not-found', 'Could not find the device'),
           answer: () => ({ json: '{}' }),
         },
       },
@@ -465,7 +466,9 @@ describe('the address of a client', () => {
     await using third = await open(server);
     third.requests(from({ 'x-forwarded-for': '192.0.2.8' }));
     expect(await heard(second)).toBeUndefined();
-    const lines = server.lines.filter(({ message }) => message.startsWith('Push requests of an'));
+    const lines = server.lines.filter(({ message }) =>
+      message.startsWith('Push requests refused: the address'),
+    );
     expect(lines).toMatchObject([{ address: '192.0.2.7' }]);
     asked.answer();
     expect((await third.reads()).status).toBe(200);

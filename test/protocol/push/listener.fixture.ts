@@ -34,7 +34,7 @@ export interface ListenerOptions {
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
   /** Serves nothing yet. */
   readonly starting?: boolean;
-  readonly slowDown?: (head: PushHead) => PushRefusal | undefined;
+  readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
   /** As in the setting; none where it is left out. */
   readonly trustedProxies?: readonly string[];
 }
@@ -52,7 +52,7 @@ const SHORT: PushBounds = {
 
 /** Tells what it was called with. A head without content type is refused, as a publish's is. */
 const echo: Endpoint = {
-  before: (head) =>
+  checkHead: (head) =>
     head.method === 'POST' && head.header('content-type') !== 'application/json'
       ? new PushRefusal('content-type', 'Only application/json is supported')
       : undefined,
@@ -90,7 +90,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
   const endpoints = Object.fromEntries(
     routes.map(([, , name]) => [name, options.endpoints?.[name] ?? echo]),
   ) as Endpoints;
-  if (options.starting !== true) listener.serve(endpoints, options.slowDown ?? (() => undefined));
+  if (options.starting !== true) listener.serve(endpoints, options.limitRate ?? (() => undefined));
   return {
     port: listener.address.port,
     listener,

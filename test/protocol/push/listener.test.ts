@@ -56,12 +56,12 @@ describe('a request that is no HTTP is refused like any other:', () => {
   const START = `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\n`;
 
   it.each([
-    ['garbage', '\0\x01\x02\r\n\r\n', 'The request does not begin with a method of HTTP'],
-    ['TLS', '\x16\x03\x01\x02\0\x01\0', 'The request does not begin with a method of HTTP'],
+    ['garbage', '\0\x01\x02\r\n\r\n', 'The request does not begin with an HTTP method'],
+    ['TLS', '\x16\x03\x01\x02\0\x01\0', 'The request does not begin with an HTTP method'],
     [
       'an unknown method',
       'FOO / HTTP/1.1\r\nHost: x\r\n\r\n',
-      'The request does not begin with a method of HTTP',
+      'The request does not begin with an HTTP method',
     ],
     [
       'another version',
@@ -105,7 +105,7 @@ describe('a request that is no HTTP is refused like any other:', () => {
     [
       'a proxy request',
       'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n',
-      'CONNECT is for proxies, and this is none',
+      'CONNECT is not supported: this is no proxy',
     ],
   ])('%s', async (_, bytes, description) => {
     await using server = await openListener();
@@ -161,7 +161,7 @@ describe('a request that is no HTTP is refused like any other:', () => {
     expect(refused(await connection.reads())).toEqual([
       400,
       'Bad request',
-      'The request ends in the middle',
+      'The request is incomplete',
     ]);
     await connection.ends();
   });
@@ -427,7 +427,7 @@ describe('an endpoint', () => {
   });
 
   it.each([
-    ['before the body', { before: () => fail(), answer: () => ({ json: '' }) }],
+    ['before the body', { checkHead: () => fail(), answer: () => ({ json: '' }) }],
     ['at once', { answer: () => fail() }],
     ['later', { answer: async () => fail() }],
     ['with a header that is none', { answer: () => ({ text: '', contentType: 'a\nb' }) }],
@@ -440,7 +440,7 @@ describe('an endpoint', () => {
     const [line] = server.lines;
     expect(line).toMatchObject({
       level: 'error',
-      message: 'A push request failed inside the server',
+      message: 'Push request failed: internal error',
     });
     expect(line?.['error']).toContain('    at ');
     expect(JSON.stringify(server.lines)).not.toContain('web-1');
@@ -673,7 +673,7 @@ describe('connections', () => {
     await using connection = await RawHttp.open(server);
     for (let at = 0; at < 33; at++) connection.requests({ method: 'GET', target: DEVICE });
     expect(await connection.readsToEnd()).toBe('');
-    expect(server.lines).toEqual([closed('it has too many requests without an answer')]);
+    expect(server.lines).toEqual([closed('too many requests without an answer')]);
   });
 
   it.each([
@@ -683,7 +683,7 @@ describe('connections', () => {
     // More than the system takes itself: 4 MB, and 37 where its buffers may grow to 4 and 32 MiB.
     const bytes = 40_000_000;
     await using server = await openListener({
-      bounds: { untakenMs: 200, requestsPerConnection: 100_000 },
+      bounds: { unreadAnswerMs: 200, requestsPerConnection: 100_000 },
       endpoints: {
         readDevice: { answer: () => ({ json: JSON.stringify('x'.repeat(bytes / requests)) }) },
       },
@@ -697,7 +697,7 @@ describe('connections', () => {
     // The end is seen once what came before it is read.
     connection.listensAgain();
     await connection.ends();
-    expect(server.lines).toEqual([closed('nobody takes its answers')]);
+    expect(server.lines).toEqual([closed('the client does not read its answers')]);
   });
 
   it('end when answers that nobody takes fill the memory for them', async () => {
@@ -714,7 +714,7 @@ describe('connections', () => {
     // The end is seen once what came before it is read.
     connection.listensAgain();
     await connection.ends();
-    expect(server.lines).toEqual([closed('answers that nobody takes fill the memory for them')]);
+    expect(server.lines).toEqual([closed('unread answers fill the memory reserved for them')]);
   });
 
   it('have 503 while too many requests are under way, or their bodies are too large together', async () => {

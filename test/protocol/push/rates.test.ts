@@ -205,11 +205,13 @@ describe('devices at one address', () => {
     expect(answer.headers.get('retry-after')).toBe('10');
     expect((await register(slow, '127.0.0.2')).status).toBe(200);
     await published(slow);
-    const line = JSON.parse(await slow.logged(/Devices at one address are slowed down/));
+    const line = JSON.parse(
+      await slow.logged(/Requests of devices refused: too many from one address/),
+    );
     expect(line).toMatchObject({
       address: '127.0.0.1',
       setting: 'push.addressLimits.rowsPerSecond',
-      hint: 'if it is a proxy of yours, name it in trustedProxies',
+      hint: 'if this is your proxy, add it to trustedProxies',
     });
   });
 

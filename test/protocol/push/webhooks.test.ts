@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
+import { admin } from '../../../testing/clients/admin-api.ts';
 import { Inbox } from '../../../testing/inbox.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { restart } from '../../../testing/servers/restart.ts';
@@ -9,7 +10,6 @@ import {
   type WebhookEndpoint,
   type WebhookRequest,
 } from '../../../testing/servers/webhook-endpoint.ts';
-import { admin } from '../../admin/api-client.ts';
 import { webhooksOf } from '../../admin/webhook-endpoint.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
 import {

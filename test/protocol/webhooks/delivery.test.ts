@@ -1,15 +1,23 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { randomUUID } from 'node:crypto';
 import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
 import { channelAuth } from '../../../testing/clients/sign.ts';
-import { EVENT_TYPES, startWithWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
-import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { startWithWebhooks, withWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { restart } from '../../../testing/servers/restart.ts';
+import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import { isSignedWith, startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
 /** How webhook events are sent. Source: Channels protocol, §15. */
 
-async function occupies(server: Fanfare, channels: readonly string[]): Promise<RawClient> {
-  const client = await RawClient.connect(server);
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startWithWebhooks();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function occupies(app: TestApp, channels: readonly string[]): Promise<RawClient> {
+  const client = await app.connect();
   for (const channel of channels) {
     client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });
   }
@@ -21,18 +29,18 @@ const manyChannels = (count: number) => Array.from({ length: count }, (_, n) => 
 describe('a webhook request', () => {
   it('is a POST of exactly application/json, with the key and the signature of its body', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url }]);
+    const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     const before = Date.now();
-    await using _ann = await occupies(server, ['news']);
+    await using _ann = await occupies(app, ['news']);
     const request = await backend.requests.next();
     expect(request).toMatchObject({
       method: 'POST',
       path: '/webhooks',
       contentType: 'application/json',
-      key: APP.key,
+      key: app.key,
     });
     expect(request.signature).toMatch(/^[0-9a-f]{64}$/);
-    expect(isSignedWith(request)).toBe(true);
+    expect(isSignedWith(request, app)).toBe(true);
     expect(request.headers['content-length']).toBe(String(Buffer.byteLength(request.body)));
     expect(Object.keys(JSON.parse(request.body)).toSorted()).toEqual(['events', 'time_ms']);
     expect(Number.isSafeInteger(request.timeMs)).toBe(true);
@@ -42,72 +50,77 @@ describe('a webhook request', () => {
 
   it('is signed with the oldest key of the app, whatever key a client uses', async () => {
     using backend = startWebhookEndpoint();
-    const newer = { key: 'newer', secret: 'its secret' };
-    await using server = await startWithWebhooks([{ url: backend.url }], {
-      keys: [{ key: APP.key, secret: APP.secret }, newer],
-    });
-    await using client = await RawClient.connect(server, { path: pathOf(7, newer.key) });
+    const oldest = { key: randomUUID(), secret: 'its secret' };
+    const newer = { key: randomUUID(), secret: 'another secret' };
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url }], { keys: [oldest, newer] }),
+    );
+    await using client = await app.connect({ path: pathOf(7, newer.key) });
     await client.subscribes('news');
     const request = await backend.requests.next();
-    expect(isSignedWith(request)).toBe(true);
+    expect(isSignedWith(request, oldest)).toBe(true);
     expect(isSignedWith(request, newer)).toBe(false);
   });
 
   it('is signed over the bytes of its body, also where they are not ASCII', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, events: ['member_added'] }]);
-    await using ann = await RawClient.connect(server);
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['member_added'] }]),
+    );
+    await using ann = await app.connect();
     const channel = 'presence-x';
-    await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"zoë ✓ 🎺"}'));
+    await ann.subscribes(channel, app.auth(ann, channel, '{"user_id":"zoë ✓ 🎺"}'));
     const request = await backend.requests.next();
-    expect(isSignedWith(request)).toBe(true);
+    expect(isSignedWith(request, app)).toBe(true);
     expect(request.events).toEqual([{ name: 'member_added', channel, user_id: 'zoë ✓ 🎺' }]);
   });
 
   it('that is answered with 500 comes again, the same to the byte, until it is answered with 2xx', async () => {
     using backend = startWebhookEndpoint([500, 302, 404, 201]);
-    await using server = await startWithWebhooks([{ url: backend.url }]);
-    await using _ann = await occupies(server, ['news']);
+    const app = await newApp(server, withWebhooks([{ url: backend.url }]));
+    await using _ann = await occupies(app, ['news']);
     const requests = [];
     for (let n = 0; n < 4; n++) requests.push(await backend.requests.next());
     expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
-    expect(requests.every((request) => isSignedWith(request))).toBe(true);
+    expect(requests.every((request) => isSignedWith(request, app))).toBe(true);
     // With 201 it is done: what comes next is another.
-    await using _bob = await occupies(server, ['more']);
+    await using _bob = await occupies(app, ['more']);
     expect((await backend.requests.next()).events).toEqual([
       { name: 'channel_occupied', channel: 'more' },
     ]);
     expect(backend.asked()).toBe(5);
   });
 
-  it('is not sent to a private address unless that is allowed, and an operator is told', async () => {
+  it('is not sent to a private address unless that is allowed, and the log warns of it', async () => {
     using backend = startWebhookEndpoint();
-    const webhooks = [{ url: backend.url, events: EVENT_TYPES }];
-    await using server = await startFanfare({ app: { webhooks } });
-    await using ann = await occupies(server, ['news']);
-    const line = JSON.parse(await server.logged(/Webhook failed/));
+    await using strict = await startFanfare();
+    const app = await newApp(strict, withWebhooks([{ url: backend.url }]));
+    await using ann = await occupies(app, ['news']);
+    const line = JSON.parse(await strict.logged(/Webhook failed/));
     expect(line).toMatchObject({
       level: 'warn',
-      app: APP.id,
+      app: app.id,
       reason: expect.stringMatching(/^Not allowed: /),
     });
     // The log holds no address: a path may hold a secret.
-    expect(server.output.stderr).not.toContain('/webhooks');
+    expect(strict.output.stderr).not.toContain('/webhooks');
     expect(backend.asked()).toBe(0);
     await ann.hears();
   });
 
-  it('with what was held back when the server stopped is sent when it is back', async () => {
+  it('for events held back when the server stops is sent after the next start', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([
+    await using stopping = await startWithWebhooks([
       { url: backend.url, events: ['channel_vacated', 'member_removed'] },
     ]);
-    await using ann = await RawClient.connect(server);
+    await using ann = await RawClient.connect(stopping);
     const channel = 'presence-x';
     await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"ann"}'));
-    await using _back = await restart(server);
-    const told = [await backend.events.next(), await backend.events.next()];
-    expect(told.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+    await using _back = await restart(stopping);
+    const events = [await backend.events.next(), await backend.events.next()];
+    expect(events.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
       { name: 'channel_vacated', channel },
       { name: 'member_removed', channel, user_id: 'ann' },
     ]);
@@ -117,8 +130,8 @@ describe('a webhook request', () => {
 describe('batching', () => {
   it('off sends one event per request', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, batching: false }]);
-    await using _ann = await occupies(server, manyChannels(45));
+    const app = await newApp(server, withWebhooks([{ url: backend.url, batching: false }]));
+    await using _ann = await occupies(app, manyChannels(45));
     const channels = new Set<string>();
     for (let n = 0; n < 45; n++) {
       const { events } = await backend.requests.next();
@@ -130,8 +143,8 @@ describe('batching', () => {
 
   it('on sends up to 20 events per request, each once', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, batching: true }]);
-    await using _ann = await occupies(server, manyChannels(90));
+    const app = await newApp(server, withWebhooks([{ url: backend.url, batching: true }]));
+    await using _ann = await occupies(app, manyChannels(90));
     const sizes: number[] = [];
     const channels: string[] = [];
     while (channels.length < 90) {
@@ -145,10 +158,10 @@ describe('batching', () => {
 
   it('on keeps an event for 250 ms at most', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, batching: true }]);
+    const app = await newApp(server, withWebhooks([{ url: backend.url, batching: true }]));
     const waitsMs: number[] = [];
     for (let n = 0; n < 5; n++) {
-      await using _client = await occupies(server, [`channel-${n}`]);
+      await using _client = await occupies(app, [`channel-${n}`]);
       const { cameAtMs, timeMs } = await backend.requests.next();
       waitsMs.push(cameAtMs - Number(timeMs));
     }
@@ -162,14 +175,17 @@ describe('several endpoints', () => {
     using all = startWebhookEndpoint();
     using few = startWebhookEndpoint();
     using broken = startWebhookEndpoint(Array.from({ length: 1000 }, () => 500));
-    await using server = await startWithWebhooks([
-      { url: broken.url, batching: false },
-      { url: all.url, batching: true },
-      { url: few.url, batching: false, events: ['member_added', 'cache_miss'] },
-    ]);
-    await using ann = await RawClient.connect(server);
+    const app = await newApp(
+      server,
+      withWebhooks([
+        { url: broken.url, batching: false },
+        { url: all.url, batching: true },
+        { url: few.url, batching: false, events: ['member_added', 'cache_miss'] },
+      ]),
+    );
+    await using ann = await app.connect();
     const channel = 'presence-cache-x';
-    await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"ann"}'));
+    await ann.subscribes(channel, app.auth(ann, channel, '{"user_id":"ann"}'));
     const added = { name: 'member_added', channel, user_id: 'ann' };
     const missed = { name: 'cache_miss', channel };
     const byName = <T extends { name: string }>(events: T[]) =>
@@ -181,21 +197,16 @@ describe('several endpoints', () => {
     await broken.requests.next();
   });
 
-  it('of different apps get only what happens in their own', async () => {
+  it('of different apps get only the events of their own app', async () => {
     using ours = startWebhookEndpoint();
     using theirs = startWebhookEndpoint();
-    const other = { key: 'other-key', secret: 'other-secret' };
-    await using server = await startFanfare({
-      app: { webhooks: [{ url: ours.url, events: EVENT_TYPES }] },
-      moreApps: [{ id: '4', keys: [other], webhooks: [{ url: theirs.url, events: EVENT_TYPES }] }],
-      config: { webhooks: { allowPrivateAddresses: true } },
-    });
-    await using stranger = await RawClient.connect(server, { path: pathOf(7, other.key) });
-    await stranger.subscribes('theirs');
-    await using _ann = await occupies(server, ['ours']);
+    const ourApp = await newApp(server, withWebhooks([{ url: ours.url }]));
+    const theirApp = await newApp(server, withWebhooks([{ url: theirs.url }]));
+    await using _stranger = await occupies(theirApp, ['theirs']);
+    await using _ann = await occupies(ourApp, ['ours']);
     const toThem = await theirs.requests.next();
     expect(toThem.events).toEqual([{ name: 'channel_occupied', channel: 'theirs' }]);
-    expect(isSignedWith(toThem, other)).toBe(true);
+    expect(isSignedWith(toThem, theirApp)).toBe(true);
     expect((await ours.requests.next()).events).toEqual([
       { name: 'channel_occupied', channel: 'ours' },
     ]);

@@ -1,31 +1,35 @@
-import { describe, expect, it } from 'bun:test';
-import { RawClient } from '../../../testing/clients/raw-client.ts';
-import { channelAuth, hmac, trigger } from '../../../testing/clients/sign.ts';
-import { startWithWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
-import { APP } from '../../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { RawClient } from '../../../testing/clients/raw-client.ts';
+import { startWithWebhooks, withWebhooks } from '../../../testing/servers/app-with-webhooks.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
 /** What each webhook event says, and when it is sent. Source: Channels protocol, §15. */
 
-type Connected = Awaited<ReturnType<typeof RawClient.connect>>;
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startWithWebhooks();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const PRESENCE = 'presence-room';
 
-async function enters(client: Connected, user: string, channel = PRESENCE): Promise<void> {
+async function enters(app: TestApp, client: AppClient, user: string): Promise<void> {
   const data = JSON.stringify({ user_id: user, user_info: { name: user } });
-  await client.subscribes(channel, channelAuth(client.socketId, channel, data));
+  await client.subscribes(PRESENCE, app.auth(client, PRESENCE, data));
 }
 
 function leaves(client: RawClient, channel: string): void {
   client.says({ event: 'pusher:unsubscribe', data: { channel } });
 }
 
-describe('a channel', () => {
+describe.concurrent('a channel', () => {
   it('is told to be occupied at once and vacated after 3 seconds', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url }]);
-    await using ann = await RawClient.connect(server);
-    await using bob = await RawClient.connect(server);
+    const app = await newApp(server, withWebhooks([{ url: backend.url }]));
+    await using ann = await app.connect();
+    await using bob = await app.connect();
     await ann.subscribes('news');
     expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'news' });
     await bob.subscribes('news');
@@ -43,13 +47,13 @@ describe('a channel', () => {
 
   it('is neither vacated nor occupied anew when the client is back at once', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url }]);
-    await using ann = await RawClient.connect(server);
-    await using bob = await RawClient.connect(server);
+    const app = await newApp(server, withWebhooks([{ url: backend.url }]));
+    await using ann = await app.connect();
+    await using bob = await app.connect();
     await ann.subscribes('stays');
     await bob.subscribes('goes');
     await ann[Symbol.asyncDispose]();
-    await using back = await RawClient.connect(server);
+    await using back = await app.connect();
     await back.subscribes('stays');
     await bob[Symbol.asyncDispose]();
     // It is told last: whatever there was to tell of the other channel was told before or with it.
@@ -66,18 +70,19 @@ describe('a channel', () => {
   });
 });
 
-describe('a member', () => {
+describe.concurrent('a member', () => {
   it('is told to be added and removed, once for all their connections', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([
-      { url: backend.url, events: ['member_added', 'member_removed'] },
-    ]);
-    await using ann = await RawClient.connect(server);
-    await enters(ann, 'ann');
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['member_added', 'member_removed'] }]),
+    );
+    await using ann = await app.connect();
+    await enters(app, ann, 'ann');
     const added = { name: 'member_added', channel: PRESENCE, user_id: 'ann' };
     expect(await backend.events.next()).toEqual(added);
-    const bob = [await RawClient.connect(server), await RawClient.connect(server)];
-    for (const client of bob) await enters(client, 'bob');
+    const bob = [await app.connect(), await app.connect()];
+    for (const client of bob) await enters(app, client, 'bob');
     expect(await backend.events.next()).toEqual({ ...added, user_id: 'bob' });
     for (const client of bob) await client[Symbol.asyncDispose]();
     expect(await backend.events.next()).toEqual({
@@ -89,16 +94,17 @@ describe('a member', () => {
 
   it('who is back at once is neither removed nor added, on whatever connection', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([
-      { url: backend.url, events: ['member_added', 'member_removed'] },
-    ]);
-    await using ann = await RawClient.connect(server);
-    await using bob = await RawClient.connect(server);
-    await enters(ann, 'ann');
-    await enters(bob, 'bob');
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['member_added', 'member_removed'] }]),
+    );
+    await using ann = await app.connect();
+    await using bob = await app.connect();
+    await enters(app, ann, 'ann');
+    await enters(app, bob, 'bob');
     await ann[Symbol.asyncDispose]();
-    await using back = await RawClient.connect(server);
-    await enters(back, 'ann');
+    await using back = await app.connect();
+    await enters(app, back, 'ann');
     await bob[Symbol.asyncDispose]();
     const told: string[] = [];
     await backend.events.first(({ name, user_id }) => {
@@ -109,13 +115,16 @@ describe('a member', () => {
   });
 });
 
-describe('a client event', () => {
+describe.concurrent('a client event', () => {
   it('is told with its data as text and the connection it came from, of presence channels with the user too', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, events: ['client_event'] }]);
-    await using ann = await RawClient.connect(server);
-    await ann.subscribes('private-chat', channelAuth(ann.socketId, 'private-chat'));
-    await enters(ann, 'ann');
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['client_event'] }]),
+    );
+    await using ann = await app.connect();
+    await ann.subscribes('private-chat', app.auth(ann, 'private-chat'));
+    await enters(app, ann, 'ann');
     const event = { name: 'client_event', event: 'client-said', socket_id: ann.socketId };
     const says = (channel: string, data: unknown) =>
       ann.says({ event: 'client-said', channel, data });
@@ -143,27 +152,30 @@ describe('a client event', () => {
 
   it('that is refused is not told, nor is what a backend sends', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, events: ['client_event'] }]);
-    await using ann = await RawClient.connect(server);
-    await ann.subscribes('private-chat', channelAuth(ann.socketId, 'private-chat'));
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['client_event'] }]),
+    );
+    await using ann = await app.connect();
+    await ann.subscribes('private-chat', app.auth(ann, 'private-chat'));
     ann.says({ event: 'client-said', channel: 'private-other', data: 'x' });
-    await trigger(server, { name: 'client-said', channels: ['private-chat'], data: 'x' });
+    await app.trigger({ name: 'client-said', channels: ['private-chat'], data: 'x' });
     ann.says({ event: 'client-said', channel: 'private-chat', data: 'the only one' });
     expect(await backend.events.next()).toMatchObject({ data: 'the only one' });
   });
 });
 
-describe('a cache miss', () => {
+describe.concurrent('a cache miss', () => {
   it('is told once however many clients miss, and anew only after an event was remembered', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, events: ['cache_miss'] }]);
-    await using ann = await RawClient.connect(server);
+    const app = await newApp(server, withWebhooks([{ url: backend.url, events: ['cache_miss'] }]));
+    await using ann = await app.connect();
     for (const channel of ['cache-a', 'cache-b']) {
       const others = [];
       await ann.subscribes(channel);
       expect((await ann.hears()).event).toBe('pusher:cache_miss');
       for (let n = 0; n < 5; n++) {
-        const other = await RawClient.connect(server);
+        const other = await app.connect();
         await other.subscribes(channel);
         expect((await other.hears()).event).toBe('pusher:cache_miss');
         others.push(other);
@@ -171,8 +183,8 @@ describe('a cache miss', () => {
       expect(await backend.events.next()).toEqual({ name: 'cache_miss', channel });
       for (const other of others) await other[Symbol.asyncDispose]();
     }
-    await trigger(server, { name: 'e', channels: ['cache-a'], data: 'x' });
-    await using late = await RawClient.connect(server);
+    await app.trigger({ name: 'e', channels: ['cache-a'], data: 'x' });
+    await using late = await app.connect();
     await late.subscribes('cache-a');
     expect((await late.hears()).event).toBe('e');
     await late.subscribes('cache-c');
@@ -180,22 +192,24 @@ describe('a cache miss', () => {
   });
 });
 
-describe('a subscription count', () => {
+describe.concurrent('a subscription count', () => {
   it('is told after each subscription and unsubscription, also that nobody is left', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks(
-      [{ url: backend.url, events: ['subscription_count'] }],
-      { subscriptionCounts: true },
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['subscription_count'] }], {
+        subscriptionCounts: true,
+      }),
     );
-    await using ann = await RawClient.connect(server);
-    await using bob = await RawClient.connect(server);
+    await using ann = await app.connect();
+    await using bob = await app.connect();
     const told = async () => {
       const { subscription_count, ...rest } = await backend.events.next();
       expect(rest).toEqual({ name: 'subscription_count', channel: 'news' });
       return subscription_count;
     };
     // Presence channels are never told of.
-    await enters(ann, 'ann');
+    await enters(app, ann, 'ann');
     await ann.subscribes('news');
     expect(await told()).toBe(1);
     await bob.subscribes('news');
@@ -208,13 +222,15 @@ describe('a subscription count', () => {
 
   it('is told 5 times a second up to 100 and every 5 seconds above, the last one always', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks(
-      [{ url: backend.url, events: ['subscription_count'], batching: false }],
-      { subscriptionCounts: true },
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url, events: ['subscription_count'], batching: false }], {
+        subscriptionCounts: true,
+      }),
     );
     const clients = [];
     for (let n = 0; n < 120; n++) {
-      const client = await RawClient.connect(server);
+      const client = await app.connect();
       await client.subscribes('news');
       clients.push(client);
     }
@@ -249,8 +265,8 @@ describe('a subscription count', () => {
 
   it('is not told while the app does not count', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url, batching: true }]);
-    await using ann = await RawClient.connect(server);
+    const app = await newApp(server, withWebhooks([{ url: backend.url, batching: true }]));
+    await using ann = await app.connect();
     await ann.subscribes('first');
     await ann.subscribes('second');
     expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'first' });
@@ -258,16 +274,17 @@ describe('a subscription count', () => {
   });
 });
 
-describe('the channel of a user', () => {
+describe.concurrent('the channel of a user', () => {
   it('is told of by no webhook', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWithWebhooks([{ url: backend.url }], {
-      subscriptionCounts: true,
-    });
-    await using ann = await RawClient.connect(server);
-    const user_data = '{"id":"ann"}';
-    const auth = `${APP.key}:${hmac(`${ann.socketId}::user::${user_data}`)}`;
-    ann.says({ event: 'pusher:signin', data: { auth, user_data } });
+    const app = await newApp(
+      server,
+      withWebhooks([{ url: backend.url }], {
+        subscriptionCounts: true,
+      }),
+    );
+    await using ann = await app.connect();
+    ann.says(app.signIn(ann, { id: 'ann' }));
     expect((await ann.hears()).event).toBe('pusher:signin_success');
     await ann.subscribes('#server-to-user-ann');
     await ann.hearsNothing();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { clientFrame, type Heard } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import {
   cacheMiss,
   channelData,
@@ -16,15 +17,12 @@ import {
 /** Source: Channels protocol, §7. */
 
 let server: Fanfare;
-let silent: Fanfare;
+let silent: TestApp;
 beforeAll(async () => {
   server = await startFanfare({ app: { clientEvents: true } });
-  silent = await startFanfare();
+  silent = await newApp(server);
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await silent[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const OFF =
   'To send client events, you must enable this feature in the Settings page of your dashboard.';
@@ -293,8 +291,9 @@ describe('an app', () => {
       [3, 3],
       [0, 200],
     ] as const) {
-      await using fast = await startFanfare({
-        app: { clientEvents: true, limits: { clientEventsPerSecond: perSecond } },
+      const fast = await newApp(server, {
+        clientEvents: true,
+        limits: { clientEventsPerSecond: perSecond },
       });
       const channel = fresh('private-');
       await using speaker = await member(fast, channel);

@@ -234,23 +234,29 @@ describe('a client whose protocol', () => {
   );
 });
 
-describe('a server with a path prefix', () => {
+describe('a server with a path prefix and an activity timeout', () => {
+  let configured: Fanfare;
+  beforeAll(async () => {
+    configured = await startFanfare({
+      channels: { pathPrefix: '/live/ws', activityTimeoutSeconds: 33 },
+    });
+  });
+  afterAll(() => configured[Symbol.asyncDispose]());
+
   it('finds the app behind the prefix, and nothing behind another', async () => {
-    await using prefixed = await startFanfare({ channels: { pathPrefix: '/live/ws' } });
     for (const protocol of PROTOCOLS) {
-      await using client = await RawClient.open(prefixed, { path: `/live/ws${pathOf(protocol)}` });
-      await using astray = await RawClient.open(prefixed, { path: `/live${pathOf(protocol)}` });
+      await using client = await RawClient.open(configured, {
+        path: `/live/ws${pathOf(protocol)}`,
+      });
+      await using astray = await RawClient.open(configured, { path: `/live${pathOf(protocol)}` });
 
       expect((await client.hears()).event).toBe('pusher:connection_established');
       await hearsEnd(astray, 4005);
     }
   });
-});
 
-describe('a server with an activity timeout', () => {
-  it('tells it to clients in seconds', async () => {
-    await using patient = await startFanfare({ channels: { activityTimeoutSeconds: 33 } });
-    await using client = await RawClient.open(patient);
+  it('sends its timeout to clients in seconds', async () => {
+    await using client = await RawClient.open(configured, { path: `/live/ws${pathOf()}` });
 
     const { data } = await client.hears();
 

@@ -1,7 +1,12 @@
 import { expect } from 'bun:test';
-import { type Closed, type Heard, RawClient } from '../../../testing/clients/raw-client.ts';
-import { api, channelAuth } from '../../../testing/clients/sign.ts';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Closed, Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import {
+  type AppClient,
+  type AppLocation,
+  appAt,
+  type TestApp,
+} from '../../../testing/servers/test-app.ts';
 
 /** What the tests of one rule after another say and expect, in the words of `spec/channels-protocol.md`. */
 
@@ -11,7 +16,8 @@ export const PROTOCOLS = [5, 6, 7] as const;
 /** Milliseconds for a test that waits until the server takes the initiative. */
 export const LONG_MS = 20_000;
 
-export type Client = RawClient & { readonly socketId: string };
+/** A client, and the app that signs for it. */
+export type Client = AppClient & { readonly app: TestApp };
 
 let channelsNamed = 0;
 
@@ -42,9 +48,7 @@ export function channelData(userId: string | number, userInfo?: object): string 
 
 /** Says that it subscribes, with what its backend signed where the channel needs it. */
 export function subscribe(client: Client, channel: string, data?: string): void {
-  const signed = /^(private|presence)-/.test(channel)
-    ? channelAuth(client.socketId, channel, data)
-    : {};
+  const signed = /^(private|presence)-/.test(channel) ? client.app.auth(client, channel, data) : {};
   client.says({ event: 'pusher:subscribe', data: { channel, ...signed } });
 }
 
@@ -62,18 +66,19 @@ export async function join(client: Client, channel: string, data?: string): Prom
 
 /** A new connection that is in a channel. */
 export async function member(
-  server: Pick<Fanfare, 'port'>,
+  at: AppLocation,
   channel: string,
   data?: string,
   protocol?: number,
 ): Promise<Client> {
-  const client = await connect(server, protocol);
+  const client = await connect(at, protocol);
   await join(client, channel, data);
   return client;
 }
 
-export async function connect(server: Pick<Fanfare, 'port'>, protocol = 7): Promise<Client> {
-  return await RawClient.connect(server, { protocol });
+export async function connect(at: AppLocation, protocol = 7): Promise<Client> {
+  const app = appAt(at);
+  return Object.assign(await app.connect({ protocol }), { app });
 }
 
 /** Hears that a subscription was refused: once as the hosted service says it, once for the channel. Source: §5.3. */
@@ -113,19 +118,17 @@ export async function leaves(client: RawClient): Promise<void> {
 /** Masked, with a mask of zeros. */
 const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 
-/** The occupied channels of the test app. */
-export async function channels(server: Pick<Fanfare, 'port'>): Promise<Record<string, object>> {
-  const response = await api(server, 'GET', '/apps/3/channels');
+/** The occupied channels of an app. */
+export async function channels(at: AppLocation): Promise<Record<string, object>> {
+  const response = await appAt(at).api('GET', '/channels');
   expect(response.status).toBe(200);
   return Object((await response.json()) as unknown).channels;
 }
 
-/** Settles when the test app has no occupied channel any more. */
-export async function allChannelsVacated(server: Pick<Fanfare, 'port'>): Promise<void> {
-  const deadline = Date.now() + LONG_MS / 2;
-  for (;;) {
-    const left = Object.keys(await channels(server));
-    if (left.length === 0) return;
-    if (Date.now() > deadline) throw new Error(`Still occupied: ${left.join(' ').slice(0, 500)}`);
-  }
+/** Settles when an app has no occupied channel any more. */
+export async function allChannelsVacated(at: AppLocation): Promise<void> {
+  await eventually(
+    async () => Object.keys(await channels(at)),
+    ({ length }) => length === 0,
+  );
 }

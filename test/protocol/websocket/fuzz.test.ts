@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../testing/any-character.ts';
 import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
 import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
@@ -66,7 +67,7 @@ const frame = fc.oneof(
   fc
     .tuple(opcode, bytes, fc.boolean())
     .map(([code, payload, final]) => clientFrame(code, payload, final)),
-  fc.string({ unit: 'binary', maxLength: 300 }).map((text) => clientFrame(1, text)),
+  fc.string({ unit: anyCharacter, maxLength: 300 }).map((text) => clientFrame(1, text)),
   fc.json({ maxDepth: 5 }).map((text) => clientFrame(1, text)),
 );
 
@@ -98,7 +99,7 @@ const odd = fc.oneof(
   fc.constant(undefined), // which is left out
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(...channelNames),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
 );
 
 /** Mostly what makes sense in its place. */

@@ -20,42 +20,44 @@ import {
 const PING = { event: 'pusher:ping', data: '{}' };
 const PONG = { event: 'pusher:pong', data: '{}' };
 
-describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
+describe('a client', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare();
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it.each([
-    ['an object', '{"event":"pusher:ping","data":{}}'],
-    ['a string', '{"event":"pusher:ping","data":"{}"}'],
-    ['null', '{"event":"pusher:ping","data":null}'],
-    ['nothing', '{"event":"pusher:ping"}'],
-    ['anything', '{"event":"pusher:ping","data":[1,"x"],"channel":7}'],
-  ])('may ping with %s as data, before and after it subscribes', async (_, ping) => {
-    await using client = await connect(server, protocol);
-
-    client.says(ping);
-    expect(await client.hears()).toEqual(PONG);
-    await join(client, fresh());
-    client.says(ping);
-    client.says(ping);
-
-    expect(await client.hears()).toEqual(PONG);
-    expect(await client.hears()).toEqual(PONG);
-  });
-
-  it.each(['{"event":"pusher:pong","data":{}}', '{"event":"pusher:pong","data":null}'])(
-    'hears no answer to a pong: %s',
-    async (pong) => {
+  describe.each(PROTOCOLS)('of protocol %i', (protocol) => {
+    it.each([
+      ['an object', '{"event":"pusher:ping","data":{}}'],
+      ['a string', '{"event":"pusher:ping","data":"{}"}'],
+      ['null', '{"event":"pusher:ping","data":null}'],
+      ['nothing', '{"event":"pusher:ping"}'],
+      ['anything', '{"event":"pusher:ping","data":[1,"x"],"channel":7}'],
+    ])('may ping with %s as data, before and after it subscribes', async (_, ping) => {
       await using client = await connect(server, protocol);
 
-      client.says(pong);
+      client.says(ping);
+      expect(await client.hears()).toEqual(PONG);
+      await join(client, fresh());
+      client.says(ping);
+      client.says(ping);
 
-      await client.hearsNothing();
-    },
-  );
+      expect(await client.hears()).toEqual(PONG);
+      expect(await client.hears()).toEqual(PONG);
+    });
+
+    it.each(['{"event":"pusher:pong","data":{}}', '{"event":"pusher:pong","data":null}'])(
+      'hears no answer to a pong: %s',
+      async (pong) => {
+        await using client = await connect(server, protocol);
+
+        client.says(pong);
+
+        await client.hearsNothing();
+      },
+    );
+  });
 });
 
 describe.concurrent('a server that asks after one second, and closes after one more', () => {

@@ -1,12 +1,8 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
 import { trigger } from '../../../testing/clients/sign.ts';
-import {
-  APP,
-  type Fanfare,
-  type FanfareOptions,
-  startFanfare,
-} from '../../../testing/servers/fanfare.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { type AppLocation, appAt, newApp } from '../../../testing/servers/test-app.ts';
 import {
   allChannelsVacated,
   type Client,
@@ -29,83 +25,92 @@ import {
 
 /** Source: Channels protocol, §4 (4004, 4100), §5.1 and §16; DESIGN.md §1 and §7 for slow readers. */
 
-const OTHER_APP = { id: '4', keys: [{ key: 'other', secret: 's' }] };
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
-async function isRefused(server: Fanfare, code: number, text: string): Promise<void> {
+async function isRefused(at: AppLocation, code: number, text: string): Promise<void> {
+  const { key } = appAt(at);
   for (const protocol of PROTOCOLS) {
-    await using client = await RawClient.open(server, { protocol });
+    await using client = await RawClient.open(at, { path: pathOf(protocol, key) });
     await hearsEnd(client, code, text);
   }
 }
 
 describe('an app that may have two connections', () => {
-  const options: FanfareOptions = { app: { limits: { connections: 2 } }, moreApps: [OTHER_APP] };
+  const appOfTwo = () => newApp(server, { limits: { connections: 2 } });
 
   it('has a third refused with 4004, until one of the two is gone', async () => {
-    await using server = await startFanfare(options);
-    await using one = await connect(server);
-    await using two = await connect(server, 5);
+    const app = await appOfTwo();
+    await using one = await connect(app);
+    await using two = await connect(app, 5);
 
-    await isRefused(server, 4004, 'Account over quota');
+    await isRefused(app, 4004, 'Account over quota');
     await one.hearsNothing();
     await leaves(two);
 
-    await using three = await connect(server, 6);
-    await isRefused(server, 4004, 'Account over quota');
+    await using three = await connect(app, 6);
+    await isRefused(app, 4004, 'Account over quota');
     await three.hearsNothing();
   });
 
-  it('has a place free again when a connection broke off', async () => {
-    await using server = await startFanfare(options);
+  it('has a place free again after a connection broke off', async () => {
+    const app = await appOfTwo();
     const channel = fresh('presence-');
-    await using watcher = await member(server, channel, channelData('watcher'));
-    const client = await member(server, channel, channelData('1'));
+    await using watcher = await member(app, channel, channelData('watcher'));
+    const client = await member(app, channel, channelData('1'));
     expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
 
     await client[Symbol.asyncDispose]();
 
     expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_removed' });
-    await using another = await connect(server);
+    await using another = await connect(app);
     await another.hearsNothing();
   });
 
   it('does not take away the places of another app', async () => {
-    await using server = await startFanfare(options);
-    await using _one = await connect(server);
-    await using _two = await connect(server);
+    const app = await appOfTwo();
+    await using _one = await connect(app);
+    await using _two = await connect(app);
 
-    await using other = await RawClient.connect(server, { path: pathOf(7, 'other') });
+    await using other = await connect(server);
 
     await other.hearsNothing();
   });
 });
 
 describe('a server that may have two connections', () => {
-  const options: FanfareOptions = { channels: { maxConnections: 2 }, moreApps: [OTHER_APP] };
+  let full: Fanfare;
+  beforeAll(async () => {
+    full = await startFanfare({ channels: { maxConnections: 2 } });
+  });
+  afterAll(() => full[Symbol.asyncDispose]());
 
-  it('refuses a third with 4100, of whatever app, until one of the two is gone', async () => {
-    await using server = await startFanfare(options);
-    await using one = await connect(server);
-    await using two = await RawClient.connect(server, { path: pathOf(7, 'other') });
+  it('refuses a third with 4100, of any app, until one of the two is gone', async () => {
+    await using one = await connect(full);
+    await using two = await connect(await newApp(full));
 
-    await isRefused(server, 4100, 'Over capacity');
+    await isRefused(full, 4100, 'Over capacity');
     await one.hearsNothing();
     await leaves(two);
 
-    await using three = await connect(server);
-    await isRefused(server, 4100, 'Over capacity');
+    await using three = await connect(full);
+    await isRefused(full, 4100, 'Over capacity');
     await three.hearsNothing();
+    await leaves(one);
+    await leaves(three);
   });
 
   it('does not count connections that it refused', async () => {
-    await using server = await startFanfare(options);
     const refused: RawClient[] = [];
     for (let count = 0; count < 5; count++) {
-      refused.push(await RawClient.open(server, { path: '/app/nobodys-key?protocol=7' }));
+      refused.push(await RawClient.open(full, { path: '/app/nobodys-key?protocol=7' }));
     }
 
-    await using one = await connect(server);
-    await using two = await connect(server);
+    await using one = await connect(full);
+    await using two = await connect(full);
 
     await one.hearsNothing();
     await two.hearsNothing();
@@ -115,9 +120,9 @@ describe('a server that may have two connections', () => {
 
 describe('an app whose connections may be in three channels', () => {
   it('has a fourth subscription refused, until one of the three is given up', async () => {
-    await using server = await startFanfare({ app: { limits: { channelsPerConnection: 3 } } });
+    const app = await newApp(server, { limits: { channelsPerConnection: 3 } });
     for (const protocol of PROTOCOLS) {
-      await using client = await connect(server, protocol);
+      await using client = await connect(app, protocol);
       const given = fresh();
       await join(client, given);
       await join(client, fresh('private-'));
@@ -128,7 +133,7 @@ describe('an app whose connections may be in three channels', () => {
         subscribe(client, channel, channelData('1'));
         await hearsRefusal(client, channel, expect.stringContaining('3 channels'), LIMIT_REACHED);
       }
-      // Of a channel that it is in it is told that, and not of the limit.
+      // Subscribing again to one of the three is refused for that, and not for the limit.
       subscribe(client, given);
       expect(await client.hears()).toEqual(error(`Existing subscription to channel ${given}`));
       unsubscribe(client, given);
@@ -139,22 +144,21 @@ describe('an app whose connections may be in three channels', () => {
     }
   });
 
-  it('may otherwise be in as many as it likes', async () => {
-    await using server = await startFanfare();
-    await using client = await connect(server);
+  it('may be in 1,000 by default', async () => {
+    const app = await newApp(server);
+    await using client = await connect(app);
     const names = Array.from({ length: 1000 }, () => fresh());
 
     for (const channel of names) subscribe(client, channel);
 
     for (const channel of names) expect(await client.hears()).toEqual(confirmation(channel));
     await leaves(client);
-    await allChannelsVacated(server);
+    await allChannelsVacated(app);
   });
 });
 
 describe('a frame from a client', () => {
   it('may have 64 KiB by default, and is answered with 1009 when it has more', async () => {
-    await using server = await startFanfare();
     for (const protocol of PROTOCOLS) {
       await using client = await connect(server, protocol);
       const event = 'x'.repeat(65_536 - '{"event":""}'.length);
@@ -172,16 +176,27 @@ describe('a client that does not read', () => {
   const DATA = 'x'.repeat(200_000);
   const EVENTS_MAX = 500;
   const QUESTIONS_MAX = 2000;
-  const options: FanfareOptions = {
-    channels: { sendBufferBytes: 1_000_000 },
-    app: { limits: { eventDataBytes: DATA.length + 100 } },
-  };
 
-  /** Publishes numbered events until the server has logged that it closed somebody; gives their number. */
-  async function publishUntilClosed(server: Fanfare, channel: string, times = 1): Promise<number> {
+  /** A server that closes a connection for which more than this waits. */
+  const startWithBuffer = (sendBufferBytes: number) =>
+    startFanfare({
+      channels: { sendBufferBytes },
+      app: { limits: { eventDataBytes: DATA.length + 100 } },
+    });
+
+  /** The line that the server logs when it closes a client that reads too slowly. */
+  const closedSlow = (server: Fanfare, { socketId }: Client) =>
+    server.logged(new RegExp(`read too slowly.*"connection":"${socketId}"`));
+
+  /** Publishes numbered events until the server has logged that it closed a slow client; gives their number. */
+  async function publishUntilClosed(
+    server: Fanfare,
+    channel: string,
+    slow: Client,
+  ): Promise<number> {
     let published = 0;
     let closed = false;
-    server.logged(new RegExp(`read too slowly.*"closedSoFar":${times}\\b`)).then(() => {
+    closedSlow(server, slow).then(() => {
       closed = true;
     });
     while (!closed && published < EVENTS_MAX) {
@@ -206,7 +221,7 @@ describe('a client that does not read', () => {
   it(
     'is closed, logged and counted, and nobody else misses anything',
     async () => {
-      await using server = await startFanfare(options);
+      await using server = await startWithBuffer(1_000_000);
       const channel = fresh();
       await using listener = await member(server, channel);
       await using another = await member(server, channel, undefined, 5);
@@ -214,16 +229,15 @@ describe('a client that does not read', () => {
         await using slow = await member(server, channel);
         slow.listensNoMore();
 
-        const published = await publishUntilClosed(server, channel, times);
+        const published = await publishUntilClosed(server, channel, slow);
 
         await hearsAll(listener, channel, published);
         await hearsAll(another, channel, published);
-        const line = await server.logged(new RegExp(`"closedSoFar":${times}\\b`));
-        expect(JSON.parse(line)).toMatchObject({
+        expect(JSON.parse(await closedSlow(server, slow))).toMatchObject({
           level: 'warn',
           address: '127.0.0.1',
           app: APP.id,
-          connection: slow.socketId,
+          closedSoFar: times,
           limitBytes: 1_000_000,
         });
         // It reads what was on its way, without a gap, and then the connection is over.
@@ -239,62 +253,64 @@ describe('a client that does not read', () => {
     LONG_MS,
   );
 
-  it(
-    'is taken for gone by the members of its channels',
-    async () => {
+  describe('of a server with a small buffer', () => {
+    let small: Fanfare;
+    beforeAll(async () => {
       // One event is more than may wait.
-      await using server = await startFanfare({
-        ...options,
-        channels: { sendBufferBytes: 100_000 },
-      });
-      const presence = fresh('presence-');
-      const loud = fresh();
-      await using watcher = await member(server, presence, channelData('watcher'));
-      await using slow = await member(server, presence, channelData('slow'));
-      await join(slow, loud);
-      slow.listensNoMore();
-      expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+      small = await startWithBuffer(100_000);
+    });
+    afterAll(() => small[Symbol.asyncDispose]());
 
-      await publishUntilClosed(server, loud);
+    it(
+      'is removed from its presence channels',
+      async () => {
+        const presence = fresh('presence-');
+        const loud = fresh();
+        await using watcher = await member(small, presence, channelData('watcher'));
+        await using slow = await member(small, presence, channelData('slow'));
+        await join(slow, loud);
+        slow.listensNoMore();
+        expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
 
-      expect(await watcher.hears()).toEqual({
-        event: 'pusher_internal:member_removed',
-        channel: presence,
-        data: '{"user_id":"slow"}',
-      });
-    },
-    LONG_MS,
-  );
+        await publishUntilClosed(small, loud, slow);
 
-  it(
-    'is also closed when what waits for it are answers to itself',
-    async () => {
-      await using server = await startFanfare({ channels: { sendBufferBytes: 100_000 } });
-      await using slow = await connect(server);
-      slow.listensNoMore();
-      let closed = false;
-      const logged = server.logged(/read too slowly/).then(() => {
-        closed = true;
-      });
+        expect(await watcher.hears()).toEqual({
+          event: 'pusher_internal:member_removed',
+          channel: presence,
+          data: '{"user_id":"slow"}',
+        });
+      },
+      LONG_MS,
+    );
 
-      // Whoever comes next is answered after the question was.
-      for (let asked = 0; !closed && asked < QUESTIONS_MAX; asked++) {
-        slow.says({ event: 'x'.repeat(60_000) });
-        await using next = await connect(server);
-        await next.hearsNothing();
-      }
+    it(
+      'is also closed when what waits for it are answers to itself',
+      async () => {
+        await using slow = await connect(small);
+        slow.listensNoMore();
+        let closed = false;
+        const logged = closedSlow(small, slow).then(() => {
+          closed = true;
+        });
 
-      await logged;
-      await using fine = await connect(server);
-      await fine.hearsNothing();
-    },
-    LONG_MS,
-  );
+        // The next connection is answered after the question was.
+        for (let asked = 0; !closed && asked < QUESTIONS_MAX; asked++) {
+          slow.says({ event: 'x'.repeat(60_000) });
+          await using next = await connect(small);
+          await next.hearsNothing();
+        }
+
+        await logged;
+        await using fine = await connect(small);
+        await fine.hearsNothing();
+      },
+      LONG_MS,
+    );
+  });
 });
 
 describe('the order of events', () => {
   it('is that in which they were published, for everyone in a channel', async () => {
-    await using server = await startFanfare();
     const [one, two] = [fresh(), fresh('private-')];
     const clients: Client[] = [];
     for (let count = 0; count < 20; count++) {

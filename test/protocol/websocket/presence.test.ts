@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { type Heard, pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
-import { api, channelAuth, hmac, trigger } from '../../../testing/clients/sign.ts';
+import type { Heard } from '../../../testing/clients/raw-client.ts';
+import { api, channelAuth, trigger } from '../../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { newApp } from '../../../testing/servers/test-app.ts';
 import {
   type Client,
   channelData,
@@ -22,7 +23,7 @@ import {
 
 let server: Fanfare;
 beforeAll(async () => {
-  server = await startFanfare({ moreApps: [{ id: '4', keys: [{ key: 'other', secret: 's' }] }] });
+  server = await startFanfare();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -357,13 +358,8 @@ describe('a presence channel', () => {
   it('is kept apart from that of another app with the same name', async () => {
     const channel = fresh('presence-');
     await using client = await member(server, channel, channelData('1'));
-    await using other = await RawClient.connect(server, { path: pathOf(7, 'other') });
-    const data = channelData('2');
-    const signature = hmac(`${other.socketId}:${channel}:${data}`, 's');
-    other.says({
-      event: 'pusher:subscribe',
-      data: { channel, auth: `other:${signature}`, channel_data: data },
-    });
+    await using other = await connect(await newApp(server));
+    subscribe(other, channel, channelData('2'));
 
     expect(snapshot(await other.hears())).toEqual(present({ '2': null }));
     await client.hearsNothing();
@@ -375,14 +371,14 @@ describe('a presence channel', () => {
 
 describe('an app', () => {
   it('may have as few members in a channel as it likes, or any number', async () => {
-    await using few = await startFanfare({ app: { limits: { presenceMembers: 1 } } });
+    const few = await newApp(server, { limits: { presenceMembers: 1 } });
     const channel = fresh('presence-');
     await using _ = await member(few, channel, channelData('1'));
     await using late = await connect(few);
     subscribe(late, channel, channelData('2'));
     await hearsRefusal(late, channel, expect.stringContaining('1'), LIMIT_REACHED);
 
-    await using many = await startFanfare({ app: { limits: { presenceMembers: 0 } } });
+    const many = await newApp(server, { limits: { presenceMembers: 0 } });
     await using client = await connect(many);
     const crowd: Client[] = [];
     for (let id = 0; id < 120; id++) {

@@ -1,7 +1,12 @@
-import { describe, expect, it } from 'bun:test';
-import { RawClient } from '../../../testing/clients/raw-client.ts';
-import { channelAuth } from '../../../testing/clients/sign.ts';
-import { startFanfare } from '../../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { newApp } from '../../../testing/servers/test-app.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const count = (channel: string, subscriptions: number) => ({
   event: 'pusher_internal:subscription_count',
@@ -9,11 +14,11 @@ const count = (channel: string, subscriptions: number) => ({
   data: `{"subscription_count":${subscriptions}}`,
 });
 
-describe.each([5, 6, 7])('subscription counts on protocol %d', (protocol) => {
-  it('are told to all subscribers after each subscription and unsubscription', async () => {
-    await using server = await startFanfare({ app: { subscriptionCounts: true } });
-    await using ann = await RawClient.connect(server, { protocol });
-    await using bob = await RawClient.connect(server, { protocol });
+describe.concurrent.each([5, 6, 7])('subscription counts on protocol %d', (protocol) => {
+  it('are sent to all subscribers after each subscription and unsubscription', async () => {
+    const app = await newApp(server, { subscriptionCounts: true });
+    await using ann = await app.connect({ protocol });
+    await using bob = await app.connect({ protocol });
     await ann.subscribes('news');
     expect(await ann.hears()).toEqual(count('news', 1));
     await bob.subscribes('news');
@@ -24,21 +29,21 @@ describe.each([5, 6, 7])('subscription counts on protocol %d', (protocol) => {
     await bob.hearsNothing();
   });
 
-  it('are told of private and cache channels, and never of presence channels', async () => {
-    await using server = await startFanfare({ app: { subscriptionCounts: true } });
-    await using ann = await RawClient.connect(server, { protocol });
-    await ann.subscribes('private-x', channelAuth(ann.socketId, 'private-x'));
+  it('are sent in private and cache channels, but not in presence channels', async () => {
+    const app = await newApp(server, { subscriptionCounts: true });
+    await using ann = await app.connect({ protocol });
+    await ann.subscribes('private-x', app.auth(ann, 'private-x'));
     expect(await ann.hears()).toEqual(count('private-x', 1));
-    await ann.subscribes('presence-x', channelAuth(ann.socketId, 'presence-x', '{"user_id":"1"}'));
+    await ann.subscribes('presence-x', app.auth(ann, 'presence-x', '{"user_id":"1"}'));
     await ann.hearsNothing();
     await ann.subscribes('cache-x');
     expect((await ann.hears()).event).toBe('pusher:cache_miss');
     expect(await ann.hears()).toEqual(count('cache-x', 1));
   });
 
-  it('are not told while the app does not have them', async () => {
-    await using server = await startFanfare();
-    await using ann = await RawClient.connect(server, { protocol });
+  it('are not sent while they are switched off for the app', async () => {
+    const app = await newApp(server);
+    await using ann = await app.connect({ protocol });
     await ann.subscribes('news');
     await ann.hearsNothing();
   });

@@ -1,27 +1,24 @@
-import { describe, expect, it } from 'bun:test';
-import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
-import { api, hmac, trigger } from '../../../testing/clients/sign.ts';
-import { APP, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { api, hmac } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 
-type Connected = Awaited<ReturnType<typeof RawClient.connect>>;
-
-/** What a backend answers for a sign-in. */
-function signIn(client: Connected, user: object) {
-  const userData = JSON.stringify(user);
-  const auth = `${APP.key}:${hmac(`${client.socketId}::user::${userData}`)}`;
-  return { event: 'pusher:signin', data: { auth, user_data: userData } };
-}
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ channels: { authorizationTimeoutSeconds: 1 } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** Signs in and hears the confirmation. */
-async function signedIn(client: Connected, user: object): Promise<void> {
-  client.says(signIn(client, user));
+async function signIn(app: TestApp, client: AppClient, user: object): Promise<void> {
+  client.says(app.signIn(client, user));
   expect(await client.hears()).toEqual({
     event: 'pusher:signin_success',
     data: JSON.stringify({ user_data: JSON.stringify(user) }),
   });
 }
 
-async function hearsWatchlist(client: Connected): Promise<unknown> {
+async function hearsWatchlist(client: AppClient): Promise<unknown> {
   const heard = await client.hears();
   expect(Object.keys(heard).sort()).toEqual(['data', 'event']);
   expect(heard.event).toBe('pusher_internal:watchlist_events');
@@ -33,35 +30,35 @@ const error = (message: string, code: number | null = null) => ({
   data: { code, message },
 });
 
-describe.each([5, 6, 7])('on protocol %d', (protocol) => {
+describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
   describe('a sign-in', () => {
     it('is confirmed with the same user data, to the byte', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
-      await signedIn(client, { id: 'ann', user_info: { name: 'Ann é ✓' } });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
+      await signIn(app, client, { id: 'ann', user_info: { name: 'Ann é ✓' } });
     });
 
     it('may come as a string of JSON', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
-      const { event, data } = signIn(client, { id: 'ann' });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
+      const { event, data } = app.signIn(client, { id: 'ann' });
       client.says({ event, data: JSON.stringify(data) });
       expect((await client.hears()).event).toBe('pusher:signin_success');
     });
 
     it('is refused with an error when it is not signed by the app, and the connection stays open', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
       const userData = '{"id":"ann"}';
       const signed = `${client.socketId}::user::${userData}`;
       const says = (auth: string, user_data = userData) =>
         client.says({ event: 'pusher:signin', data: { auth, user_data } });
 
-      says(`${APP.key}:0000`);
+      says(`${app.key}:0000`);
       expect(await client.hears()).toEqual(
         error(`Invalid signature: Expected HMAC SHA256 hex digest of ${signed}, but got 0000`),
       );
-      says(`other:${hmac(signed)}`);
+      says(`other:${hmac(signed, app.secret)}`);
       expect(await client.hears()).toEqual(error("Invalid key in sign-in auth data: 'other'"));
       says('nonsense');
       expect(await client.hears()).toEqual(
@@ -71,10 +68,10 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
 
     it('is refused without an id that is a string and can stand in a channel name', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
       for (const user of [{}, { id: '' }, { id: 7 }, { id: 'a b' }, { id: 'x'.repeat(190) }]) {
-        client.says(signIn(client, user));
+        client.says(app.signIn(client, user));
         expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
       }
       for (const data of [{}, { auth: 'a:b' }, { user_data: '{}' }, { auth: 1, user_data: 2 }]) {
@@ -85,11 +82,11 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
 
     it('as the same user again is harmless, and as another user is refused', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
-      await signedIn(client, { id: 'ann' });
-      await signedIn(client, { id: 'ann' });
-      client.says(signIn(client, { id: 'bob' }));
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
+      await signIn(app, client, { id: 'ann' });
+      await signIn(app, client, { id: 'ann' });
+      client.says(app.signIn(client, { id: 'bob' }));
       expect(await client.hears()).toEqual(error('The connection is signed in as ann already'));
       await client.subscribes('#server-to-user-ann');
     });
@@ -97,10 +94,10 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
 
   describe('the channel of a user', () => {
     it('takes only connections that are signed in as the user', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
       for (const user of [undefined, { id: 'bob' }]) {
-        if (user !== undefined) await signedIn(client, user);
+        if (user !== undefined) await signIn(app, client, user);
         client.says({
           event: 'pusher:subscribe',
           data: { channel: '#server-to-user-ann', auth: '' },
@@ -111,17 +108,17 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
 
     it('carries what a backend sends to the user to each of their connections, and to nobody else', async () => {
-      await using server = await startFanfare();
-      await using first = await RawClient.connect(server, { protocol });
-      await using second = await RawClient.connect(server, { protocol });
-      await using other = await RawClient.connect(server, { protocol });
+      const app = await newApp(server);
+      await using first = await app.connect({ protocol });
+      await using second = await app.connect({ protocol });
+      await using other = await app.connect({ protocol });
       for (const client of [first, second]) {
-        await signedIn(client, { id: 'ann' });
+        await signIn(app, client, { id: 'ann' });
         await client.subscribes('#server-to-user-ann');
       }
-      await signedIn(other, { id: 'bob' });
+      await signIn(app, other, { id: 'bob' });
       await other.subscribes('#server-to-user-bob');
-      await trigger(server, { name: 'note', channels: ['#server-to-user-ann'], data: 'x' });
+      await app.trigger({ name: 'note', channels: ['#server-to-user-ann'], data: 'x' });
       for (const client of [first, second]) {
         expect(await client.hears()).toEqual({
           event: 'note',
@@ -130,19 +127,18 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
         });
       }
       await other.hearsNothing();
-      const listed = await api(server, 'GET', `/apps/${APP.id}/channels`);
+      const listed = await app.api('GET', '/channels');
       expect(await listed.json()).toEqual({ channels: {} });
     });
   });
 
   describe('a presence channel', () => {
     it('takes who is signed in without channel data, as the user they are', async () => {
-      await using server = await startFanfare();
-      await using client = await RawClient.connect(server, { protocol });
-      await signedIn(client, { id: 'ann', user_info: { name: 'Ann' } });
+      const app = await newApp(server);
+      await using client = await app.connect({ protocol });
+      await signIn(app, client, { id: 'ann', user_info: { name: 'Ann' } });
       const channel = 'presence-room';
-      const auth = `${APP.key}:${hmac(`${client.socketId}:${channel}`)}`;
-      const { data } = await client.subscribes(channel, { auth });
+      const { data } = await client.subscribes(channel, app.auth(client, channel));
       expect(JSON.parse(String(data))).toEqual({
         presence: { count: 1, ids: ['ann'], hash: { ann: { name: 'Ann' } } },
       });
@@ -151,31 +147,31 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
 
   describe('a watchlist', () => {
     it('tells first who is online and offline now, then who comes', async () => {
-      await using server = await startFanfare({ app: { watchlists: true } });
-      await using ann = await RawClient.connect(server, { protocol });
-      await using bob = await RawClient.connect(server, { protocol });
-      await using again = await RawClient.connect(server, { protocol });
-      await signedIn(bob, { id: 'bob' });
-      await signedIn(ann, { id: 'ann', watchlist: ['bob', 'eve'] });
+      const app = await newApp(server, { watchlists: true });
+      await using ann = await app.connect({ protocol });
+      await using bob = await app.connect({ protocol });
+      await using again = await app.connect({ protocol });
+      await signIn(app, bob, { id: 'bob' });
+      await signIn(app, ann, { id: 'ann', watchlist: ['bob', 'eve'] });
       expect(await hearsWatchlist(ann)).toEqual([
         { name: 'online', user_ids: ['bob'] },
         { name: 'offline', user_ids: ['eve'] },
       ]);
-      await using eve = await RawClient.connect(server, { protocol });
-      await signedIn(eve, { id: 'eve' });
+      await using eve = await app.connect({ protocol });
+      await signIn(app, eve, { id: 'eve' });
       expect(await hearsWatchlist(ann)).toEqual([{ name: 'online', user_ids: ['eve'] }]);
       // Another connection of a user who is online is no news, nor is one of several going.
-      await signedIn(again, { id: 'bob' });
+      await signIn(app, again, { id: 'bob' });
       await again[Symbol.asyncDispose]();
       await ann.hearsNothing();
     });
 
     it('tells that a user went offline 3 seconds after their last connection went', async () => {
-      await using server = await startFanfare({ app: { watchlists: true } });
-      await using ann = await RawClient.connect(server, { protocol });
-      const bob = await RawClient.connect(server, { protocol });
-      await signedIn(bob, { id: 'bob' });
-      await signedIn(ann, { id: 'ann', watchlist: ['bob'] });
+      const app = await newApp(server, { watchlists: true });
+      await using ann = await app.connect({ protocol });
+      const bob = await app.connect({ protocol });
+      await signIn(app, bob, { id: 'bob' });
+      await signIn(app, ann, { id: 'ann', watchlist: ['bob'] });
       await hearsWatchlist(ann);
       const left = performance.now();
       await bob[Symbol.asyncDispose]();
@@ -184,50 +180,50 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
 
     it('says nothing when a user comes back at once', async () => {
-      await using server = await startFanfare({ app: { watchlists: true } });
-      await using ann = await RawClient.connect(server, { protocol });
-      const bob = await RawClient.connect(server, { protocol });
-      await signedIn(bob, { id: 'bob' });
-      await signedIn(ann, { id: 'ann', watchlist: ['bob'] });
+      const app = await newApp(server, { watchlists: true });
+      await using ann = await app.connect({ protocol });
+      const bob = await app.connect({ protocol });
+      await signIn(app, bob, { id: 'bob' });
+      await signIn(app, ann, { id: 'ann', watchlist: ['bob'] });
       await hearsWatchlist(ann);
       await bob[Symbol.asyncDispose]();
-      await using back = await RawClient.connect(server, { protocol });
-      await signedIn(back, { id: 'bob' });
+      await using back = await app.connect({ protocol });
+      await signIn(app, back, { id: 'bob' });
       await ann.hearsNothing();
     });
 
     it('is cut after 100 users, and says so with 4302', async () => {
-      await using server = await startFanfare({ app: { watchlists: true } });
-      await using ann = await RawClient.connect(server, { protocol });
+      const app = await newApp(server, { watchlists: true });
+      await using ann = await app.connect({ protocol });
       const watchlist = Array.from({ length: 101 }, (_, n) => `u${n}`);
-      await signedIn(ann, { id: 'ann', watchlist });
+      await signIn(app, ann, { id: 'ann', watchlist });
       const [offline] = (await hearsWatchlist(ann)) as { user_ids: string[] }[];
       expect(offline?.user_ids).toEqual(watchlist.slice(0, 100));
       expect(await ann.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4302 } });
-      await using last = await RawClient.connect(server, { protocol });
-      await signedIn(last, { id: 'u100' });
+      await using last = await app.connect({ protocol });
+      await signIn(app, last, { id: 'u100' });
       await ann.hearsNothing();
     });
 
     it('is ignored while the app does not have them', async () => {
-      await using server = await startFanfare();
-      await using ann = await RawClient.connect(server, { protocol });
-      await signedIn(ann, { id: 'ann', watchlist: ['bob'] });
+      const app = await newApp(server);
+      await using ann = await app.connect({ protocol });
+      await signIn(app, ann, { id: 'ann', watchlist: ['bob'] });
       await ann.hearsNothing();
     });
   });
 
   describe('terminating the connections of a user', () => {
     it('ends those that are signed in as the user with 4009, and no others', async () => {
-      await using server = await startFanfare();
-      await using first = await RawClient.connect(server, { protocol });
-      await using second = await RawClient.connect(server, { protocol });
-      await using other = await RawClient.connect(server, { protocol });
-      await signedIn(first, { id: 'ann' });
-      await signedIn(second, { id: 'ann' });
-      await signedIn(other, { id: 'bob' });
-      const path = `/apps/${APP.id}/users/ann/terminate_connections`;
-      const answer = await api(server, 'POST', path, { body: '{}' });
+      const app = await newApp(server);
+      await using first = await app.connect({ protocol });
+      await using second = await app.connect({ protocol });
+      await using other = await app.connect({ protocol });
+      await signIn(app, first, { id: 'ann' });
+      await signIn(app, second, { id: 'ann' });
+      await signIn(app, other, { id: 'bob' });
+      const path = '/users/ann/terminate_connections';
+      const answer = await app.api('POST', path, { body: '{}' });
       expect([answer.status, await answer.text()]).toEqual([200, '{}']);
       for (const client of [first, second]) {
         expect(await client.hears()).toEqual(
@@ -237,20 +233,17 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
       }
       await other.hearsNothing();
       // The user may come back.
-      await using back = await RawClient.connect(server, { protocol });
-      await signedIn(back, { id: 'ann' });
+      await using back = await app.connect({ protocol });
+      await signIn(app, back, { id: 'ann' });
     });
   });
 
   describe('an app that takes authorised connections only', () => {
-    const settings = {
-      app: { authorizedConnectionsOnly: true, limits: { connections: 1 } },
-      channels: { authorizationTimeoutSeconds: 1 },
-    };
+    const settings = { authorizedConnectionsOnly: true, limits: { connections: 1 } };
 
     it('ends a connection that was not authorised in time with 4009', async () => {
-      await using server = await startFanfare(settings);
-      await using client = await RawClient.connect(server, { protocol });
+      const app = await newApp(server, settings);
+      await using client = await app.connect({ protocol });
       await client.subscribes('public');
       expect(await client.hears()).toEqual(error('Connection not authorized within timeout', 4009));
       expect(await client.closed).toEqual({
@@ -260,13 +253,13 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
 
     it('counts a connection for the quota once it is authorised', async () => {
-      await using server = await startFanfare(settings);
-      await using first = await RawClient.connect(server, { protocol });
-      await using second = await RawClient.connect(server, { protocol });
-      await signedIn(first, { id: 'ann' });
-      await using third = await RawClient.connect(server, { protocol });
-      const auth = `${APP.key}:${hmac(`${third.socketId}:private-x`)}`;
-      third.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
+      const app = await newApp(server, settings);
+      await using first = await app.connect({ protocol });
+      await using second = await app.connect({ protocol });
+      await signIn(app, first, { id: 'ann' });
+      await using third = await app.connect({ protocol });
+      const channel = 'private-x';
+      third.says({ event: 'pusher:subscribe', data: { channel, ...app.auth(third, channel) } });
       expect(await third.closed).toMatchObject({ code: 4004 });
       expect(await second.closed).toMatchObject({ code: 4009 });
       await first.hearsNothing();
@@ -276,23 +269,27 @@ describe.each([5, 6, 7])('on protocol %d', (protocol) => {
 
 describe('terminate_connections', () => {
   it('takes the path without the app as well, as the Python library sends it', async () => {
-    await using server = await startFanfare();
-    await using client = await RawClient.connect(server, { path: pathOf(7) });
-    await signedIn(client, { id: 'ann' });
-    const answer = await api(server, 'POST', '/users/ann/terminate_connections', { body: '{}' });
+    const app = await newApp(server);
+    await using client = await app.connect();
+    await signIn(app, client, { id: 'ann' });
+    const answer = await api(server, 'POST', '/users/ann/terminate_connections', {
+      key: app.key,
+      secret: app.secret,
+      body: '{}',
+    });
     expect([answer.status, await answer.text()]).toEqual([200, '{}']);
     expect(await client.closed).toMatchObject({ code: 4009 });
   });
 
   it('is a success where the user has no connection, and takes no parameters', async () => {
-    await using server = await startFanfare();
-    const path = `/apps/${APP.id}/users/nobody/terminate_connections`;
-    expect((await api(server, 'POST', path)).status).toBe(200);
-    const query = await api(server, 'POST', path, { query: { info: 'x' } });
+    const app = await newApp(server);
+    const path = '/users/nobody/terminate_connections';
+    expect((await app.api('POST', path)).status).toBe(200);
+    const query = await app.api('POST', path, { query: { info: 'x' } });
     expect([query.status, await query.text()]).toEqual([
       400,
       'The following query string parameters are extraneous: info',
     ]);
-    expect((await api(server, 'POST', path, { body: '{"a":1}' })).status).toBe(400);
+    expect((await app.api('POST', path, { body: '{"a":1}' })).status).toBe(400);
   });
 });

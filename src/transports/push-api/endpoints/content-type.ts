@@ -8,7 +8,7 @@ const NOT_JSON = new PushRefusal(
   `The Content-Type header must be ${JSON_TYPE}: no other is supported`,
 );
 
-/** Refuses a request whose body is not said to be JSON. Parameters such as a charset do not matter. */
+/** Refuses a request whose Content-Type is not JSON. Ignores parameters such as a charset. */
 export function refuseContentType(head: PushHead): PushRefusal | undefined {
   const type = head.header('content-type');
   return type === JSON_TYPE || type?.split(';', 1)[0]?.trim().toLowerCase() === JSON_TYPE

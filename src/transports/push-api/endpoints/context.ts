@@ -11,41 +11,41 @@ import type { BackendRates } from './backend/backend-rates.ts';
 import type { AddressLimits, DeviceRates } from './device/device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
-/** What operators may change of this API. It is read at each request. */
+/** Settings of this API. They may change while it runs, so they are read for each request. */
 export interface PushEndpointSettings {
-  /** How far the clock of a backend that makes Beams Tokens may be off. */
+  /** How far the clock of the backend that issues Beams Tokens may differ from ours. */
   readonly tokenLeewaySeconds: number;
-  /** Hosts that the issuer of a Beams Token may be at, beside the hosted service's and that of `publicUrl`. */
+  /** Allowed hosts in the issuer of a Beams Token, besides the hosted service's and that of `publicUrl`. */
   readonly tokenIssuers: readonly string[];
-  /** The origin by which browsers reach this listener; `null`: the one that they ask for. */
+  /** The origin by which browsers reach this listener; `null`: as the request's Host header says. */
   readonly publicUrl: string | null;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;
   readonly addressLimits: AddressLimits;
 }
 
-/** Tells what is known of one device and one publish. */
+/** Reads what is known about one device and one publish. */
 export type DeviceStories = Pick<StoryStore, 'story'>;
 
-/** What the endpoints work with. */
+/** What the endpoints share. */
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
   readonly devices: DeviceStore;
   readonly publishes: PublishStore;
   readonly stories: DeviceStories;
-  /** The ways to devices, of all instances, that this server does not use now. */
+  /** The routes to devices, of all instances, that are paused now. */
   readonly pauses: () => readonly Pause[];
-  /** Hears what devices report. */
+  /** Notified of what devices report. */
   readonly webhooks: Pick<PushWebhookSink, 'reported'>;
   readonly guard: StoreGuard;
-  /** A publish was accepted: there is something to deliver. */
+  /** Called when a publish was accepted, so that its delivery can start. */
   readonly accepted?: () => void;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
-  /** For what backends can cause as often as they like. */
-  readonly strangerLog: RateLimitedLog;
-  /** Keeps what strangers cause from filling the log. */
-  readonly refusals: LogThrottle;
+  /** For lines that backends can cause at any rate. */
+  readonly tenantLog: RateLimitedLog;
+  /** Limits the lines about requests that are refused. */
+  readonly logThrottle: LogThrottle;
   readonly rates: DeviceRates;
   readonly backendRates: BackendRates;
   readonly settings: PushEndpointSettings;

@@ -151,14 +151,14 @@ export class PushApi {
     const api = this;
     this.devices.newInstance();
     const now = () => this.nowMs;
-    const refusals = new LogThrottle({ now });
+    const logThrottle = new LogThrottle({ now });
     const log = {
       info: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
       warn: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
       error: (message: string, fields?: object) => this.logged.push({ message, ...fields }),
     };
     const limits = () => this.settings.addressLimits;
-    this.rates = new DeviceRates({ limits, now, log, refusals });
+    this.rates = new DeviceRates({ limits, now, log, logThrottle });
     this.endpoints = createPushEndpoints({
       instances: {
         byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
@@ -179,8 +179,8 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      strangerLog: new RateLimitedLog(log, { now }),
-      refusals,
+      tenantLog: new RateLimitedLog(log, { now }),
+      logThrottle,
       rates: this.rates,
       settings: {
         get tokenLeewaySeconds() {
@@ -229,13 +229,13 @@ export class PushApi {
           body: bytesOf(body),
         };
         const endpoint = this.endpoints[found.endpoint];
-        const judged = endpoint.before?.(call);
-        const isBackend = judged !== undefined && !(judged instanceof PushRefusal);
+        const checked = endpoint.checkHead?.(call);
+        const isBackend = checked !== undefined && !(checked instanceof PushRefusal);
         // As the listener does.
-        const slowDown = isBackend ? undefined : this.rates.refuseAddress('requests', call);
-        if (slowDown !== undefined) return heard(slowDown);
-        if (judged instanceof PushRefusal) return heard(judged);
-        const refused = call.body.length > 0 ? await endpoint.beforeBody?.(call) : undefined;
+        const tooMany = isBackend ? undefined : this.rates.refuseAddress('requests', call);
+        if (tooMany !== undefined) return heard(tooMany);
+        if (checked instanceof PushRefusal) return heard(checked);
+        const refused = call.body.length > 0 ? await endpoint.checkBeforeBody?.(call) : undefined;
         return heard(refused ?? (await endpoint.answer(call)));
       }
       default:

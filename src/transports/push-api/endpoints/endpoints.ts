@@ -22,10 +22,10 @@ import { StoreGuard, type StoreState } from './store-guard.ts';
 
 export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
 
-/** Everything that the push API does. */
+/** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, strangerLog, refusals, rates: deviceRates, settings } = options;
+  const { now, log, tenantLog, logThrottle, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -35,16 +35,16 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     pauses,
     webhooks,
     guard,
-    refusals,
+    logThrottle,
     rates: deviceRates,
     backendRates: new BackendRates(now),
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,
-    strangerLog,
+    tenantLog,
     settings,
   };
-  // Publishes to interests and to users count together.
+  // Publishes to interests and to users share one rate.
   const rates = new RateLimiter<number>();
   return {
     publishToInterests: publish(context, 'interests', rates),

@@ -4,10 +4,10 @@ import { perSecond } from '../../../runtime/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** How often each instance, by its number, does one kind of thing. */
+/** The rates of one kind of request, by the number of the instance. */
 export type InstanceRates = RateLimiter<number>;
 
-/** Counts one request of an instance, or refuses it. `limit` is per second; 0: no limit. */
+/** Counts a request of an instance, or refuses it. `limit` is per second; 0: no limit. */
 export function refuseOverRate(
   rates: InstanceRates,
   instance: number,
@@ -15,11 +15,11 @@ export function refuseOverRate(
   nowMs: number,
 ): PushRefusal | undefined {
   if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
-  return tooOften(limit);
+  return tooManyRequests(limit);
 }
 
 /** `limit` is per second. */
-export function tooOften(limit: number): PushRefusal {
+export function tooManyRequests(limit: number): PushRefusal {
   return new PushRefusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,

@@ -3,10 +3,10 @@ import type { Endpoint, PushHead } from '../call.ts';
 import { serviceWorkerScript } from '../service-worker/service-worker.ts';
 import type { EndpointContext, PushEndpointSettings } from './context.ts';
 
-/** A name or an address, and perhaps a port. It gets into a script, so nothing else may be there. */
+/** A host with an optional port. It is put into a script, so no other characters are allowed. */
 const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
-/** `GET /sdk/service-worker.js`: what sites load in place of the SDK's own, with this server's address in it. */
+/** `GET /sdk/service-worker.js`: the service worker that sites load instead of the SDK's, with this server's address in it. */
 export function readServiceWorker({ settings }: EndpointContext): Endpoint {
   return {
     answer(call) {
@@ -14,16 +14,16 @@ export function readServiceWorker({ settings }: EndpointContext): Endpoint {
       if (endpoint === undefined) {
         return new PushRefusal(
           'bad-request',
-          'The Host header is missing or not valid, and the server was not told its public address',
+          'The Host header is missing or not valid, and the setting push.publicUrl is not set',
         );
       }
       return {
         text: serviceWorkerScript(endpoint),
         contentType: 'text/javascript; charset=utf-8',
         headers: {
-          // Asked for anew each time: a changed server is then known at once.
+          // Browsers then notice a changed server at once.
           'cache-control': 'no-cache',
-          // Sites that isolate themselves load scripts of others only with it.
+          // Cross-origin isolated sites refuse scripts without it.
           'cross-origin-resource-policy': 'cross-origin',
         },
       };
@@ -31,7 +31,7 @@ export function readServiceWorker({ settings }: EndpointContext): Endpoint {
   };
 }
 
-/** The origin that whoever asks has asked, as far as a proxy in between tells. */
+/** The origin that the client used, with the scheme that a proxy in between reports. */
 function originOf(head: PushHead, { tls }: PushEndpointSettings): string | undefined {
   const host = head.header('host') ?? '';
   if (!HOST.test(host)) return undefined;

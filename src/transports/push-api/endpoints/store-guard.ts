@@ -3,25 +3,25 @@ import { PushRefusal } from '../../../push/refusal.ts';
 import { StoreBusy, StoreLost } from '../../../push/store-faults.ts';
 import type { PushAnswer } from '../call.ts';
 
-/** What is known of the store, and whom to tell of it. */
+/** Whether the store can be used, and where its faults are reported. */
 export interface StoreState {
   /**
-   * Why the store cannot be used, in words for everybody; `undefined` where it can. As long as there is a reason,
-   * the endpoints do not ask the store: whoever gave it finds out when it is over.
+   * Why the store cannot be used, in words that any client may read; `undefined` if it can. The endpoints do not query
+   * the store until the reason is gone.
    */
   readonly storeFault: () => string | undefined;
-  /** A question to the store failed. */
+  /** A query failed. */
   readonly storeFailed: (error: unknown) => void;
-  /** A question to the store was answered. */
+  /** A query succeeded. */
   readonly storeWorked: () => void;
 }
 
-/** Seconds after which it is worth asking again. SDKs of devices do not look at it. */
+/** The SDKs of devices ignore it. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Asks the store, and makes its faults answers. Nobody is told that something does not exist while the store
- * cannot be read: every device in the field would register again. Source: push protocol, §3.7.
+ * Queries the store, and answers its faults with 503. While the store cannot be read, it never says that something does
+ * not exist: every device would register again. Source: push protocol, §3.7.
  */
 export class StoreGuard {
   private readonly state: StoreState;
@@ -30,40 +30,40 @@ export class StoreGuard {
     this.state = state;
   }
 
-  /** Asks, and goes on with what was found. What `answer` throws is not the store's fault, and is thrown on. */
+  /** Queries the store and passes the result to `answer`. What `answer` throws is not a fault of the store and passes through. */
   async ask<T, Answer extends PushAnswer | undefined>(
-    question: () => Promise<T>,
+    query: () => Promise<T>,
     answer: (found: T) => MaybePromise<Answer>,
   ): Promise<Answer | PushRefusal> {
-    const away = this.away();
-    if (away !== undefined) return away;
+    const fault = this.unavailable();
+    if (fault !== undefined) return fault;
     let found: T;
     try {
-      found = await question();
+      found = await query();
     } catch (error) {
-      // What it was goes to the operator. The reason, if it is now known, is for everybody.
+      // The error goes to the operator only. The reason, if known, goes to the client.
       this.state.storeFailed(error);
       const isKnown = error instanceof StoreLost || error instanceof StoreBusy;
-      return this.away() ?? unavailable(isKnown ? error.message : 'it did not answer');
+      return this.unavailable() ?? refuse(isKnown ? error.message : 'it did not answer');
     }
     this.state.storeWorked();
     return answer(found);
   }
 
-  /** Why an instance is not served: the store may have one that was not read. */
+  /** The answer for an unknown instance. If the store cannot be read, the instance may exist. */
   noInstance(): PushRefusal {
-    return this.away() ?? NO_INSTANCE;
+    return this.unavailable() ?? NO_INSTANCE;
   }
 
-  /** Why nothing can be asked now. */
-  away(): PushRefusal | undefined {
+  /** The refusal while the store cannot be used. */
+  unavailable(): PushRefusal | undefined {
     const fault = this.state.storeFault();
-    return fault === undefined ? undefined : unavailable(fault);
+    return fault === undefined ? undefined : refuse(fault);
   }
 }
 
 const NO_INSTANCE = new PushRefusal('instance-not-found', 'Could not find the instance');
 
-function unavailable(why: string): PushRefusal {
+function refuse(why: string): PushRefusal {
   return new PushRefusal('store', `The store cannot be used now: ${why}`, RETRY_AFTER_SECONDS);
 }

@@ -2,48 +2,52 @@ import { FairBudget } from '../../../runtime/fair-budget.ts';
 import type { Connection } from './connection.ts';
 
 /** The connections of one address. */
-interface OfAddress {
-  /** Without a whole request: idle, or in the middle of sending one. The one that rests longest comes first. */
+interface AddressConnections {
+  /** Idle, or in the middle of sending a request; the one that has rested longest first. */
   readonly resting: Set<Connection>;
+  /** With a whole request that has no answer yet. */
   readonly working: Set<Connection>;
 }
 
-/** Shares the connections of a listener fairly between the addresses that they come from. */
+const NONE: AddressConnections = { resting: new Set(), working: new Set() };
+
+/** Shares the connections of a listener fairly between client addresses. */
 export class ConnectionShare {
   private readonly budget: FairBudget;
-  private readonly addresses = new Map<string, OfAddress>();
+  private readonly addresses = new Map<string, AddressConnections>();
 
   constructor(capacity: number) {
     this.budget = new FairBudget(capacity);
   }
 
   /**
-   * The connection that must be closed before a new one of this address is taken; `undefined`: none. An address that
-   * has most itself loses one that rests, or gets no new one: then it is the new one that is given.
+   * The connection that must be closed before a new one is accepted, if any. If the new one's address has most itself,
+   * that is a resting one of its own, or else the new one.
    */
-  tooMany(newcomer: Connection): Connection | undefined {
-    const yields = this.budget.whoYields(newcomer.peerKey);
-    if (yields === undefined) return undefined;
-    const { resting, working } = this.addresses.get(yields) ?? NOTHING;
+  connectionToClose(newcomer: Connection): Connection | undefined {
+    const { addressKey } = newcomer.peer;
+    const yielding = this.budget.whoYields(addressKey);
+    if (yielding === undefined) return undefined;
+    const { resting, working } = this.addresses.get(yielding) ?? NONE;
     const [longest] = resting;
     if (longest !== undefined) return longest;
-    return yields === newcomer.peerKey ? newcomer : [...working].at(-1);
+    return yielding === addressKey ? newcomer : [...working].at(-1);
   }
 
   add(connection: Connection): void {
-    const { peerKey } = connection;
-    this.budget.add(peerKey);
-    let ofAddress = this.addresses.get(peerKey);
+    const { addressKey } = connection.peer;
+    this.budget.add(addressKey);
+    let ofAddress = this.addresses.get(addressKey);
     if (ofAddress === undefined) {
       ofAddress = { resting: new Set(), working: new Set() };
-      this.addresses.set(peerKey, ofAddress);
+      this.addresses.set(addressKey, ofAddress);
     }
     (connection.isWorking ? ofAddress.working : ofAddress.resting).add(connection);
   }
 
-  /** Takes note of whether it works now. */
-  move(connection: Connection): void {
-    const ofAddress = this.addresses.get(connection.peerKey);
+  /** To be called when `isWorking` of the connection has changed. */
+  workChanged(connection: Connection): void {
+    const ofAddress = this.addresses.get(connection.peer.addressKey);
     if (ofAddress === undefined) return;
     const [from, to] = connection.isWorking
       ? [ofAddress.resting, ofAddress.working]
@@ -52,13 +56,11 @@ export class ConnectionShare {
   }
 
   remove(connection: Connection): void {
-    const { peerKey } = connection;
-    const ofAddress = this.addresses.get(peerKey);
+    const { addressKey } = connection.peer;
+    const ofAddress = this.addresses.get(addressKey);
     if (ofAddress === undefined) return;
     if (!ofAddress.resting.delete(connection) && !ofAddress.working.delete(connection)) return;
-    this.budget.release(peerKey);
-    if (this.budget.of(peerKey) === 0) this.addresses.delete(peerKey);
+    this.budget.release(addressKey);
+    if (this.budget.of(addressKey) === 0) this.addresses.delete(addressKey);
   }
 }
-
-const NOTHING: OfAddress = { resting: new Set(), working: new Set() };

@@ -2,80 +2,84 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { PushRefusal } from '../../../push/refusal.ts';
 import { addressKey } from '../../../runtime/ip-address.ts';
+import type { Client } from '../call.ts';
 
-/** A request whose body is still on its way. */
-export interface Receiving {
-  /** No more of it will come, since the parser cannot read on. */
-  breakOff(refusal: PushRefusal): void;
-  /** The connection is gone. */
-  abandon(): void;
+/** A request whose body is still arriving. */
+export interface ReceivingRequest {
+  /** The parser cannot read on: refuses the request, as the rest of its body will not arrive. */
+  stopReceiving(refusal: PushRefusal): void;
+  /** The connection is closed. */
+  connectionClosed(): void;
 }
 
-/** What a connection belongs to. */
+/** The server that a connection belongs to. */
 export interface ConnectionOwner {
-  /** Whether the next answer is the last one. */
-  readonly closing: boolean;
-  /** A whole request is being answered now, or none is any more. */
-  worksNow(connection: Connection): void;
+  /** Whether each connection closes with its next answer. */
+  readonly isClosing: boolean;
+  /** Called when `isWorking` of the connection has changed. */
+  workChanged(connection: Connection): void;
 }
 
-/** What has to be known of one connection besides its requests. */
+/** One connection, and how many of its requests have no answer yet. */
 export class Connection {
-  /** Of the other end, as far as the system knows it; a proxy, perhaps. */
-  readonly peer: string;
-  /** What limits by address count it under. */
-  readonly peerKey: string;
-  /** Whether it has asked for anything. */
-  used = false;
+  /** The far end of the connection; a proxy, perhaps. */
+  readonly peer: Client;
+  /** Whether it has sent a request. */
+  isUsed = false;
   isClosed = false;
   private readonly socket: Duplex;
   private readonly owner: ConnectionOwner;
-  private incoming: Receiving | undefined;
+  private incoming: ReceivingRequest | undefined;
   private unanswered = 0;
-  private worked = false;
-  private faulty = false;
+  private wasWorking = false;
+  private isEnding = false;
   private isCutOff = false;
   private lastAnswer: string | undefined;
 
   constructor(socket: Duplex, owner: ConnectionOwner) {
     this.socket = socket;
     this.owner = owner;
-    this.peer = (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '';
-    this.peerKey = addressKey(this.peer);
+    const address = (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '';
+    this.peer = { address, addressKey: addressKey(address) };
     socket.once('close', () => {
       this.isClosed = true;
-      this.incoming?.abandon();
+      this.incoming?.connectionClosed();
     });
   }
 
   /** The last request, until its body is complete. */
-  get receiving(): Receiving | undefined {
+  get receiving(): ReceivingRequest | undefined {
     return this.incoming;
   }
 
-  set receiving(request: Receiving | undefined) {
+  set receiving(request: ReceivingRequest | undefined) {
     this.incoming = request;
-    this.look();
+    this.reportWork();
   }
 
-  /** Whether the next answer is the last one. */
-  get closing(): boolean {
-    return this.owner.closing;
+  /** Whether the connection closes with its next answer. */
+  get isClosing(): boolean {
+    return this.owner.isClosing;
   }
 
-  /** Whether a whole request of it is being answered: without one, nothing is lost with the connection but time. */
+  /** Whether a whole request is being answered. If none is, closing the connection costs its client only time. */
   get isWorking(): boolean {
     return this.unanswered > (this.incoming === undefined ? 0 : 1);
   }
 
-  /** Whether a request is to be answered before the last one that came. */
+  /** Whether another request must be answered before the newest one. */
   get hasEarlier(): boolean {
     return this.unanswered > 1;
   }
 
-  /** Counts a request that begins. Gives how many have no answer yet, or one that was not taken. */
-  begin(receiving: Receiving | undefined): number {
-    this.used = true;
+  /** Whether the socket still takes data. */
+  get isWritable(): boolean {
+    return this.socket.writable;
+  }
+
+  /** Counts a request that begins. Returns how many have no answer yet, or an answer that was not read. */
+  begin(receiving: ReceivingRequest | undefined): number {
+    this.isUsed = true;
     this.unanswered++;
     this.receiving = receiving;
     return this.unanswered;
@@ -84,23 +88,23 @@ export class Connection {
   /** Counts a request that is over. */
   finish(): void {
     this.unanswered--;
-    this.look();
+    this.reportWork();
     if (this.unanswered === 0 && this.lastAnswer !== undefined) this.socket.end(this.lastAnswer);
   }
 
   /**
-   * Ends the connection with a last answer, to a request that cannot be read; those before it get theirs first.
-   * Gives `false` where it is being ended already.
+   * Sends a last answer, to a request that cannot be read, and ends the connection. Earlier requests are answered
+   * first. Returns `false` if the connection is ending already.
    */
   endWith(answer: string, lingerMs: number): boolean {
-    if (this.faulty) return false;
-    this.faulty = true;
+    if (this.isEnding) return false;
+    this.isEnding = true;
     if (this.unanswered > 0) {
       this.lastAnswer = answer;
     } else if (lingerMs === 0) {
       this.socket.end(answer);
     } else {
-      // Its sender may still be sending. Closed now, the system would take the answer back.
+      // The client may still be sending. If we closed now, the system would discard the answer.
       this.socket.write(answer);
       const timer = setTimeout(() => this.socket.destroy(), lingerMs);
       this.socket.once('close', () => clearTimeout(timer));
@@ -108,7 +112,7 @@ export class Connection {
     return true;
   }
 
-  /** Ends the connection at once. `false` where that was done before: it has many requests, and one reason is enough. */
+  /** Ends the connection at once. Returns `false` if it was cut off before, so that only one reason is logged. */
   cutOff(): boolean {
     if (this.isCutOff) return false;
     this.isCutOff = true;
@@ -116,19 +120,14 @@ export class Connection {
     return true;
   }
 
-  /** Whether anything can be said on it. */
-  get writable(): boolean {
-    return this.socket.writable;
-  }
-
   /** Ends the connection at once. */
   destroy(): void {
     this.socket.destroy();
   }
 
-  private look(): void {
-    if (this.isWorking === this.worked) return;
-    this.worked = !this.worked;
-    this.owner.worksNow(this);
+  private reportWork(): void {
+    if (this.isWorking === this.wasWorking) return;
+    this.wasWorking = !this.wasWorking;
+    this.owner.workChanged(this);
   }
 }

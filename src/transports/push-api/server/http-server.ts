@@ -7,14 +7,10 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { Certificate } from '../../../runtime/certificate.ts';
 import { HEAD_BYTES_MAX, type PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
-
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface ListenSettings {
   readonly host: string;
@@ -23,43 +19,41 @@ export interface ListenSettings {
   readonly tls: Certificate | undefined;
 }
 
-/** What a door tells of. */
-export interface HttpServerEvents {
-  /** `asksFirst`: the sender waits to be told that it may send the body. */
-  request(
-    request: IncomingMessage,
-    response: ServerResponse,
-    connection: Connection,
-    asksFirst: boolean,
-  ): void;
-  /** What comes cannot be read, or does not come in time, or the connection broke. */
-  fault(error: ConnectionFault, connection: Connection): void;
-  /** A request for a tunnel, which takes the whole connection. */
-  tunnel(connection: Connection): void;
-  /** Whether the address may connect so often. */
-  mayConnect(newcomer: Connection): boolean;
-  /** There are as many connections as there may be, and one was closed: one of the address that has most. */
-  crowdedOut(closed: Connection): void;
+/** A request as it arrived, with all that is needed to answer it. */
+export interface IncomingRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Connection;
+  /** Whether the client sends the body only after `100 Continue`. */
+  readonly expectsContinue: boolean;
 }
 
-/**
- * Connections that the system may hold with TLS, for each one that may be used: room for those that are not ready yet.
- */
-export const UNSEEN_FACTOR = 2;
+/** What the owner of a server handles. */
+export interface HttpServerEvents {
+  onRequest(incoming: IncomingRequest): void;
+  /** A request cannot be parsed or is too slow, or the connection broke. */
+  onError(error: ConnectionError, connection: Connection): void;
+  /** A CONNECT request, which would take over the connection. */
+  onTunnel(connection: Connection): void;
+  /** Whether the address may open another connection now. */
+  mayConnect(newcomer: Connection): boolean;
+  /** The limit of connections was reached, and this one was closed: its address had most. */
+  onEvicted(closed: Connection): void;
+}
 
-/** `rawPacket` is what the parser was given last. */
-export interface ConnectionFault extends Error {
+/** The runtime's own limit, as a multiple of ours: it also counts connections that are still in their TLS handshake. */
+export const RUNTIME_LIMIT_FACTOR = 2;
+
+/** `rawPacket` is what the parser read last. */
+export interface ConnectionError extends Error {
   readonly code?: string;
   readonly rawPacket?: Uint8Array;
 }
 
-/**
- * One server of `node:http`. It is used for what `Bun.serve` keeps to itself: faults of the parser can be
- * answered, and requests that are not finished in time.
- */
+/** A server of `node:http`: unlike `Bun.serve`, it lets us answer parser errors and requests that time out. */
 export class HttpServer implements ConnectionOwner {
-  /** Whether connections end with their next answer. */
-  closing = false;
+  /** Whether each connection closes with its next answer. */
+  isClosing = false;
   private readonly server: Server;
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
@@ -73,92 +67,94 @@ export class HttpServer implements ConnectionOwner {
       keepAliveTimeout: bounds.idleMs,
       connectionsCheckingInterval: bounds.checkMs,
       maxHeaderSize: HEAD_BYTES_MAX,
-      // Checked by us: Node.js refuses without a body.
+      // Checked by us: Node.js would refuse without a body.
       requireHostHeader: false,
     };
     const server =
       tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    // Those that have not finished their TLS handshake are known to nobody else. The runtime ends them after 12 s.
-    server.maxConnections = UNSEEN_FACTOR * bounds.connections;
-    const request = (asksFirst: boolean) => (asked: IncomingMessage, response: ServerResponse) =>
-      events.request(asked, response, this.connectionOf(asked.socket), asksFirst);
-    server.on('connection', (socket) => this.take(socket));
-    server.on('request', request(false));
-    server.on('checkContinue', request(true));
-    // Other expectations need not be met. Upgrades are not listened for: they are answered as if not asked for.
-    server.on('checkExpectation', request(false));
-    server.on('connect', (_, socket) => events.tunnel(this.connectionOf(socket)));
-    server.on('clientError', (error, socket) => events.fault(error, this.connectionOf(socket)));
+    // Only the runtime sees connections whose TLS handshake is not finished. It ends them after 12 s.
+    server.maxConnections = RUNTIME_LIMIT_FACTOR * bounds.connections;
+    const onRequest =
+      (expectsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
+        const connection = this.connectionOf(request.socket);
+        events.onRequest({ request, response, connection, expectsContinue });
+      };
+    server.on('connection', (socket) => this.accept(socket));
+    server.on('request', onRequest(false));
+    server.on('checkContinue', onRequest(true));
+    // Other expectations are ignored. So are upgrades, for which there is no listener.
+    server.on('checkExpectation', onRequest(false));
+    server.on('connect', (_, socket) => events.onTunnel(this.connectionOf(socket)));
+    server.on('clientError', (error, socket) => events.onError(error, this.connectionOf(socket)));
     this.server = server;
     this.events = events;
     this.share = new ConnectionShare(bounds.connections);
   }
 
-  /** Opens a port. Fails with what Node.js gives. */
+  /** Opens a port. Rejects with the error of Node.js if it cannot. */
   static async open(
     { host, port, tls }: ListenSettings,
     bounds: PushBounds,
     events: HttpServerEvents,
   ): Promise<HttpServer> {
-    const door = new HttpServer(tls, bounds, events);
+    const opened = new HttpServer(tls, bounds, events);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    door.server.once('error', reject);
-    door.server.listen(port, host, resolve);
+    opened.server.once('error', reject);
+    opened.server.listen(port, host, resolve);
     await promise;
-    door.server.off('error', reject);
-    return door;
+    opened.server.off('error', reject);
+    return opened;
   }
 
-  /** Where it listens. */
   get port(): number {
     const address = this.server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** How many connections there are that have finished their handshake. */
-  get size(): number {
+  /** The number of connections that have finished their TLS handshake. */
+  get connectionCount(): number {
     return this.connections.size;
   }
 
   /**
-   * Takes no more connections, and the port is free. Settles when none is left. Those without a request under way
-   * end at once, the others with its answer. Nothing bounds how long that takes: see `end`.
+   * Frees the port and accepts no more connections. Idle connections end at once, the others with their next answer.
+   * Settles when none is left, however long that takes: see `end`.
    */
   close(): Promise<void> {
-    if (!this.closing) {
-      this.closing = true;
+    if (!this.isClosing) {
+      this.isClosing = true;
       this.server.close();
-      // Node.js ends those that are idle between two requests.
+      // Node.js itself ends connections that are idle between two requests.
       for (const connection of this.connections.values()) {
-        if (!connection.used) connection.destroy();
+        if (!connection.isUsed) connection.destroy();
       }
-      this.tellIfEmpty();
+      this.settleIfEmpty();
     }
     return this.empty.promise;
   }
 
-  /** Ends every connection that is left. */
+  /** Ends all remaining connections. */
   end(): void {
     for (const connection of this.connections.values()) connection.destroy();
   }
 
-  worksNow(connection: Connection): void {
-    this.share.move(connection);
+  workChanged(connection: Connection): void {
+    this.share.workChanged(connection);
   }
 
-  /** Takes a new connection, and makes room for it. */
-  private take(socket: Duplex): void {
+  /** Makes room for a new connection and accepts it. */
+  private accept(socket: Duplex): void {
     const newcomer = new Connection(socket, this);
     if (!this.events.mayConnect(newcomer)) {
       newcomer.destroy();
       return;
     }
     for (;;) {
-      const closed = this.share.tooMany(newcomer);
+      const closed = this.share.connectionToClose(newcomer);
       if (closed === undefined) break;
       this.share.remove(closed);
       closed.destroy();
-      this.events.crowdedOut(closed);
+      this.events.onEvicted(closed);
       if (closed === newcomer) return;
     }
     if (socket.destroyed) return;
@@ -167,16 +163,16 @@ export class HttpServer implements ConnectionOwner {
     socket.once('close', () => {
       this.share.remove(newcomer);
       this.connections.delete(socket);
-      this.tellIfEmpty();
+      this.settleIfEmpty();
     });
   }
 
-  /** One that is gone already is known to nobody else. */
+  /** A connection that has closed already is no longer in the map. */
   private connectionOf(socket: Duplex): Connection {
     return this.connections.get(socket) ?? new Connection(socket, this);
   }
 
-  private tellIfEmpty(): void {
-    if (this.closing && this.connections.size === 0) this.empty.resolve();
+  private settleIfEmpty(): void {
+    if (this.isClosing && this.connections.size === 0) this.empty.resolve();
   }
 }

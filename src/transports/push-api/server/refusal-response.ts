@@ -6,13 +6,13 @@ import { familyOf, type PushFamily } from '../routes.ts';
 
 export const JSON_TYPE = 'application/json';
 
-/** The body of every refusal, whoever refuses. Libraries fail where it is empty or lacks a field. */
+/** The body of a refusal. Libraries fail if it is empty or lacks a field. */
 export function bodyOf(refusal: PushRefusal): string {
   const error = statuses[refusal.problem].title;
   return `${JSON.stringify({ error, description: refusal.description || error })}\n`;
 }
 
-/** The headers of a refusal but for its length. */
+/** The headers of a refusal, without its length. */
 export function headersOf(refusal: PushRefusal, family: PushFamily): Record<string, string> {
   const { retryAfterSeconds } = refusal;
   return {
@@ -24,8 +24,8 @@ export function headersOf(refusal: PushRefusal, family: PushFamily): Record<stri
   };
 }
 
-/** A whole answer, for where there is no request to answer: the parser could not read one. */
-export function rawAnswer(refusal: PushRefusal, family: PushFamily): string {
+/** A whole HTTP response, for a request that the parser could not read. */
+export function rawResponse(refusal: PushRefusal, family: PushFamily): string {
   const { status } = statuses[refusal.problem];
   const body = bodyOf(refusal);
   const headers = {
@@ -37,47 +37,41 @@ export function rawAnswer(refusal: PushRefusal, family: PushFamily): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** Why the HTTP parser gave up, by the code of its error; `undefined` where the connection broke. */
-export function refusalOfFault(code: string): PushRefusal | undefined {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new PushRefusal('timeout', 'The request was not complete in time');
-    case 'HPE_HEADER_OVERFLOW':
-      return new PushRefusal('head-too-large', 'The head of the request is too large');
-    case 'HPE_INVALID_METHOD':
-      return new PushRefusal('bad-request', 'The request does not begin with a method of HTTP');
-    case 'HPE_INVALID_URL':
-      return new PushRefusal(
-        'bad-request',
-        'The path of the request has a character that must be escaped',
-      );
-    case 'HPE_INVALID_VERSION':
-    case 'HPE_PAUSED_H2_UPGRADE':
-      return new PushRefusal('bad-request', 'Only HTTP/1.1 and HTTP/1.0 are supported');
-    case 'HPE_INVALID_HEADER_TOKEN':
-      return new PushRefusal('bad-request', 'A header of the request is not valid');
-    case 'HPE_UNEXPECTED_CONTENT_LENGTH':
-    case 'HPE_INVALID_CONTENT_LENGTH':
-      return new PushRefusal('bad-request', 'The Content-Length header is not valid');
-    case 'HPE_INVALID_TRANSFER_ENCODING':
-      return new PushRefusal('bad-request', 'The Transfer-Encoding header is not valid');
-    case 'HPE_INVALID_CHUNK_SIZE':
-      return new PushRefusal('bad-request', 'A chunk of the body is not valid');
-    case 'HPE_INVALID_EOF_STATE':
-      return new PushRefusal('bad-request', 'The request ends in the middle');
-    default:
-      return code.startsWith('HPE_')
-        ? new PushRefusal('bad-request', 'The request is not valid HTTP')
-        : undefined;
+const ONLY_HTTP_1 = 'Only HTTP/1.1 and HTTP/1.0 are supported';
+const BAD_LENGTH = 'The Content-Length header is not valid';
+
+/** What a refusal says for each error code of the HTTP parser. */
+const parserErrors: ReadonlyMap<string, string> = new Map([
+  ['HPE_INVALID_METHOD', 'The request does not begin with an HTTP method'],
+  ['HPE_INVALID_URL', 'The path of the request has a character that must be escaped'],
+  ['HPE_INVALID_VERSION', ONLY_HTTP_1],
+  ['HPE_PAUSED_H2_UPGRADE', ONLY_HTTP_1],
+  ['HPE_INVALID_HEADER_TOKEN', 'A header of the request is not valid'],
+  ['HPE_UNEXPECTED_CONTENT_LENGTH', BAD_LENGTH],
+  ['HPE_INVALID_CONTENT_LENGTH', BAD_LENGTH],
+  ['HPE_INVALID_TRANSFER_ENCODING', 'The Transfer-Encoding header is not valid'],
+  ['HPE_INVALID_CHUNK_SIZE', 'A chunk of the body is not valid'],
+  ['HPE_INVALID_EOF_STATE', 'The request is incomplete'],
+]);
+
+/** Refuses what the HTTP parser could not read, by its error code. Returns `undefined` if the connection broke. */
+export function refusalOfParserError(code: string): PushRefusal | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new PushRefusal('timeout', 'The request was not complete in time');
   }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new PushRefusal('head-too-large', 'The head of the request is too large');
+  }
+  if (!code.startsWith('HPE_')) return undefined;
+  return new PushRefusal('bad-request', parserErrors.get(code) ?? 'The request is not valid HTTP');
 }
 
-/** Which family the first line of a packet names, where it can be read. */
+/** Enough for the longest method and the first segment of a path. */
+const LINE_START_BYTES = 64;
+
+/** Reads the family from the first line of a packet, if possible. */
 export function familyOfPacket(packet: Uint8Array | undefined): PushFamily {
   const start = Buffer.from(packet?.subarray(0, LINE_START_BYTES) ?? []).toString('latin1');
   const [, path] = /^[A-Z]+ (\/[^ ?]*)/.exec(start) ?? [];
   return path === undefined ? 'other' : familyOf(path);
 }
-
-/** Enough for the longest method and the first step of a path. */
-const LINE_START_BYTES = 64;

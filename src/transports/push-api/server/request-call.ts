@@ -2,12 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../../runtime/ip-address.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { type RequestTarget, requestTarget } from '../../request-target.ts';
-import type { PushCall } from '../call.ts';
+import type { Client, PushCall } from '../call.ts';
 import type { PathParams } from '../routes.ts';
-import type { Connection } from './connection.ts';
-
-/** Who is at the other end of a connection. */
-type Peer = Pick<Connection, 'peer' | 'peerKey'>;
 
 const NOTHING = new Uint8Array(0);
 
@@ -20,7 +16,7 @@ const NO_PARAMS: PathParams = {
   rest: '',
 };
 
-/** A request of `node:http`, as endpoints see it. What few of them ask for is made when they do. */
+/** A request of `node:http`, as endpoints see it. The query is parsed only when an endpoint asks for it. */
 export class RequestCall implements PushCall {
   readonly method: string;
   readonly path: string;
@@ -32,30 +28,29 @@ export class RequestCall implements PushCall {
   private readonly target: RequestTarget;
   private parameters: URLSearchParams | undefined;
 
-  constructor(request: IncomingMessage, { peer, peerKey }: Peer, proxies: TrustedProxies) {
+  constructor(request: IncomingMessage, peer: Client, proxies: TrustedProxies) {
     this.request = request;
     this.method = request.method ?? '';
     this.target = requestTarget(request.url ?? '/');
     this.path = this.target.path;
     const address = proxies.isEmpty
-      ? peer
-      : proxies.clientOf(peer, {
+      ? peer.address
+      : proxies.clientOf(peer.address, {
           xForwardedFor: this.header('x-forwarded-for'),
           forwarded: this.header('forwarded'),
         });
     this.address = address;
-    this.addressKey = address === peer ? peerKey : addressKey(address);
+    this.addressKey = address === peer.address ? peer.addressKey : addressKey(address);
   }
 
-  /** Whether the query has more parameters than `most`; it is not read for that. */
-  hasMoreParameters(most: number): boolean {
-    const { query } = this.target;
-    let parameters = 1;
-    for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1)) {
-      parameters++;
-      if (parameters > most) return true;
-    }
-    return false;
+  /** Whether the request lacks the Host header that its version of HTTP demands. */
+  get lacksHost(): boolean {
+    return this.request.headers.host === undefined && this.request.httpVersion === '1.1';
+  }
+
+  /** The query, not decoded. */
+  get rawQuery(): string {
+    return this.target.query;
   }
 
   get query(): URLSearchParams {

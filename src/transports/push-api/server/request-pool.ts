@@ -2,33 +2,33 @@ import { FairBudget } from '../../../runtime/fair-budget.ts';
 
 /** A request that has a place in a pool. */
 export interface PooledRequest {
-  /** Must leave the pool: somebody who has less needs the room. */
-  giveWay(): void;
+  /** Called when the request must leave the pool in favour of an owner that has less. */
+  evict(): void;
 }
 
 /** The place of one request in a pool. */
 export interface Place {
-  /** Counts bytes that stay in memory. `false`: this request itself must go. */
-  hold(bytes: number): boolean;
-  /** The bytes that were held are not any more. */
+  /** Reserves memory. Returns `false` if there is none and this request itself must go. */
+  reserve(bytes: number): boolean;
+  /** Frees all reserved memory. */
   release(): void;
   leave(): void;
 }
 
-/** What all requests of a pool hold. */
+/** What all requests of a pool hold together. */
 export interface PoolLoad {
   readonly requests: number;
   readonly bytes: number;
 }
 
 /**
- * Requests under way and the bytes that they hold, shared fairly between their owners: where there is no more room,
- * the owner that has most loses its newest request.
+ * Requests in progress and the memory they hold, shared fairly between owners: when the pool is full, the owner that
+ * has most loses its newest request.
  */
 export class RequestPool<Owner extends string | number> {
   private readonly requests: FairBudget<Owner>;
   private readonly bytes: FairBudget<Owner>;
-  /** In the order in which they came. */
+  /** By owner, the oldest first. */
   private readonly places = new Map<Owner, PooledPlace<Owner>[]>();
 
   constructor(requests: number, bytes: number) {
@@ -40,14 +40,14 @@ export class RequestPool<Owner extends string | number> {
     return { requests: this.requests.total, bytes: this.bytes.total };
   }
 
-  /** Gives a request a place; `undefined` where its owner has as many as anybody. */
+  /** Gives a request a place. Returns `undefined` if the pool is full and no other owner has more. */
   enter(owner: Owner, request: PooledRequest): Place | undefined {
     for (;;) {
-      const yields = this.requests.whoYields(owner);
-      if (yields === undefined) break;
-      const newest = yields === owner ? undefined : this.places.get(yields)?.at(-1);
+      const yielding = this.requests.whoYields(owner);
+      if (yielding === undefined) break;
+      const newest = yielding === owner ? undefined : this.places.get(yielding)?.at(-1);
       if (newest === undefined) return undefined;
-      newest.giveWay();
+      newest.evict();
     }
     const place = new PooledPlace(this, owner, request);
     this.requests.add(owner);
@@ -58,15 +58,15 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Called by places only. */
-  hold(place: PooledPlace<Owner>, bytes: number): boolean {
+  reserve(place: PooledPlace<Owner>, bytes: number): boolean {
     const { owner } = place;
     for (;;) {
-      const yields = this.bytes.whoYields(owner, bytes);
-      if (yields === undefined) break;
-      const ofOwner = this.places.get(yields);
-      const newest = ofOwner?.findLast((one) => one.heldBytes > 0 || one === place);
+      const yielding = this.bytes.whoYields(owner, bytes);
+      if (yielding === undefined) break;
+      const ofOwner = this.places.get(yielding);
+      const newest = ofOwner?.findLast((one) => one.reservedBytes > 0 || one === place);
       if (newest === undefined || newest === place) return false;
-      newest.giveWay();
+      newest.evict();
     }
     this.bytes.add(owner, bytes);
     return true;
@@ -89,7 +89,7 @@ export class RequestPool<Owner extends string | number> {
 
 class PooledPlace<Owner extends string | number> implements Place {
   readonly owner: Owner;
-  heldBytes = 0;
+  reservedBytes = 0;
   private readonly pool: RequestPool<Owner>;
   private readonly request: PooledRequest;
   private hasLeft = false;
@@ -100,20 +100,20 @@ class PooledPlace<Owner extends string | number> implements Place {
     this.request = request;
   }
 
-  giveWay(): void {
-    this.request.giveWay();
+  evict(): void {
+    this.request.evict();
     this.leave();
   }
 
-  hold(bytes: number): boolean {
-    if (this.hasLeft || !this.pool.hold(this, bytes)) return false;
-    this.heldBytes += bytes;
+  reserve(bytes: number): boolean {
+    if (this.hasLeft || !this.pool.reserve(this, bytes)) return false;
+    this.reservedBytes += bytes;
     return true;
   }
 
   release(): void {
-    this.pool.release(this, this.heldBytes);
-    this.heldBytes = 0;
+    this.pool.release(this, this.reservedBytes);
+    this.reservedBytes = 0;
   }
 
   leave(): void {

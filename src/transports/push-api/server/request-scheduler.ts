@@ -1,34 +1,34 @@
-/** Cost of requests that wait for the store; a database in another process may take long. */
-const COST_UNDER_WAY_MAX = 512;
+/** The most cost of requests that wait for the store: a database in another process may be slow. */
+const IN_PROGRESS_COST_MAX = 512;
 
-/** A request that waits for its turn. */
-export interface WaitingRequest<Owner> {
+/** A request that is to be started. */
+export interface ScheduledRequest<Owner> {
   readonly owner: Owner;
-  /** About a tenth of a millisecond each. */
+  /** In units of about 0.1 ms. */
   readonly cost: number;
-  /** Settles when its answer is known. */
+  /** Returns a promise if the request is still in progress; it settles when the answer is known. */
   readonly start: () => Promise<void> | undefined;
 }
 
 /**
- * Begins the work of requests a little at a time, in turn by their owners. So a flood of one owner fills neither a
- * turn of the loop nor a commit of the store, and others wait for no more than a little.
+ * Starts requests, a bounded cost per turn of the event loop, one owner after the other. A flood from one owner
+ * therefore fills neither a turn nor a commit of the store, and delays others only briefly.
  */
 export class RequestScheduler<Owner extends string | number> {
   private readonly costPerTurn: (waitingOwners: number) => number;
-  /** By owner, whose turn is next first. */
-  private readonly waiting = new Map<Owner, WaitingRequest<Owner>[]>();
+  /** By owner; the owner to be served next comes first. */
+  private readonly waiting = new Map<Owner, ScheduledRequest<Owner>[]>();
   private spent = 0;
-  private underWay = 0;
-  private isScheduled = false;
+  private inProgress = 0;
+  private hasNextTurn = false;
 
-  /** `costPerTurn`: what is begun in one turn of the loop, by the number of owners that wait. */
+  /** `costPerTurn` gives the cost to start per turn of the event loop, by the number of owners that wait. */
   constructor(costPerTurn: (waitingOwners: number) => number) {
     this.costPerTurn = costPerTurn;
   }
 
-  /** Starts it now or in a later turn, unless it is taken away before. */
-  add(request: WaitingRequest<Owner>): void {
+  /** Starts a request now or in a later turn, unless it is removed before. */
+  add(request: ScheduledRequest<Owner>): void {
     if (this.waiting.size === 0 && this.mayStart(request)) {
       this.start(request);
       return;
@@ -36,11 +36,11 @@ export class RequestScheduler<Owner extends string | number> {
     const ofOwner = this.waiting.get(request.owner);
     if (ofOwner === undefined) this.waiting.set(request.owner, [request]);
     else ofOwner.push(request);
-    this.schedule();
+    this.planNextTurn();
   }
 
-  /** Takes a request away that waits. */
-  remove(request: WaitingRequest<Owner>): void {
+  /** Removes a request that has not started. */
+  remove(request: ScheduledRequest<Owner>): void {
     const { owner } = request;
     const ofOwner = this.waiting.get(owner) ?? [];
     const at = ofOwner.lastIndexOf(request);
@@ -48,41 +48,41 @@ export class RequestScheduler<Owner extends string | number> {
     if (ofOwner.length === 0) this.waiting.delete(owner);
   }
 
-  /** Something is always begun: one request may cost more than a turn. */
-  private mayStart({ cost }: WaitingRequest<Owner>): boolean {
-    if (this.underWay >= COST_UNDER_WAY_MAX) return false;
+  /** The first request of a turn may always start, as it may cost more than a turn. */
+  private mayStart({ cost }: ScheduledRequest<Owner>): boolean {
+    if (this.inProgress >= IN_PROGRESS_COST_MAX) return false;
     return this.spent === 0 || this.spent + cost <= this.costPerTurn(this.waiting.size);
   }
 
-  private start(request: WaitingRequest<Owner>): void {
+  private start(request: ScheduledRequest<Owner>): void {
     const { cost } = request;
     this.spent += cost;
-    this.schedule();
+    this.planNextTurn();
     const answered = request.start();
     if (answered === undefined) return;
-    this.underWay += cost;
+    this.inProgress += cost;
     void answered.finally(() => {
-      this.underWay -= cost;
-      if (this.waiting.size > 0) this.schedule();
+      this.inProgress -= cost;
+      if (this.waiting.size > 0) this.planNextTurn();
     });
   }
 
-  private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
+  private planNextTurn(): void {
+    if (this.hasNextTurn) return;
+    this.hasNextTurn = true;
     setImmediate(() => {
-      this.isScheduled = false;
+      this.hasNextTurn = false;
       this.spent = 0;
-      this.startSome();
+      this.startWaiting();
     });
   }
 
-  private startSome(): void {
+  private startWaiting(): void {
     for (const [owner, ofOwner] of this.waiting) {
       const [next] = ofOwner;
       if (next === undefined || !this.mayStart(next)) return;
       ofOwner.shift();
-      // The others of this owner come after those of all others.
+      // The owner goes behind all others.
       this.waiting.delete(owner);
       if (ofOwner.length > 0) this.waiting.set(owner, ofOwner);
       this.start(next);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../../testing/any-character.ts';
 import { serviceWorkerScript } from './service-worker.ts';
 
 const ENDPOINT = 'https://push.example.org';
@@ -477,7 +478,7 @@ describe('the endpoint', () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          fc.string({ unit: 'binary' }),
+          fc.string({ unit: anyCharacter }),
           fc.constant('"); alert(1);//</script>\u2028\u2029'),
         ),
         (endpoint) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
+import { hashOf, placeOf } from '../../clients/topic-place.ts';
 import { Recurrence } from './recurrence.ts';
-import { hashOf, placeOf } from './topic-place.ts';
 
 /** Notes so many publishes, each of another topic. */
 function noteOthers(recurrence: Recurrence, count: number, receivers = 1): void {

@@ -1,4 +1,4 @@
-import { hashOf, PLACES, placeOf } from './topic-place.ts';
+import { hashOf, PLACES, placeOf } from '../../clients/topic-place.ts';
 
 /** A topic recurs that was among so many publishes before: about as many as a busy loop takes in within 8 ms. */
 const AMONG = 128;

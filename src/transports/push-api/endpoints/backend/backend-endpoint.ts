@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import type { Endpoint, PushAnswer, PushCall, PushHead, Trusted } from '../../call.ts';
+import type { Backend, Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
 import { bearerOf } from '../bearer.ts';
 import { refuseContentType } from '../content-type.ts';
 import type { EndpointContext } from '../context.ts';
@@ -12,18 +12,18 @@ const NO_AUTHORIZATION = new PushRefusal('incomplete', 'The Authorization header
 /** As recorded. Source: push protocol, §2.2. */
 const WRONG_SECRET = new PushRefusal('unauthorized', 'Incorrect Secret Key');
 
-/** What a backend may ask that has a secret key of the instance. `takes`: what its body is; only publishes have one. */
+/** An endpoint for backends with a secret key of the instance. `takes` is the kind of body: only publishes have one. */
 export function backendEndpoint(
   context: EndpointContext,
   takes: 'json' | 'nothing',
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
 ): Endpoint {
   return {
-    before: (head) =>
+    checkHead: (head) =>
       (takes === 'json' ? refuseContentType(head) : undefined) ??
       admitBackend(context, head, takes),
     answer(call) {
-      // Its key was right when its head came. The instance may be gone since.
+      // The head was checked before, but the instance may have been deleted since.
       const instance = context.instances.byId(call.params.instance);
       return instance === undefined ? context.guard.noInstance() : answer(instance, call);
     },
@@ -34,7 +34,7 @@ function admitBackend(
   { instances, guard, backendRates }: EndpointContext,
   head: PushHead,
   takes: 'json' | 'nothing',
-): PushRefusal | Trusted {
+): PushRefusal | Backend {
   const authorization = head.header('authorization');
   if (authorization === undefined || authorization === '') return NO_AUTHORIZATION;
   const instance = instances.byId(head.params.instance);
@@ -46,17 +46,17 @@ function admitBackend(
   return refused ?? { instance: instance.number };
 }
 
-/** By the list that they were made of: it is another one when a key changes. */
+/** By the list of keys, which is replaced when a key changes. */
 const digests = new WeakMap<PushInstance['secretKeys'], readonly Uint8Array[]>();
 
-/** Compares in a time that says nothing of where two keys differ, nor how long they are. */
+/** Compares in a time that depends neither on where two keys differ nor on their lengths. */
 function isSecretOf({ secretKeys }: PushInstance, secret: string): boolean {
   let known = digests.get(secretKeys);
   if (known === undefined) {
     known = secretKeys.map((key) => hash('sha256', key, 'buffer'));
     digests.set(secretKeys, known);
   }
-  // A header's text has one character for each byte that was sent.
+  // Node.js decodes headers as Latin-1: one character for each byte.
   const sent = hash('sha256', Buffer.from(secret, 'latin1'), 'buffer');
   let found = false;
   for (const digest of known) {

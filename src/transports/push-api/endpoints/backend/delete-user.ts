@@ -11,12 +11,12 @@ import { backendEndpoint } from './backend-endpoint.ts';
 /** Of one instance. Source: push protocol, §2.4. */
 const DELETIONS_PER_SECOND = 100;
 
-/** Their libraries write a space in a path as `+`. Source: push protocol, §2.4. */
+/** Libraries that write a space in a path as `+`. Source: push protocol, §2.4. */
 const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
-/** `DELETE …/users/ID`: removes a user with all devices. A user that nobody knows is removed already. */
+/** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
 export function deleteUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, strangerLog } = context;
+  const { devices, guard, now, tenantLog } = context;
   const rates = new RateLimiter<number>();
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
@@ -27,7 +27,7 @@ export function deleteUser(context: EndpointContext): Endpoint {
     return guard.ask(
       () => devices.deleteUser(instance.number, userId),
       (removed) =>
-        // The user as it is written comes first, so that a plus sign that is meant is not taken for a space.
+        // The literal user id is tried first, as it may contain a plus sign.
         removed > 0 || spaced === undefined
           ? deleted(instance, removed)
           : guard.ask(
@@ -38,14 +38,14 @@ export function deleteUser(context: EndpointContext): Endpoint {
   });
 
   function deleted({ id }: PushInstance, removed: number): PushAnswer {
-    if (removed > 0) strangerLog.info('User deleted', { instance: id }, { devices: removed });
+    if (removed > 0) tenantLog.info('User deleted', { instance: id }, { devices: removed });
     return { empty: true };
   }
 }
 
 function refuseUserId(text: string): PushRefusal | undefined {
   if (text === '') return new PushRefusal('not-found', 'The path has no user id');
-  // The words are recorded ones. Source: push protocol, §2.4.
+  // Recorded text. Source: push protocol, §2.4.
   if (Buffer.byteLength(text) > USER_ID_BYTES_MAX) {
     const why = `'User id' is too long, max length is ${USER_ID_BYTES_MAX}`;
     return new PushRefusal('bad-request', why);
@@ -54,12 +54,12 @@ function refuseUserId(text: string): PushRefusal | undefined {
   return read.ok ? undefined : new PushRefusal('bad-request', `'User id' ${read.why}`);
 }
 
-/** The user that the path names where a plus sign is a space; `undefined` where the library means none. */
+/** The user id in the path with plus signs read as spaces; `undefined` if the library does not write spaces so. */
 function withSpaces(head: PushHead): string | undefined {
   if (!head.path.includes('+') || !SPACE_IS_PLUS.test(head.header('x-pusher-library') ?? '')) {
     return undefined;
   }
-  // Read from the path as it was sent: an escaped plus sign is one.
+  // From the raw path: an escaped plus sign is a plus sign.
   const start = head.path.indexOf(USERS) + USERS.length;
   return decodeLeniently(head.path.slice(start).replaceAll('+', ' '));
 }

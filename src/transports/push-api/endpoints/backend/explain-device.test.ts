@@ -97,8 +97,8 @@ describe('why a device did not get a publish', () => {
     ['no id of a publish', 'pubid-1', 'mine', 'Publish not found', /find the publish/],
     ['both unknown', `pubid-${UNKNOWN}`, NO_DEVICE, 'Publish not found', /find the publish/],
     ['an unknown device', 'mine', NO_DEVICE, 'Device not found', /never registered here/],
-    ['no id of a device', 'mine', 'web-1', 'Device not found', /no id of a device/],
-    ['another platform', 'mine', `ios-${UNKNOWN}`, 'Device not found', /no id of a device/],
+    ['no id of a device', 'mine', 'web-1', 'Device not found', /no device id/],
+    ['another platform', 'mine', `ios-${UNKNOWN}`, 'Device not found', /no device id/],
   ])('is refused with 404 for %s', async (_, publish, device, error, description) => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);

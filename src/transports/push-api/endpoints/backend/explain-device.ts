@@ -12,12 +12,12 @@ import { NO_PUBLISH } from './publish-status.ts';
 
 const NO_DEVICE_ID = new PushRefusal(
   'device-not-found',
-  'That is no id of a device: they begin with apns-, fcm- or web-, as the getDeviceId of the SDKs tells them',
+  'That is no device id. Device ids begin with apns-, fcm- or web-; getDeviceId of the SDKs returns them',
 );
 
 const NO_DEVICE = new PushRefusal(
   'device-not-found',
-  'The instance knows no such device: it never registered here, or the app has deleted it or registered anew with another id, or it was removed more than 30 days ago. Compare the id with the one that the app has now',
+  'The instance has no such device: it never registered here, the app deleted it or registered again with another id, or it was removed more than 30 days ago. Compare the id with the one that the app has now',
 );
 
 /** `GET …/publishes/ID/devices/DEVICE-ID`: why a device did or did not get a publish. */
@@ -38,14 +38,14 @@ export function explainDevice(context: EndpointContext): Endpoint {
         if (deviceId === undefined) return NO_DEVICE_ID;
         if (story === undefined) return NO_DEVICE;
         const ofInstance = pauses().filter(({ instance }) => instance === number);
-        const told = explain(story, status, { deviceId, nowMs: now(), pauses: ofInstance });
-        return { json: JSON.stringify(explanationJson(told)) };
+        const explanation = explain(story, status, { deviceId, nowMs: now(), pauses: ofInstance });
+        return { json: JSON.stringify(explanationJson(explanation)) };
       },
     );
   });
 }
 
-/** Its platform stands in it. */
+/** Reads a device id, whose prefix names the platform. */
 function deviceIdIn(text: string): DeviceId | undefined {
   for (const platform of platforms) {
     const id = readDeviceId(text, platform);

@@ -2,33 +2,35 @@ import type { PublishStatus } from '../../../../push/model/publish.ts';
 import { readPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import {
-  type WaitingWay,
-  waitingWays,
-  waitingWaysJson,
-  withWaiting,
+  type PublishPause,
+  pausesOf,
+  publishPausesJson,
+  withPausedDevices,
 } from '../../../../push/status/publish-pauses.ts';
 import { publishStatusJson } from '../../../../push/status/publish-status.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
-/** No backend has published it, or that is long ago. */
+/** Never published, or forgotten since. */
 export const NO_PUBLISH = new PushRefusal('publish-not-found', 'Could not find the publish');
 
-/** `GET …/publishes/ID`: what has become of a publish. */
+/** `GET …/publishes/ID`: the status of a publish. */
 export function readPublish(context: EndpointContext): Endpoint {
-  return statusEndpoint(context, (status, ways) => publishStatusJson(withWaiting(status, ways)));
+  return statusEndpoint(context, (status, pauses) =>
+    publishStatusJson(withPausedDevices(status, pauses)),
+  );
 }
 
-/** `GET …/publishes/ID/pauses`: what its devices wait for. */
+/** `GET …/publishes/ID/pauses`: the pauses that its devices wait for. */
 export function readPauses(context: EndpointContext): Endpoint {
-  return statusEndpoint(context, waitingWaysJson);
+  return statusEndpoint(context, publishPausesJson);
 }
 
-/** Tells something of a publish, and of what its devices wait for as far as this server knows. */
+/** Answers with the status of a publish and the pauses that this server knows of. */
 function statusEndpoint(
   context: EndpointContext,
-  tell: (status: PublishStatus, ways: readonly WaitingWay[]) => object,
+  json: (status: PublishStatus, pauses: readonly PublishPause[]) => object,
 ): Endpoint {
   const { publishes, guard, now, pauses } = context;
   return backendEndpoint(context, 'nothing', ({ number }, { params }) => {
@@ -39,15 +41,15 @@ function statusEndpoint(
       (status) => {
         if (status === undefined) return NO_PUBLISH;
         const ofInstance = pauses().filter(({ instance }) => instance === number);
-        return { json: JSON.stringify(tell(status, waitingWays(status, ofInstance))) };
+        return { json: JSON.stringify(json(status, pausesOf(status, ofInstance))) };
       },
     );
   });
 }
 
-/** `DELETE …/publishes/ID`: cancels what has not gone out. */
+/** `DELETE …/publishes/ID`: cancels what has not been sent yet. */
 export function cancelPublish(context: EndpointContext): Endpoint {
-  const { publishes, guard, now, strangerLog } = context;
+  const { publishes, guard, now, tenantLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
@@ -55,7 +57,7 @@ export function cancelPublish(context: EndpointContext): Endpoint {
       () => publishes.cancel(instance.number, id, now()),
       (status) => {
         if (status?.isCancelledNow) {
-          strangerLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
+          tenantLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
         }
         return statusAnswer(status);
       },

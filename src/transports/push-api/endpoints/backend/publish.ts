@@ -13,12 +13,12 @@ import type { EndpointContext } from '../context.ts';
 import { type InstanceRates, refuseOverRate } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
-/** Publishes finish within seconds, unless a gateway is in trouble. */
+/** Publishes finish within seconds, unless a gateway fails. */
 const PENDING_RETRY_SECONDS = 30;
 
 /**
- * `POST …/publishes/interests` and `…/users`: accepts a publish, which is durable when it is answered. The order
- * of checks is that of push protocol, §2.2: only what breaks no rule counts for the rate of publishes.
+ * `POST …/publishes/interests` and `…/users`: accepts a publish. It is durable when it is answered. The order of
+ * checks is that of push protocol, §2.2: only valid publishes count towards the rate of publishes.
  */
 export function publish(
   context: EndpointContext,
@@ -32,7 +32,7 @@ export function publish(
     const nowMs = now();
     const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
     if (request instanceof PushRefusal) {
-      backendRates.countBroken(instance, call.body.length);
+      backendRates.countInvalid(instance, call.body.length);
       return request;
     }
     const { number, limits } = instance;
@@ -58,16 +58,19 @@ export function publish(
         }),
       (acceptance) => {
         if (acceptance.result === 'accepted') context.accepted?.();
-        if (acceptance.result === 'too-much-pending') tellPending(context, instance);
+        if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);
         return answerOf(acceptance, instance);
       },
     );
   });
 }
 
-function tellPending({ log, refusals }: EndpointContext, { id, limits }: PushInstance): void {
-  refusals.run(`pending publishes of ${id}`, (throttled) =>
-    log.warn('Publishes refused: too many wait to be finished', {
+function logTooMuchPending(
+  { log, logThrottle }: EndpointContext,
+  { id, limits }: PushInstance,
+): void {
+  logThrottle.run(`pending publishes of ${id}`, (throttled) =>
+    log.warn('Publishes refused: unfinished publishes take too much space', {
       instance: id,
       setting: 'limits.pendingPublishBytes',
       limit: limits.pendingPublishBytes,
@@ -79,12 +82,12 @@ function tellPending({ log, refusals }: EndpointContext, { id, limits }: PushIns
 function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer {
   switch (acceptance.result) {
     case 'accepted':
-      // An id has no character that JSON would escape.
+      // An id needs no escaping in JSON.
       return { json: `{"publishId":"${acceptance.id}"}` };
     case 'key-taken':
       return new PushRefusal(
         'unprocessable',
-        '`Idempotency-Key`: another publish was sent with it in the last 24 hours',
+        '`Idempotency-Key`: another publish used it in the last 24 hours',
       );
     case 'over-plan':
       return new PushRefusal(
@@ -94,7 +97,7 @@ function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer 
     case 'too-much-pending':
       return new PushRefusal(
         'rate-limited',
-        `The publishes that are not finished have ${limits.pendingPublishBytes} bytes together, which is the limit`,
+        `Unfinished publishes of the instance have reached the limit of ${limits.pendingPublishBytes} bytes`,
         PENDING_RETRY_SECONDS,
       );
     default:

@@ -7,18 +7,18 @@ import { type JsonObject, readJsonObject } from '../../../../runtime/json-object
 import type { Endpoint, PushAnswer, PushCall, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 
-/** SDKs register again when they read this. */
+/** SDKs register again when they get this. */
 export const NO_DEVICE = new PushRefusal('device-not-found', 'Could not find the device');
 
 export const DONE: PushAnswer = { empty: true };
 
-/** A device that a path names. Nobody has looked whether it exists. */
+/** A device that a path names. It may not exist. */
 export interface NamedDevice {
   readonly instance: PushInstance;
   readonly id: DeviceId;
 }
 
-/** What anybody may ask of an instance, as often as the rates allow. */
+/** An endpoint of an instance that anybody may call, as often as the rates allow. */
 export function instanceEndpoint(
   context: EndpointContext,
   answer: (instance: PushInstance, call: PushCall) => MaybePromise<PushAnswer>,
@@ -31,8 +31,8 @@ export function instanceEndpoint(
 }
 
 /**
- * What a device may ask. That it knows its id is all that it has to prove itself with. `whenNoId`: the answer
- * where the path has what can be no device's id; most say that there is no such device, so that SDKs register again.
+ * An endpoint for devices, which authenticate by knowing their id. `whenNoId` is the answer if the path has no valid
+ * device id; by default the same as for an unknown device, so that SDKs register again.
  */
 export function deviceEndpoint(
   context: EndpointContext,
@@ -48,16 +48,16 @@ export function deviceEndpoint(
   return found(context, find, answer);
 }
 
-/** For a large body: it is read only where there is such a device. */
-export function deviceBeforeBody({
+/** Keeps the body of a request from being read if the device does not exist: for large bodies. */
+export function checkDeviceBeforeBody({
   instances,
   devices,
   guard,
-}: EndpointContext): NonNullable<Endpoint['beforeBody']> {
+}: EndpointContext): NonNullable<Endpoint['checkBeforeBody']> {
   return async (head) => {
     const instance = instances.byId(head.params.instance);
     const id = deviceIdOf(head);
-    // Looked at before, and again afterwards.
+    // Checked with the head, and again with the whole request.
     if (instance === undefined || id === undefined) return undefined;
     return await guard.ask(
       () => devices.get(instance.number, id),
@@ -66,13 +66,13 @@ export function deviceBeforeBody({
   };
 }
 
-/** The id of the device that a path names, where it has the form of one. */
+/** The device id in a path, if it has the form of one. */
 export function deviceIdOf({ params }: PushHead): DeviceId | undefined {
   const { platform, device } = params;
   return platform && readDeviceId(device, platform);
 }
 
-/** Reads the body of a device's request. It counts as JSON whatever its content type: iOS names one always, others not. */
+/** Reads the body of a device's request as JSON, whatever its Content-Type: only the iOS SDK always sends one. */
 export function readDeviceBody({ body }: PushCall): JsonObject | PushRefusal {
   return (
     readJsonObject(body) ??
@@ -80,7 +80,7 @@ export function readDeviceBody({ body }: PushCall): JsonObject | PushRefusal {
   );
 }
 
-/** The answer of a store that says whether there is such a device. */
+/** The answer once a store has said whether the device exists. */
 export function doneIf(exists: boolean): PushAnswer {
   return exists ? DONE : NO_DEVICE;
 }
@@ -93,8 +93,8 @@ function instanceOf(
 }
 
 /**
- * Finds what a path names before the body comes, and again after it: it may be gone since. Each request counts for the
- * instance, and what there is to read of it for the address as well.
+ * Finds what a path names before the body is read, and again afterwards, as it may be gone by then. Each request counts
+ * towards the rate of the instance; each KiB of its body counts towards the rates of the instance and the address.
  */
 function found<Named extends { readonly instance: PushInstance }>(
   { rates }: EndpointContext,
@@ -102,10 +102,10 @@ function found<Named extends { readonly instance: PushInstance }>(
   answer: (named: Named, call: PushCall) => MaybePromise<PushAnswer>,
 ): Endpoint {
   return {
-    before(head) {
+    checkHead(head) {
       const named = find(head);
       if (named instanceof PushRefusal) return named;
-      // The listener has counted it for the address.
+      // The listener has counted the request for the address.
       return rates.refuseInstance('requests', head, named.instance);
     },
     answer(call) {

@@ -78,11 +78,11 @@ describe('requests of devices', () => {
     expect(await taken(5, () => key())).toBe(2);
     expect(api.logged).toEqual([
       {
-        message: 'Devices at one address are slowed down',
+        message: 'Requests of devices refused: too many from one address',
         address: HERE,
         setting: 'push.addressLimits.requestsPerSecond',
         limit: 1,
-        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        hint: 'if this is your proxy, add it to trustedProxies',
       },
     ]);
   });
@@ -134,7 +134,7 @@ describe('requests of devices', () => {
     });
     expect(api.logged).toMatchObject([
       {
-        message: 'Devices of an instance are slowed down',
+        message: 'Requests of devices refused: too many for the instance',
         setting: 'limits.deviceRequestsPerSecond',
       },
     ]);

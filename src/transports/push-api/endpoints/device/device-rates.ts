@@ -5,18 +5,18 @@ import type { LogThrottle } from '../../../../runtime/log-throttle.ts';
 import type { Log } from '../../../../runtime/ports.ts';
 import { RateLimiter } from '../../../../runtime/rate-limiter.ts';
 import type { Rate } from '../../../../runtime/token-bucket.ts';
-import type { PushHead } from '../../call.ts';
+import type { Client } from '../../call.ts';
 
-/** What strangers may do per second from one client address; 0: as often as they like. */
+/** Limits per second for clients without a secret key at one address. 0: no limit. */
 export interface AddressLimits {
-  /** Requests without a secret key, whatever they ask for. Each KiB of a device's body counts as another one. */
+  /** All requests. Each KiB of a device's body counts as another request. */
   readonly requestsPerSecond: number;
-  /** Rows that they change in the store. */
+  /** Changed rows in the store. */
   readonly rowsPerSecond: number;
   readonly reportsPerSecond: number;
 }
 
-/** What is counted, with the setting for one address and the one for all devices of an instance. */
+/** What is limited, with the setting for one address and the one for all devices of an instance. */
 const kinds = {
   requests: { address: 'requestsPerSecond', instance: 'deviceRequestsPerSecond' },
   rows: { address: 'rowsPerSecond', instance: 'deviceRowsPerSecond' },
@@ -25,13 +25,12 @@ const kinds = {
 
 export type RateKind = keyof typeof kinds;
 
-/** So many seconds' worth may come at once: many phones behind one address start an app at the same moment. */
+/** The burst, in seconds of the rate: many phones behind one address may start an app at the same moment. */
 const BURST_SECONDS = 60;
 
-/** SDKs of devices wait as they like: 64 s at most. */
+/** The SDKs ignore it and wait 64 s at most. */
 const RETRY_AFTER_SECONDS = 10;
 
-type Client = Pick<PushHead, 'address' | 'addressKey'>;
 type Limited = Pick<PushInstance, 'id' | 'number' | 'limits'>;
 
 export interface DeviceRatesOptions {
@@ -39,13 +38,13 @@ export interface DeviceRatesOptions {
   readonly limits: () => AddressLimits;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
-  readonly refusals: LogThrottle;
+  readonly logThrottle: LogThrottle;
 }
 
 /**
- * Bounds how often devices, and whoever pretends to be one, do something: from one client address, and of one
- * instance from all addresses together, where those that did most lately are refused first. Refused requests get 429,
- * at which the SDKs of iOS and Android try again later and later. Source: push protocol, §3.7.
+ * Limits the rates of devices, and of anybody who pretends to be one: for each client address, and for each instance
+ * over all addresses, where the addresses with the most recent activity are refused first. Refused requests get 429,
+ * after which the SDKs of iOS and Android back off. Source: push protocol, §3.7.
  */
 export class DeviceRates {
   private readonly options: DeviceRatesOptions;
@@ -56,45 +55,45 @@ export class DeviceRates {
     this.options = options;
   }
 
-  /** Counts something that costs so much for the address and for the instance, or refuses it. */
+  /** Counts a cost towards the rates of the address and of the instance, or refuses it. */
   refuse(kind: RateKind, client: Client, instance: Limited, cost = 1): PushRefusal | undefined {
     return (
       this.refuseAddress(kind, client, cost) ?? this.refuseInstance(kind, client, instance, cost)
     );
   }
 
-  /** The same for the address alone. */
+  /** Counts a cost towards the rate of the address only, or refuses it. */
   refuseAddress(
     kind: RateKind,
     { address, addressKey }: Client,
     cost = 1,
   ): PushRefusal | undefined {
-    const { limits, now, log, refusals } = this.options;
+    const { limits, now, log, logThrottle } = this.options;
     const name = kinds[kind].address;
     const limit = limits()[name];
     const rate = rateOf(limit);
     const tokens = costIn(rate, cost);
     if (limit === 0 || this.byAddress[kind].take(addressKey, rate, now(), tokens)) return undefined;
-    refusals.run(`${kind} from ${addressKey}`, (throttled) =>
-      log.warn('Devices at one address are slowed down', {
+    logThrottle.run(`${kind} from ${addressKey}`, (throttled) =>
+      log.warn('Requests of devices refused: too many from one address', {
         address,
         setting: `push.addressLimits.${name}`,
         limit,
-        hint: 'if it is a proxy of yours, name it in trustedProxies',
+        hint: 'if this is your proxy, add it to trustedProxies',
         ...throttled,
       }),
     );
-    return slowDown('from this address');
+    return tooManyRequests('from this address');
   }
 
-  /** The same for the instance alone, where the addresses that took most lately are refused first. */
+  /** Counts a cost towards the rate of the instance only, or refuses it. */
   refuseInstance(
     kind: RateKind,
     { address, addressKey }: Client,
     { id, number, limits }: Limited,
     cost = 1,
   ): PushRefusal | undefined {
-    const { now, log, refusals } = this.options;
+    const { now, log, logThrottle } = this.options;
     const name = kinds[kind].instance;
     const limit = limits[name];
     const rate = rateOf(limit);
@@ -102,8 +101,8 @@ export class DeviceRates {
     if (limit === 0 || this.byInstance[kind].take(number, addressKey, rate, now(), tokens)) {
       return undefined;
     }
-    refusals.run(`${kind} of ${id}`, (throttled) =>
-      log.warn('Devices of an instance are slowed down', {
+    logThrottle.run(`${kind} of ${id}`, (throttled) =>
+      log.warn('Requests of devices refused: too many for the instance', {
         instance: id,
         address,
         setting: `limits.${name}`,
@@ -111,7 +110,7 @@ export class DeviceRates {
         ...throttled,
       }),
     );
-    return slowDown('for this instance');
+    return tooManyRequests('for this instance');
   }
 }
 
@@ -123,12 +122,12 @@ function rateOf(limit: number): Rate {
   return { perSecond: limit, burst: limit * BURST_SECONDS };
 }
 
-/** What costs more than all that may ever come at once must be possible now and then. */
+/** A cost above the burst counts as the burst, so that it is possible at all. */
 function costIn({ burst }: Rate, cost: number): number {
   return Math.min(cost, burst);
 }
 
-function slowDown(whose: string): PushRefusal {
+function tooManyRequests(whose: string): PushRefusal {
   return new PushRefusal(
     'rate-limited',
     `Too many requests ${whose} in quick succession`,

@@ -63,12 +63,12 @@ describe('registering', () => {
       expect(await api.ask('POST', device(other), { body })).toEqual({
         status: 429,
         error: 'Instance Full',
-        description: 'The instance has as many devices as it may: 1',
+        description: 'The instance has reached its limit of devices: 1',
         retryAfter: 600,
       });
       expect(api.logged).toEqual([
         {
-          message: 'An instance is full',
+          message: 'Instance is full',
           instance: INSTANCE.id,
           setting: 'limits.devices',
           limit: 1,

@@ -15,10 +15,10 @@ import {
 } from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
 
-/** What a registration changes in the store: its row, that of the device that it replaces, and what is counted. */
+/** The rows that a registration changes: the device, the device that it replaces, and the counts. */
 const REGISTRATION_ROWS = 3;
 
-/** A row with much in it counts as several. */
+/** A long row counts as several. */
 function sizeInRows({ body }: PushCall): number {
   return Math.ceil(body.length / 1024);
 }
@@ -32,7 +32,7 @@ export function readVapidKey(context: EndpointContext): Endpoint {
   );
 }
 
-/** `POST …/devices/PLATFORM`: keeps a device, in place of the one that had its token. */
+/** `POST …/devices/PLATFORM`: registers a device. It replaces the device with the same token. */
 export function registerDevice(context: EndpointContext): Endpoint {
   const { devices, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
@@ -50,7 +50,7 @@ export function registerDevice(context: EndpointContext): Endpoint {
       () => devices.register(instance.number, { id, ...registration }, now(), devicesMax),
       (result) => {
         if (result === 'full') return refuseFull(context, instance, 'devices');
-        // Android fails without the set, and the web SDK knows none.
+        // The Android SDK fails without the set; the web SDK does not know it.
         return {
           json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
         };
@@ -59,7 +59,7 @@ export function registerDevice(context: EndpointContext): Endpoint {
   });
 }
 
-/** Which SDK and which browser or system it is, as far as it says. */
+/** The SDK, and the browser or system, as the request names them. */
 function clientOf(head: PushHead): string {
   return [head.header('x-pusher-library'), head.header('user-agent')]
     .filter((text) => text !== undefined && text !== '')
@@ -82,8 +82,8 @@ export function readDevice(context: EndpointContext): Endpoint {
 }
 
 /**
- * `DELETE …/devices/PLATFORM/ID`. Succeeds whatever the id: Android would ask until it does. Source: §3.7. A device that
- * is not there is only looked for, since anybody may name any number of these.
+ * `DELETE …/devices/PLATFORM/ID`. Succeeds for any id, as the Android SDK repeats it until it succeeds. Source: §3.7.
+ * Unknown devices cost no write, since anybody may send any number of ids.
  */
 export function deleteDevice(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;

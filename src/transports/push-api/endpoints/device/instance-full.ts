@@ -2,18 +2,18 @@ import type { PushInstance } from '../../../../push/model/instance.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import type { EndpointContext } from '../context.ts';
 
-/** An operator must act, so that asking again soon is of no use. SDKs of devices ask earlier all the same. */
+/** Long, because an operator must act. The SDKs ask earlier nevertheless. */
 const RETRY_AFTER_SECONDS = 600;
 
-/** Refuses what goes beyond a limit of an instance, and lets the operator know. */
+/** Refuses what exceeds a limit of the instance, and logs it. */
 export function refuseFull(
-  { log, refusals }: EndpointContext,
+  { log, logThrottle }: EndpointContext,
   { id, limits }: PushInstance,
   what: 'devices' | 'interests',
 ): PushRefusal {
   const limit = limits[what];
-  refusals.run(`${what} of ${id}`, (throttled) =>
-    log.warn('An instance is full', {
+  logThrottle.run(`${what} of ${id}`, (throttled) =>
+    log.warn('Instance is full', {
       instance: id,
       setting: `limits.${what}`,
       limit,
@@ -22,7 +22,7 @@ export function refuseFull(
   );
   return new PushRefusal(
     'instance-full',
-    `The instance has as many ${what} as it may: ${limit}`,
+    `The instance has reached its limit of ${what}: ${limit}`,
     RETRY_AFTER_SECONDS,
   );
 }

@@ -1,20 +1,20 @@
 import { isInterest } from '../../../../push/model/interest.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 
-/** Interests of one page, also where none is asked for. Source: push protocol, §3.6. */
+/** The length of a page, unless the request asks for less. Source: push protocol, §3.6. */
 const PAGE_LENGTH_MAX = 100;
 
-/** Which part of a device's interests is asked for. */
+/** A page of a device's interests. */
 export interface InterestPage {
-  /** The name that the page before ended with; empty: from the first. */
+  /** The last interest of the previous page; empty for the first page. */
   readonly after: string;
   readonly most: number;
 }
 
-/** Reads which page is asked for. One that is too long is cut: the web SDK lets its caller name any length. */
+/** Reads which page is asked for. Longer pages are cut: the web SDK lets its caller ask for any length. */
 export function readInterestPage(query: URLSearchParams): InterestPage | PushRefusal {
   const limit = query.get('limit');
-  // Digits only: what else a number can be written as has no place here.
+  // Digits only: `Number` would also read 1e3 and 0x10.
   if (limit !== null && !/^0*[1-9][0-9]*$/.test(limit)) {
     return new PushRefusal('bad-device-request', '`limit` given is not valid');
   }
@@ -26,15 +26,15 @@ export function readInterestPage(query: URLSearchParams): InterestPage | PushRef
   return { after, most };
 }
 
-/** The cursor of the page that follows one that ends with this name. SDKs hand it back as it is. */
+/** The cursor of the page after this interest. SDKs send it back unchanged. */
 export function cursorAfter(name: string): string {
   return Buffer.from(name, 'latin1').toString('base64url');
 }
 
-/** `undefined` for what this server never gave. Some callers send an empty one for the first page. */
+/** `undefined` if this server cannot have made the cursor. Some clients send an empty one for the first page. */
 function readCursor(cursor: string): string | undefined {
   const name = Buffer.from(cursor, 'base64url').toString('latin1');
-  // Encoded again, since decoding skips what is no base64.
+  // Compared with its encoding, since the decoder skips invalid characters.
   const isOurs = (name === '' || isInterest(name)) && cursorAfter(name) === cursor;
   return isOurs ? name : undefined;
 }

@@ -135,7 +135,7 @@ describe('the interests of a device', () => {
     const full = {
       status: 429,
       error: 'Instance Full',
-      description: 'The instance has as many interests as it may: 2',
+      description: 'The instance has reached its limit of interests: 2',
       retryAfter: 600,
     };
     expect(await set({ interests: ['a', 'b', 'c'] })).toEqual(full);
@@ -146,7 +146,7 @@ describe('the interests of a device', () => {
     expect(await api.ask('POST', `${path}/c`)).toEqual({ status: 200 });
     expect(kept()).toEqual(['b', 'c']);
     expect(api.logged).toMatchObject([
-      { message: 'An instance is full', setting: 'limits.interests' },
+      { message: 'Instance is full', setting: 'limits.interests' },
     ]);
   });
 

@@ -6,8 +6,8 @@ import { hasMoreValues, type JsonObject } from '../../../../runtime/json-object.
 import type { Endpoint } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import {
+  checkDeviceBeforeBody,
   DONE,
-  deviceBeforeBody,
   deviceEndpoint,
   doneIf,
   NO_DEVICE,
@@ -18,10 +18,10 @@ import { cursorAfter, readInterestPage } from './interest-page.ts';
 
 const RULE = `must be 1 to ${INTEREST_LENGTH_MAX} of the letters A to Z and a to z, digits, and _ - = @ , . ;`;
 
-/** Entries of a set that are looked at, doubles among them. */
+/** Entries of a set that are read, duplicates included. */
 const ENTRIES_MAX = 2 * INTERESTS_PER_DEVICE;
 
-/** Values in the body of a set: its entries, and some in fields that nobody reads. */
+/** JSON values in the body of a set: its entries, and some in fields that are ignored. */
 const VALUES_MAX = ENTRIES_MAX + 100;
 
 const BAD_NAME = new PushRefusal('bad-interest', `The name of an interest ${RULE}`);
@@ -51,11 +51,11 @@ export function readInterests(context: EndpointContext): Endpoint {
   });
 }
 
-/** `PUT …/devices/PLATFORM/ID/interests`: these and no others. What changes nothing writes nothing. */
+/** `PUT …/devices/PLATFORM/ID/interests`: replaces the set. Writes nothing if nothing changes. */
 export function setInterests(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
   const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
-    // The body may be large, and anybody may send it: what takes long to parse is not parsed.
+    // Anybody may send a large body, so one that would take long to parse is refused first.
     if (hasMoreValues(call.body, VALUES_MAX)) return TOO_MANY;
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
@@ -76,7 +76,7 @@ export function setInterests(context: EndpointContext): Endpoint {
       },
     );
   });
-  return { ...endpoint, beforeBody: deviceBeforeBody(context) };
+  return { ...endpoint, checkBeforeBody: checkDeviceBeforeBody(context) };
 }
 
 function refuse(
@@ -127,7 +127,7 @@ export function addInterest(context: EndpointContext): Endpoint {
   });
 }
 
-/** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds as well where the device has no such interest. */
+/** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds even if the device has no such interest. */
 export function removeInterest(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
   return deviceEndpoint(context, ({ instance, id }, call) => {

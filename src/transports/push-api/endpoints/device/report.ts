@@ -8,16 +8,17 @@ import type { EndpointContext } from '../context.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-const TAKEN: PushAnswer = { json: '{}' };
+const ACCEPTED: PushAnswer = { json: '{}' };
 
 /**
- * `POST /reporting_api/v2/…/events`: what a device says of a notification. What concerns an instance, a publish
- * or a device that nobody knows is taken and dropped: iOS would register again at a 404. Source: §3.7 and §3.8.
+ * `POST /reporting_api/v2/…/events`: a device reports that a notification was delivered or opened. Reports about
+ * unknown instances, publishes or devices succeed and are dropped: iOS would register again after a 404. Source: §3.7
+ * and §3.8.
  */
 export function report(context: EndpointContext): Endpoint {
   const { instances, publishes, webhooks, guard, now, rates } = context;
   return {
-    before(head) {
+    checkHead(head) {
       const { instance } = head.params;
       const refused = refuseContentType(head);
       if (refused !== undefined) return refused;
@@ -37,13 +38,13 @@ export function report(context: EndpointContext): Endpoint {
       const read = readReport(body);
       if (read instanceof PushRefusal) return read;
       const instance = instances.byId(call.params.instance);
-      if (instance === undefined) return guard.away() ?? TAKEN;
+      if (instance === undefined) return guard.unavailable() ?? ACCEPTED;
       return guard.ask(
         () => publishes.report(instance.number, read, now()),
         (kept) => {
           const userId = reportingUser(read.userId, kept?.userId);
           if (userId !== undefined) webhooks.reported(instance.id, { ...read, userId });
-          return TAKEN;
+          return ACCEPTED;
         },
       );
     },

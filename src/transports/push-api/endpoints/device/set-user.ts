@@ -11,7 +11,7 @@ import { bearerOf } from '../bearer.ts';
 import type { EndpointContext, PushEndpointSettings } from '../context.ts';
 import { DONE, deviceEndpoint, type NamedDevice, NO_DEVICE } from './device-endpoint.ts';
 
-/** The words of a refused Beams Token matter: see `verifyBeamsToken`. */
+/** SDKs search the description of a refused Beams Token for certain words: see `verifyBeamsToken`. */
 const NO_TOKEN = new PushRefusal(
   'unauthorized',
   'The Authorization header is missing: it must be `Bearer` and a Beams Token',
@@ -21,10 +21,10 @@ const MALFORMED = new PushRefusal(
   'The Authorization header is malformed: it must be `Bearer` and a Beams Token',
 );
 
-/** As documented for this call, and for no other of a device. Source: push protocol, §3.5. */
+/** Documented for this call only. Source: push protocol, §3.5. */
 const BAD_ID = new PushRefusal('bad-device-request', 'The device id in the path is not valid');
 
-/** `PUT …/devices/PLATFORM/ID/user`: says whose device it is, by a Beams Token. Source: push protocol, §3.5. */
+/** `PUT …/devices/PLATFORM/ID/user`: sets the user of a device, by a Beams Token. Source: push protocol, §3.5. */
 export function setUser(context: EndpointContext): Endpoint {
   const { devices, guard, now, rates, settings } = context;
   const verify = (instance: PushInstance, head: PushHead): VerifiedBeamsToken | PushRefusal => {
@@ -53,8 +53,8 @@ export function setUser(context: EndpointContext): Endpoint {
   const endpoint = deviceEndpoint(context, set, BAD_ID);
   return {
     ...endpoint,
-    // SDKs send no body. Where there is one, it is not read before the token was found right.
-    async beforeBody(head) {
+    // SDKs send no body. If there is one, it is read only after the token is verified.
+    async checkBeforeBody(head) {
       const instance = context.instances.byId(head.params.instance);
       const verified = instance && verify(instance, head);
       return verified instanceof PushRefusal ? verified : undefined;
@@ -62,7 +62,7 @@ export function setUser(context: EndpointContext): Endpoint {
   };
 }
 
-/** The address of this server is one of its hosts without being named twice. */
+/** The public host of this server is always allowed. */
 function issuersOf({ tokenIssuers, publicUrl }: PushEndpointSettings): readonly string[] {
   return publicUrl === null ? tokenIssuers : [...tokenIssuers, new URL(publicUrl).host];
 }

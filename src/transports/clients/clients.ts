@@ -1,0 +1,348 @@
+import { answer } from '../../channels/answer.ts';
+import type { App } from '../../channels/app.ts';
+import type { Hub } from '../../channels/hub.ts';
+import { reportProblem } from '../../channels/report-problem.ts';
+import { connectionEstablished, readClientMessage } from '../../channels/wire.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { type AddressLimits, AddressRates } from './address-rates.ts';
+import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { Departures } from './departures.ts';
+import { type Endable, endWith } from './end.ts';
+import { FrameLimit } from './frame-limit.ts';
+import { type Frame, FrameQueue } from './frame-queue.ts';
+import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
+import { addressOf, type PackedAddress } from './packed-address.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
+
+export interface ClientSettings extends HeartbeatTimes {
+  /** 0: no limit. */
+  readonly framesPerSecond: number;
+  readonly addressLimits: AddressLimits;
+  readonly sendBufferBytes: number;
+  readonly authorizationTimeoutSeconds: number;
+}
+
+/** What is counted of connections. */
+export interface ClientMeter {
+  count(
+    counter:
+      | 'connectionsOpened'
+      | 'connectionsRefused'
+      | 'slowConnectionsClosed'
+      | 'floodingConnectionsClosed'
+      | 'messagesReceived'
+      | 'receivedBytes',
+    by?: number,
+    label?: string,
+  ): void;
+}
+
+export interface ClientsOptions {
+  readonly hub: Hub;
+  readonly connections: Connections;
+  readonly slowConsumers: SlowConsumers;
+  readonly settings: ClientSettings;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
+  readonly meter: ClientMeter;
+}
+
+/** Why a connection is refused, for the client and for the log. */
+export interface RefusedClient {
+  readonly problem: ConnectionProblem;
+  readonly message: string;
+  readonly address: string;
+  readonly app?: App | undefined;
+}
+
+/** Takes every connection through its life, whatever carries it: admission, frames, heartbeats, limits and its end. */
+export class Clients {
+  readonly departures: Departures;
+
+  private readonly hub: Hub;
+  private readonly connections: Connections;
+  private readonly slowConsumers: SlowConsumers;
+  private readonly settings: ClientSettings;
+  private readonly monotonic: Clock;
+  private readonly meter: ClientMeter;
+  private readonly frameLimit: FrameLimit;
+  private readonly frameQueue: FrameQueue;
+  private readonly addressRates: AddressRates;
+  /** Connections that must still be authorised, and their deadlines in monotonic milliseconds. */
+  private readonly authoriseByMs = new Map<Connection, number>();
+  private checkedAtMs: number;
+  private slowConnectionsClosed = 0;
+
+  constructor(options: ClientsOptions) {
+    this.hub = options.hub;
+    this.connections = options.connections;
+    this.slowConsumers = options.slowConsumers;
+    this.settings = options.settings;
+    this.monotonic = options.monotonic;
+    this.meter = options.meter;
+    this.frameLimit = new FrameLimit(options.settings.framesPerSecond);
+    this.frameQueue = new FrameQueue({
+      now: () => options.monotonic.now(),
+      afterTurn: (run) => void setImmediate(run),
+      answer: (connection, frame) => this.answer(connection, frame),
+      giveUp: (connection) => this.makeRoom(connection),
+    });
+    this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
+    this.departures = new Departures(options.hub);
+    this.checkedAtMs = options.monotonic.now();
+  }
+
+  /** Counts an attempt to connect; `false` if the address may not connect now, which is then logged and counted. */
+  mayConnect(address: PackedAddress): boolean {
+    const limit = this.addressRates.refuse(address);
+    if (limit === undefined) return true;
+    this.meter.count('connectionsRefused', 1, 'address');
+    this.hub.strangerLog.warn(
+      'Connection refused: its address connects or sends too often',
+      { address: addressOf(address) },
+      {
+        setting: `channels.addressLimits.${limit}`,
+        limit: this.settings.addressLimits[limit],
+        hint: 'If many clients share this address, name their proxy in trustedProxies or raise the limit',
+      },
+    );
+    return false;
+  }
+
+  /** Ends a connection that may not be; the client is given the reason. */
+  refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
+    const { code } = closeCodes[problem];
+    this.meter.count('connectionsRefused', 1, String(code));
+    this.hub.strangerLog.info(
+      'Connection refused',
+      { app: app?.id, address },
+      { code, why: message },
+    );
+    endWith(connection, problem, message);
+  }
+
+  /** Makes room for a new connection. If there is none, returns why it must be refused. */
+  makeRoomFor({ app, address }: Connection): RefusedClient | undefined {
+    const problem = this.overQuotaAtOnce(app) ?? this.overCapacity(app, address);
+    if (problem === undefined) return undefined;
+    return { problem, message: closeCodes[problem].message, address: addressOf(address), app };
+  }
+
+  /** Registers and greets a connection that there is room for and that can send. */
+  open(connection: Connection): void {
+    const { app } = connection;
+    this.heard(connection);
+    if (app.authorizedConnectionsOnly) {
+      const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
+      this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);
+    }
+    this.connections.add(connection, { counts: !app.authorizedConnectionsOnly });
+    this.meter.count('connectionsOpened');
+    connection.send(
+      connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
+    );
+  }
+
+  /** Takes a frame of a client: answers it now or queues it, unless the client has sent too many. */
+  received(connection: Connection, frame: string): void {
+    this.heard(connection);
+    this.meter.count('messagesReceived');
+    this.meter.count('receivedBytes', Buffer.byteLength(frame));
+    if (this.mayAnswer(connection, frame.length)) {
+      this.frameQueue.arrived(connection, frame, connection.heardAtMs);
+    }
+  }
+
+  /** Counts a frame that carries no message, for example a ping of the WebSocket protocol. */
+  receivedControl(connection: Connection, bytes: number): void {
+    this.heard(connection);
+    this.mayAnswer(connection, bytes);
+  }
+
+  /** Forgets a connection that has closed, and takes it out of its channels. Returns whether it read too slowly. */
+  closed(connection: Connection): boolean {
+    // Before its departure is published: that may make the slow consumers be looked for again.
+    const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
+    this.connections.remove(connection, { counted: !this.authoriseByMs.delete(connection) });
+    this.frameQueue.forget(connection);
+    this.addressRates.count(connection.address, connection.frameDebt);
+    this.departures.add(connection);
+    return wasTooSlow;
+  }
+
+  /** Counts and logs a connection that was closed because it read too slowly. */
+  closedTooSlow({ app, address, socketId }: Connection): void {
+    this.slowConnectionsClosed++;
+    this.meter.count('slowConnectionsClosed');
+    this.hub.strangerLog.warn(
+      'Connection closed: it read too slowly',
+      { app: app.id },
+      {
+        address: addressOf(address),
+        connection: socketId,
+        limitBytes: this.settings.sendBufferBytes,
+        closedSoFar: this.slowConnectionsClosed,
+      },
+    );
+  }
+
+  /**
+   * Checks the next of `parts` parts of the connections: renews what their rates allow, pings silent clients, and ends
+   * connections that stay silent or were not authorised in time.
+   */
+  checkPart(parts: number): void {
+    const nowMs = this.monotonic.now();
+    // Each connection is visited once in `parts` calls.
+    const seconds = (parts * (nowMs - this.checkedAtMs)) / 1000;
+    this.checkedAtMs = nowMs;
+    const part = this.connections.nextPart(parts);
+    for (const connection of part) {
+      const frames = this.frameLimit.pay(connection, seconds);
+      const isAddressWithinLimit = this.addressRates.count(connection.address, frames);
+      // Others of the address are spared: it may be that of a whole network.
+      if (!isAddressWithinLimit && this.frameLimit.isBehind(connection)) this.flooding(connection);
+      connection.allowAttempts(seconds);
+    }
+    for (const [connection, byMs] of this.authoriseByMs) {
+      // In the order of their deadlines.
+      if (nowMs < byMs) break;
+      if (connection.isOpen) this.checkAuthorised(connection, nowMs);
+    }
+    checkHeartbeats(part, nowMs, this.settings, (connection, problem) =>
+      endWith(connection, problem),
+    );
+  }
+
+  /** Settles when every connection that has ended has left its channels. */
+  async departed(): Promise<void> {
+    await this.departures.done();
+  }
+
+  /** Ends a connection with many subscriptions of an app, because another app needs room. */
+  endConnectionOf(appId: string): void {
+    const connection = this.connections.findLarge(appId);
+    if (connection !== undefined) this.makeRoom(connection);
+  }
+
+  /** Ends the connections of some apps. */
+  endAll(apps: ReadonlySet<App>, problem: ConnectionProblem): void {
+    if (apps.size === 0) return;
+    for (const connection of this.connections.all()) {
+      if (apps.has(connection.app)) endWith(connection, problem);
+    }
+  }
+
+  /** Ends every connection that is signed in as the user. */
+  terminate(app: App, userId: string): void {
+    for (const { socketId } of this.hub.sessions.of(app, userId)) {
+      const connection = this.connections.get(socketId);
+      if (connection !== undefined) endWith(connection, 'terminated');
+    }
+  }
+
+  /** A connection that must still be authorised does not use up the quota until it is. */
+  private overQuotaAtOnce(app: App): ConnectionProblem | undefined {
+    return app.authorizedConnectionsOnly ? undefined : this.overQuota(app);
+  }
+
+  private overCapacity(app: App, address: PackedAddress): ConnectionProblem | undefined {
+    const room = this.connections.roomFor(app, address);
+    if (room === 'room') return undefined;
+    if (room === 'full') return 'server-over-capacity';
+    this.makeRoom(room);
+    return undefined;
+  }
+
+  /** Ends a connection of the app or address that has the most, because another needs room. */
+  private makeRoom(connection: Connection): void {
+    const { app, address, socketId } = connection;
+    this.hub.strangerLog.warn(
+      'Connection closed: the server is full, and its app or address has the most connections',
+      { app: app.id },
+      { address: addressOf(address), connection: socketId, connections: this.connections.size },
+    );
+    this.meter.count('connectionsRefused', 1, String(closeCodes['server-over-capacity'].code));
+    endWith(connection, 'server-over-capacity');
+    // A client that does not answer the close would keep its descriptor.
+    connection.terminate();
+  }
+
+  private overQuota(app: App): ConnectionProblem | undefined {
+    const { connections } = app.limits;
+    return connections > 0 && this.connections.countOf(app) >= connections
+      ? 'app-over-quota'
+      : undefined;
+  }
+
+  /** Ends a connection that was not authorised in time; counts it for the quota once it is. Source: §8.5. */
+  private checkAuthorised(connection: Connection, nowMs: number): void {
+    const byMs = this.authoriseByMs.get(connection);
+    if (byMs === undefined) return;
+    if (!connection.authorised) {
+      if (nowMs >= byMs) endWith(connection, 'not-authorised-in-time');
+      return;
+    }
+    const overQuota = this.overQuota(connection.app);
+    if (overQuota !== undefined) return endWith(connection, overQuota);
+    this.authoriseByMs.delete(connection);
+    this.connections.count(connection.app);
+  }
+
+  private answer(connection: Connection, frame: Frame): void {
+    if (frame === null) {
+      const { framesPerSecond } = this.settings;
+      const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
+      return reportProblem(this.hub, connection, 'frame-rate', why);
+    }
+    try {
+      answer(this.hub, connection, readClientMessage(frame));
+    } catch (error) {
+      // One client's message must not end the others' connections.
+      return this.failed(connection, error);
+    }
+    this.checkAuthorised(connection, connection.heardAtMs);
+    this.slowConsumers.answered(connection);
+  }
+
+  /** Counts a frame; `false` if the connection has sent too many. */
+  private mayAnswer(connection: Connection, bytes: number): boolean {
+    const verdict = this.frameLimit.count(connection, bytes);
+    if (verdict === 'answer') return true;
+    if (verdict === 'drop') return false;
+    // The warning is queued, so that it follows the answers to earlier frames.
+    if (verdict === 'warn') this.frameQueue.arrived(connection, null, connection.heardAtMs);
+    else this.flooding(connection);
+    return false;
+  }
+
+  private flooding(connection: Connection): void {
+    const { app, address, socketId } = connection;
+    const { framesPerSecond } = this.settings;
+    this.meter.count('floodingConnectionsClosed');
+    this.hub.strangerLog.info(
+      'Connection closed: it went on sending too many frames',
+      { app: app.id },
+      { address: addressOf(address), connection: socketId, framesPerSecond },
+    );
+    endWith(connection, 'too-many-frames');
+  }
+
+  private failed(connection: Connection, error: unknown): void {
+    this.hub.strangerLog.error(
+      'A message failed inside the server',
+      { app: connection.app.id },
+      {
+        connection: connection.socketId,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      },
+    );
+    endWith(connection, 'internal');
+  }
+
+  private heard(connection: Connection): void {
+    connection.heardAtMs = this.monotonic.now();
+    connection.pingedAtMs = 0;
+  }
+}

@@ -1,0 +1,50 @@
+import type { App } from '../../channels/app.ts';
+import { appWith } from '../../channels/hub.fixture.ts';
+import { Connection } from './connection.ts';
+import { Connections } from './connections.ts';
+import type { PackedAddress } from './packed-address.ts';
+
+export interface FakeConnectionOptions {
+  readonly id?: string;
+  readonly app?: App;
+  readonly address?: PackedAddress;
+  readonly heardAtMs?: number;
+}
+
+/** A connection that keeps what it is sent. */
+export class FakeConnection extends Connection {
+  readonly sent: string[] = [];
+  /** What waits for the client. Bytes. */
+  waiting = 0;
+  isOpen = true;
+
+  constructor(options: FakeConnectionOptions = {}) {
+    const [firstHalf = 0, secondHalf] = (options.id ?? '1.1').split('.').map(Number);
+    super({ app: options.app ?? appWith(), firstHalf, secondHalf, address: options.address ?? 1 });
+    this.heardAtMs = options.heardAtMs ?? 0;
+  }
+
+  send(frame: string): void {
+    this.sent.push(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.isOpen = false;
+    this.sent.push(`closed with ${code}: ${reason}`);
+  }
+
+  terminate(): void {
+    this.isOpen = false;
+  }
+
+  waitingBytes(): number {
+    return this.waiting;
+  }
+}
+
+/** The connections of a server that has these. */
+export function connectionsWith(all: readonly Connection[]): Connections {
+  const connections = new Connections();
+  for (const connection of all) connections.add(connection);
+  return connections;
+}

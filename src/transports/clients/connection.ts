@@ -1,0 +1,65 @@
+import type { App } from '../../channels/app.ts';
+import type { Peer } from '../../channels/ports.ts';
+import { newHalf, type SocketId, socketIdOf } from '../../channels/socket-id.ts';
+import { Session } from '../../channels/subscribing/session.ts';
+import type { PackedAddress } from './packed-address.ts';
+
+/** What every connection is made of. */
+export interface ConnectionOptions {
+  readonly app: App;
+  /** See `Connections.newFirstHalf`. */
+  readonly firstHalf: number;
+  readonly secondHalf?: number | undefined;
+  readonly address: PackedAddress;
+}
+
+/**
+ * One client's connection, whatever carries it. Session, peer and connection are one object, because there are many.
+ *
+ * A transport must ask `Clients.makeRoomFor`, then call `open` when it can send, `received` for each frame, and `closed` once.
+ * `close` and `terminate` may call `Clients.closed` before they return.
+ */
+export abstract class Connection extends Session implements Peer {
+  /** The two halves of the socket id. As text it would take a fifth of a connection's memory. */
+  readonly firstHalf: number;
+  private readonly secondHalf: number;
+  /** Of the client; behind a trusted proxy not that of the proxy. */
+  readonly address: PackedAddress;
+  /** When the client last sent anything. Monotonic milliseconds. */
+  heardAtMs = 0;
+  /** When the unanswered ping was sent; 0: none is. Monotonic milliseconds. */
+  pingedAtMs = 0;
+  /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
+  frameDebt = 0;
+
+  constructor({ app, firstHalf, secondHalf = newHalf(), address }: ConnectionOptions) {
+    super(app);
+    this.firstHalf = firstHalf;
+    this.secondHalf = secondHalf;
+    this.address = address;
+  }
+
+  get socketId(): SocketId {
+    return socketIdOf(this.firstHalf, this.secondHalf);
+  }
+
+  /** Itself: a field for it would take memory. */
+  get peer(): Peer {
+    return this;
+  }
+
+  /** Whether it is neither closed nor closing. */
+  abstract get isOpen(): boolean;
+
+  /** Queues a frame behind everything that was sent or published to this client before. */
+  abstract send(frame: string): void;
+
+  /** Closes the connection once the client has got everything that was sent. */
+  abstract close(code: number, reason: string): void;
+
+  /** Closes the connection at once, and frees its descriptor without waiting for the client. */
+  abstract terminate(): void;
+
+  /** Bytes that were sent and that the client has not taken yet. */
+  abstract waitingBytes(): number;
+}

@@ -1,0 +1,20 @@
+import { errorMessage } from '../../channels/wire.ts';
+import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+
+/** What can be ended: a connection, or the socket of one that was refused. */
+export interface Endable {
+  send(frame: string): unknown;
+  close(code: number, reason: string): void;
+}
+
+/** Ends a connection with the code and the words of a problem. */
+export function endWith(
+  connection: Endable,
+  problem: ConnectionProblem,
+  message = closeCodes[problem].message,
+): void {
+  const { code } = closeCodes[problem];
+  // The .NET client reads the event, and others the close; pusher-js copes with both.
+  if (code >= 4000) connection.send(errorMessage(code, message));
+  connection.close(code, message);
+}

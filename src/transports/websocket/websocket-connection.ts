@@ -1,0 +1,70 @@
+import type { Server, ServerWebSocket } from 'bun';
+import type { ConnectionProblem } from '../clients/close-codes.ts';
+import { Connection, type ConnectionOptions } from '../clients/connection.ts';
+import type { HoldBack } from './coalescing/hold-back.ts';
+
+/** A connection that is only opened so that the client can read why it is refused: browsers see nothing of a refused handshake. */
+export class RefusedConnection {
+  readonly problem: ConnectionProblem;
+  readonly message: string;
+  readonly address: string;
+
+  constructor({ problem, message, address }: RefusedConnection) {
+    this.problem = problem;
+    this.message = message;
+    this.address = address;
+  }
+}
+
+export interface WebSocketConnectionOptions extends ConnectionOptions {
+  readonly server: Server<SocketData>;
+  readonly holdBack: HoldBack;
+}
+
+/** A connection over a WebSocket; Bun keeps it beside the socket. */
+export class WebSocketConnection extends Connection {
+  readonly server: Server<SocketData>;
+  private readonly holdBack: HoldBack;
+  /** `undefined` before it is open, and if there was no room for it. */
+  socket: Socket | undefined;
+
+  constructor(options: WebSocketConnectionOptions) {
+    super(options);
+    this.server = options.server;
+    this.holdBack = options.holdBack;
+  }
+
+  get isOpen(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  send(frame: string): void {
+    this.holdBack.flush();
+    this.socket?.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.holdBack.flush();
+    this.socket?.close(code, reason);
+  }
+
+  terminate(): void {
+    this.socket?.terminate();
+  }
+
+  waitingBytes(): number {
+    return this.socket?.getBufferedAmount() ?? 0;
+  }
+}
+
+export type SocketData = WebSocketConnection | RefusedConnection;
+
+/** The socket of a connection that was not refused at its handshake. */
+export type Socket = ServerWebSocket<WebSocketConnection>;
+
+/** Any socket that Bun has opened. */
+export type AnySocket = ServerWebSocket<SocketData>;
+
+export function isAdmitted(socket: AnySocket): socket is Socket {
+  return socket.data instanceof WebSocketConnection;
+}

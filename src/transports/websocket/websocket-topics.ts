@@ -1,0 +1,117 @@
+import type { Server } from 'bun';
+import type { Topic } from '../../channels/event.ts';
+import type { Peer } from '../../channels/ports.ts';
+import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
+import type { SlowConsumers } from '../clients/slow-consumers.ts';
+import type { HoldBack, Publish } from './coalescing/hold-back.ts';
+import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
+
+/**
+ * Bun's topics. Bun merges what one turn of the loop publishes into one write per connection, and walks the list of
+ * subscribers outside of JavaScript.
+ */
+export class WebSocketTopics implements NativeTopics {
+  private readonly slowConsumers: SlowConsumers;
+  private readonly holdBack: HoldBack;
+  private servers: readonly Server<SocketData>[] = [];
+
+  constructor(slowConsumers: SlowConsumers, holdBack: HoldBack) {
+    this.slowConsumers = slowConsumers;
+    this.holdBack = holdBack;
+  }
+
+  /** Sets the servers that have subscribers: one, and more for a while after the certificate was replaced. */
+  serve(servers: readonly Server<SocketData>[]): void {
+    this.servers = servers;
+  }
+
+  carries(peer: Peer): peer is WebSocketConnection {
+    return peer instanceof WebSocketConnection;
+  }
+
+  join(peer: Peer, topic: Topic): void {
+    if (!this.carries(peer)) return;
+    // A newcomer must not get what was published before.
+    this.holdBack.flush();
+    peer.socket?.subscribe(topic);
+    this.slowConsumers.joined(peer);
+  }
+
+  leave(peer: Peer, topic: Topic): void {
+    this.holdBack.flush();
+    socketOf(peer)?.unsubscribe(topic);
+  }
+
+  leaveAll(peer: Peer): void {
+    // Bun forgets the topics of a closed socket by itself.
+    if (!this.carries(peer) || !peer.isOpen) return;
+    this.holdBack.flush();
+    for (const topic of peer.socket?.subscriptions ?? []) peer.socket?.unsubscribe(topic);
+  }
+
+  send(topic: Topic, frame: LazyFrame, { except, mayWait }: NativeSend): number {
+    const excepted = socketOf(except);
+    let receivers = 0;
+    for (const server of this.servers) {
+      const subscribers = server.subscriberCount(topic);
+      if (subscribers === 0) continue;
+      // Bun lets a socket publish to all subscribers of its server but itself.
+      const own = excepted?.data.server === server ? excepted : undefined;
+      const reached = own?.isSubscribed(topic) ? subscribers - 1 : subscribers;
+      const publish = new TopicPublish({
+        publisher: own ?? server,
+        topic,
+        frame: frame.text,
+        bytes: frame.bytes,
+        receivers: reached,
+        slowConsumers: this.slowConsumers,
+      });
+      if (mayWait) this.holdBack.publishSoon(publish);
+      else this.holdBack.publish(publish);
+      receivers += reached;
+    }
+    return receivers;
+  }
+}
+
+/** A server, or a socket, which publishes to all but itself, even after it has closed. */
+interface Publisher {
+  publish(topic: string, data: string, compress: boolean): number;
+}
+
+interface TopicPublishOptions {
+  readonly publisher: Publisher;
+  readonly topic: Topic;
+  readonly frame: string;
+  /** Of the frame. */
+  readonly bytes: number;
+  readonly receivers: number;
+  readonly slowConsumers: SlowConsumers;
+}
+
+class TopicPublish implements Publish {
+  readonly topic: Topic;
+  readonly frame: string;
+  readonly receivers: number;
+  private readonly bytes: number;
+  private readonly publisher: Publisher;
+  private readonly slowConsumers: SlowConsumers;
+
+  constructor(options: TopicPublishOptions) {
+    this.publisher = options.publisher;
+    this.topic = options.topic;
+    this.frame = options.frame;
+    this.bytes = options.bytes;
+    this.receivers = options.receivers;
+    this.slowConsumers = options.slowConsumers;
+  }
+
+  run(): void {
+    this.slowConsumers.publishing(this.topic, this.bytes, this.receivers);
+    this.publisher.publish(this.topic, this.frame, false);
+  }
+}
+
+function socketOf(peer: Peer | undefined): Socket | undefined {
+  return peer instanceof WebSocketConnection ? peer.socket : undefined;
+}
