@@ -50,7 +50,7 @@ async function offsetOf(site: DeliverySite, instance: SiteInstance): Promise<num
 
 /** How often each browser was posted to. */
 function postsTo(site: DeliverySite): Map<string, number> {
-  return timesOf(site.web.journal.list().map(({ endpoint }) => endpoint));
+  return timesOf(site.web.arrivals.list().map(({ endpoint }) => endpoint));
 }
 
 /** Push services do not look at the clock of who sends: each test says by its own clock when what has arrived. */
@@ -70,19 +70,19 @@ describe('where the clock of a server', () => {
       const soonId = await site.publish(instance, { ...newsFor('web'), sendAt: soon });
       const laterId = await site.publish(instance, { ...newsFor('web'), sendAt: at(HOUR_MS / 2) });
 
-      await site.web.journal.reaches(1);
+      await site.web.arrivals.reaches(1);
       expect(nowMs()).toBeGreaterThanOrEqual(Date.parse(soon));
       expect(await site.finished(instance, soonId)).toMatchObject({
         platforms: { web: allAccepted(web) },
       });
       expect(await site.status(instance, laterId)).toMatchObject({ state: 'scheduled' });
-      expect(site.web.journal.count).toBe(web.length);
+      expect(site.web.arrivals.count).toBe(web.length);
 
       jump(site);
       expect(await site.finished(instance, laterId)).toMatchObject({
         platforms: { web: allAccepted(web) },
       });
-      expect(site.web.journal.count).toBe(2 * web.length);
+      expect(site.web.arrivals.count).toBe(2 * web.length);
     },
     LONG_MS,
   );
@@ -98,7 +98,7 @@ describe('where the clock of a server', () => {
       const { web } = instance.devices;
       site.web.script.latencyMs = 20;
       const publishId = await site.publish(instance, newsFor('web'));
-      await site.web.journal.reaches(500);
+      await site.web.arrivals.reaches(500);
       jump(site);
       expect(await site.finished(instance, publishId)).toMatchObject({
         platforms: { web: allAccepted(web) },
@@ -107,7 +107,7 @@ describe('where the clock of a server', () => {
       expect(Math.abs((await offsetOf(site, instance)) - jumpMs)).toBeLessThan(MINUTE_MS);
       const posts = postsTo(site);
       expect(web.filter(({ address }) => !posts.has(address))).toEqual([]);
-      const doubles = site.web.journal.count - web.length;
+      const doubles = site.web.arrivals.count - web.length;
       console.log(`clock jumped by ${jumpMs / HOUR_MS} h while delivering: ${doubles} doubles`);
       // What is under way then may look as if it had been so for an hour.
       expect(doubles).toBeLessThanOrEqual(jumpMs > 0 ? AT_ONCE : 0);
@@ -126,7 +126,7 @@ describe('where the clock of a server', () => {
       const { web } = instance.devices;
       site.web.script.latencyMs = 20;
       const publishId = await site.publish(instance, newsFor('web'));
-      await site.web.journal.reaches(500);
+      await site.web.arrivals.reaches(500);
       await site.server.stop('SIGKILL');
       site.web.script.latencyMs = 0;
       await site.startAgain(clock(offsetMs, -offsetMs));

@@ -19,7 +19,7 @@ it(
     const seed = Math.floor(Math.random() * 2 ** 32);
     const random = new Random(seed);
     await using site = await DeliverySite.start({ crowds: [{ apns: DEVICES }] });
-    const { journal, script } = site.apns;
+    const { arrivals, script } = site.apns;
     const instance = site.instance(0);
     const { apns } = instance.devices;
     script.latencyMs = LATENCY_MS;
@@ -29,20 +29,20 @@ it(
     for (let stop = 1; stop <= STOPS; stop++) {
       // Somewhere in its own part of the publish, so that there is something left for the others.
       const part = (stop - 1 + random.next()) / STOPS;
-      await journal.reaches(Math.max(journal.count, Math.floor(part * DEVICES)));
+      await arrivals.reaches(Math.max(arrivals.count, Math.floor(part * DEVICES)));
       expect(await site.server.stop('SIGTERM')).toBe(0);
       expect({ seed, held: heldWork(site.server) }).toEqual({
         seed,
         held: { pages: 0, devices: [] },
       });
-      stoppedAt.push(journal.count);
+      stoppedAt.push(arrivals.count);
       await site.startAgain();
     }
 
     const status = await site.finished(instance, publishId);
-    const times = timesOf(journal.list().map(({ token }) => token));
+    const times = timesOf(arrivals.list().map(({ token }) => token));
     const lost = apns.filter(({ address }) => !times.has(address)).length;
-    expect({ seed, lost, arrivals: journal.count, status }).toMatchObject({
+    expect({ seed, lost, arrivals: arrivals.count, status }).toMatchObject({
       seed,
       lost: 0,
       arrivals: DEVICES,
