@@ -180,7 +180,9 @@ describe('fanfare push explain', () => {
       'TIME  scheduled',
       'now                       waiting',
     ]);
-    expect(stdout).toContain('    Judging by its present interests or user, the publish is for this device.');
+    expect(stdout).toContain(
+      '    Judging by its present interests or user, the publish is for this device.',
+    );
   });
 
   it('finds the instance of the store that has the publish, and prints JSON as it came', async () => {
@@ -218,7 +220,9 @@ describe('fanfare push explain', () => {
       '  failed\n    Given up after 2 attempts: FCM finds the message malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). The gateway said: "Invalid value at message.data".\n    → See the field that FCM names',
     );
     expect(gone).toContain('(UNREGISTERED). The device was removed.');
-    expect(waits).toMatch(/1 attempt failed so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/);
+    expect(waits).toMatch(
+      /1 attempt failed so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/,
+    );
     expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
 
     const { exitCode, stdout } = await push('status', id);
