@@ -11,7 +11,7 @@ import {
   VECTOR,
 } from '../hub.fixture.ts';
 import { sign } from '../signatures/signature.ts';
-import { disconnect, leaveSome, subscribe, unsubscribe } from './subscribe.ts';
+import { channelsToLeave, disconnect, leaveChannel, subscribe, unsubscribe } from './subscribe.ts';
 
 /** Subscriptions on an engine that takes its time, as one in a cluster does. */
 
@@ -37,7 +37,7 @@ function stage(app: App = appWith()) {
     unsubscribes: (channel: string) => unsubscribe(hub, session, channel),
     disconnects: () => {
       disconnect(hub, session);
-      leaveSome(hub, session, Number.POSITIVE_INFINITY);
+      for (const one of channelsToLeave(session)) leaveChannel(hub, session, one);
     },
     /** Fails unless nothing is left of the connection, and nothing is waited for. */
     async isGone() {
