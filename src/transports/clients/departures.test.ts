@@ -93,7 +93,7 @@ describe('connections that have ended', () => {
     const app = appWith();
     for (let n = 0; n < 1300; n++) {
       const message = { channel: `c-${n}`, auth: undefined, channelData: undefined };
-      subscribe(hub, sessionOf(app, `${10 + n}.1`), { type: 'subscribe', ...message });
+      void subscribe(hub, sessionOf(app, `${10 + n}.1`), { type: 'subscribe', ...message });
     }
     expect(open).toHaveLength(2);
   });
