@@ -2,18 +2,18 @@ import { expect, it } from 'bun:test';
 import { helpFor, readOptions } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
-it('takes scenarios by name, and knows no others', () => {
-  const read = readOptions(['--only', 'hot, spread-256'], scenarios);
+it('accepts scenarios by name and refuses unknown ones', () => {
+  const read = readOptions(['hot', 'spread-256'], scenarios);
 
-  expect(read).toMatchObject({ ok: true, options: { only: ['hot', 'spread-256'] } });
-  expect(readOptions(['--only', 'hot,warm'], scenarios)).toEqual({
+  expect(read).toMatchObject({ ok: true, options: { names: ['hot', 'spread-256'] } });
+  expect(readOptions(['hot', 'warm'], scenarios)).toEqual({
     ok: false,
     why: 'there is no scenario "warm"',
   });
-  expect(readOptions([], scenarios)).toMatchObject({ ok: true, options: { only: undefined } });
+  expect(readOptions([], scenarios)).toMatchObject({ ok: true, options: { names: [] } });
 });
 
-it('names every scenario in its help, each once', () => {
+it('lists every scenario once in its help', () => {
   const names = scenarios.map(({ name }) => name);
 
   expect(new Set(names).size).toBe(names.length);

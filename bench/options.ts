@@ -1,31 +1,33 @@
 import { parseArgs } from 'node:util';
 import { type AppAddress, benchApp } from './bench-app.ts';
 
-const usage = `Measures Fanfare beside bench/floor.ts, a bare Bun program that does the least that could work.
+const usage = `npm run bench -- [SCENARIO ...] [options]     Channels beside bench/floor.ts, the least program that could work
+npm run bench -- push [options]               push: how fast publishes reach their devices
+npm run bench -- accept [options]             push: publishes and registrations accepted per second
+npm run bench -- soak [options]               clients that come, go and chat for minutes, each delivery checked
 
-npm run bench -- [options]
+Options of scenarios:
 
-  --only A,B       measure these scenarios only: see below
   --quick          one short run: an impression, not a figure
-  --runs N         how often each server is started and measured (3)
-  --json FILE      write the results there as well
+  --runs N         starts and measurements of each server (3)
+  --json FILE      also write the results to this file
   --verbose        print every step of the search
-  --floor-twice    measure the floor against itself: what the ratio is worth on this machine
-  --url URL        measure a server that is running already (http://127.0.0.1:6001) in place of Fanfare,
-    --app-id ID      of any make that speaks the Channels protocol; it is not pinned to a core
+  --floor-twice    measure the floor against itself: how much a ratio varies on this machine
+  --url URL        measure a running server (http://127.0.0.1:6001) of any make that speaks the Channels
+    --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
     --secret SECRET
-  --help           print this
+  --help           print this; push, accept and soak have a --help of their own
 `;
 
-/** What a person needs to know of a scenario to choose it. */
+/** A scenario in the help. */
 interface Choice {
   readonly name: string;
   readonly description: string;
   readonly needs?: string;
 }
 
-/** Writes what can be asked for. */
+/** The help. */
 export function helpFor(choices: readonly Choice[]): string {
   const width = Math.max(...choices.map(({ name }) => name.length));
   const lines = choices.map(({ name, description, needs }) => {
@@ -35,30 +37,30 @@ export function helpFor(choices: readonly Choice[]): string {
   return `${usage}\nScenarios:\n\n${lines.join('\n')}\n`;
 }
 
-/** What was asked for on the command line. */
+/** The options of the command line. */
 export interface Options {
-  /** The names of the scenarios that were chosen; nothing for all. */
-  readonly only: readonly string[] | undefined;
+  /** The chosen scenarios; empty: all. */
+  readonly names: readonly string[];
   readonly help: boolean;
   readonly quick: boolean;
   readonly runs: number;
   readonly json: string | undefined;
   readonly verbose: boolean;
   readonly floorTwice: boolean;
-  /** The server to measure in place of Fanfare. */
+  /** The server to measure instead of Fanfare. */
   readonly app: AppAddress | undefined;
 }
 
-/** Reads the command line, or says what is wrong with it. */
+/** Reads the command line, or explains what is wrong with it. */
 export function readOptions(
   args: string[],
   choices: readonly Pick<Choice, 'name'>[],
 ): { ok: true; options: Options } | { ok: false; why: string } {
   try {
-    const { values } = parseArgs({
+    const { values, positionals: names } = parseArgs({
       args,
+      allowPositionals: true,
       options: {
-        only: { type: 'string' },
         help: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
         runs: { type: 'string' },
@@ -72,15 +74,13 @@ export function readOptions(
       },
     });
     const runs = Number(values.runs ?? (values.quick ? 1 : 3));
-    if (!Number.isInteger(runs) || runs < 1)
-      return { ok: false, why: '--runs takes a number from 1' };
+    if (!isCount(runs, 1)) return { ok: false, why: '--runs takes a number from 1' };
 
-    const only = values.only?.split(',').map((name) => name.trim());
-    const unknown = only?.find((name) => !choices.some((choice) => choice.name === name));
+    const unknown = names.find((name) => !choices.some((choice) => choice.name === name));
     if (unknown !== undefined) return { ok: false, why: `there is no scenario "${unknown}"` };
 
     const { help, quick, json, verbose, 'floor-twice': floorTwice, url } = values;
-    const given = { only, help, quick, runs, json, verbose, floorTwice };
+    const given = { names, help, quick, runs, json, verbose, floorTwice };
     if (url === undefined) return { ok: true, options: { ...given, app: undefined } };
     const { protocol, hostname, port } = new URL(url);
     if (protocol !== 'http:') return { ok: false, why: '--url takes http://HOST:PORT' };
@@ -93,7 +93,12 @@ export function readOptions(
     };
     return { ok: true, options: { ...given, app } };
   } catch (error) {
-    // Both readers throw for what a person typed; their messages are written for that person.
+    // `parseArgs` and `URL` throw for wrong arguments, with messages for people.
     return { ok: false, why: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** Whether a number is whole and not too small. */
+export function isCount(value: number, min: number): boolean {
+  return Number.isInteger(value) && value >= min;
 }

@@ -1,5 +1,5 @@
-import type { Comparison, FanOutFigure, TriedStep } from './comparison.ts';
-import type { Conditions } from './conditions.ts';
+import type { Comparison, FanOutFigure, TriedStep } from './fan-out/comparison.ts';
+import type { Conditions } from './machine/conditions.ts';
 
 /** From this share of the time on in which it had something to do, the load generator may be what was measured. */
 export const LOAD_BOUND_SHARE = 0.97;
@@ -121,7 +121,7 @@ export function verdict(target: string, isReached: boolean): string {
 
 /** Half of the events of a presence channel are answered as well. */
 function joins({ scenario, server }: Comparison): string[] {
-  if (scenario.load.voice !== 'comings-and-goings') return [];
+  if (scenario.load.eventSource !== 'member-changes') return [];
   const each = server.runs.map((run) => run.publishesPerSecond / 2);
   return [
     `joins/s, each answered with the roster: ${whole(median(each))} (${spread(each, whole)})`,

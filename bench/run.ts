@@ -1,15 +1,18 @@
-/** `npm run bench`: measures Fanfare beside the floor. `--help` says how. */
+/** `npm run bench`: every benchmark. `--help` explains the options. */
 import { writeFile } from 'node:fs/promises';
-import { describeConditions } from './conditions.ts';
-import { findPinning } from './cores.ts';
-import { startUnderLoad } from './fan-out.ts';
-import { fanOutNamed } from './fan-outs.ts';
+import { fanOutNamed } from './fan-out/fan-outs.ts';
+import { startUnderLoad } from './fan-out/measure.ts';
+import { describeConditions } from './machine/conditions.ts';
+import { findPinning } from './machine/cores.ts';
+import { goFirst } from './machine/priority.ts';
 import { helpFor, type Options, readOptions } from './options.ts';
-import { goFirst } from './priority.ts';
+import { benchAccept } from './push/accept/accept.ts';
+import { benchPush } from './push/deliver.ts';
 import { type MeasuredCeiling, printCeilings, printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { type Contender, fanfare, floor, runningAt } from './servers.ts';
+import { soak } from './soak/soak.ts';
 
 /** Nothing merged, as much as Bun merges into one write of a topic, and what a reader finds who is late. */
 const FRAMES_PER_READ = [1, 8, 32, 128];
@@ -40,8 +43,15 @@ function contenderOf(options: Options): Contender {
   return options.floorTwice ? { ...floor, name: 'floor again' } : fanfare;
 }
 
-async function main(): Promise<number> {
-  const read = readOptions(process.argv.slice(2), scenarios);
+/** Commands with options of their own. */
+const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
+  push: benchPush,
+  accept: benchAccept,
+  soak,
+};
+
+async function benchScenarios(args: string[]): Promise<number> {
+  const read = readOptions(args, scenarios);
   if (!read.ok) {
     console.error(`bench: ${read.why}\nTry --help.`);
     return 2;
@@ -70,7 +80,7 @@ async function main(): Promise<number> {
   const ceilings = await measureCeilings(bench);
   console.log(printCeilings(ceilings));
 
-  const { measured, leftOut } = choose(scenarios, options.only, options.app !== undefined);
+  const { measured, leftOut } = choose(scenarios, options.names, options.app !== undefined);
   for (const { name, needs } of leftOut) {
     console.log(`\n${name}: left out, it needs ${needs}`);
   }
@@ -93,8 +103,9 @@ async function main(): Promise<number> {
   return 0;
 }
 
-// So that what was started is stopped: see `startProcess`.
+// Exiting stops the processes that were started: see `startProcess`.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
-process.exitCode = await main();
+const [command = '', ...args] = process.argv.slice(2);
+process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));

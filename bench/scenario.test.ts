@@ -5,10 +5,10 @@ const plain = { name: 'plain' };
 const ours = { name: 'ours', needs: 'settings of its own' };
 
 it('measures everything where nothing is chosen, in the order of the table', () => {
-  expect(choose([plain, ours], undefined, false)).toEqual({ measured: [plain, ours], leftOut: [] });
+  expect(choose([plain, ours], [], false)).toEqual({ measured: [plain, ours], leftOut: [] });
   expect(choose([plain, ours], ['ours'], false)).toEqual({ measured: [ours], leftOut: [] });
 });
 
 it('leaves out what a server that runs already lacks, and says which', () => {
-  expect(choose([plain, ours], undefined, true)).toEqual({ measured: [plain], leftOut: [ours] });
+  expect(choose([plain, ours], [], true)).toEqual({ measured: [plain], leftOut: [ours] });
 });

@@ -1,5 +1,5 @@
-import type { Comparison, Effort, TriedStep } from './comparison.ts';
-import type { Pinning } from './cores.ts';
+import type { Comparison, Effort, TriedStep } from './fan-out/comparison.ts';
+import type { Pinning } from './machine/cores.ts';
 import type { Contender } from './servers.ts';
 
 /** What every scenario is measured with. */
@@ -25,7 +25,6 @@ export interface Measurement {
 
 /** One thing that is measured, beside the floor or beside itself. */
 export interface Scenario {
-  /** What `--only` calls it. */
   readonly name: string;
   readonly description: string;
   /** What a server that is running already lacks for it; nothing where any server will do. */
@@ -33,13 +32,13 @@ export interface Scenario {
   run(bench: Bench): Promise<Measurement>;
 }
 
-/** Those that were asked for, without those that the server has not what it takes for; nothing means all. */
+/** Divides the chosen scenarios (none named: all) into those that a server can run, and those that it cannot. */
 export function choose<Choice extends Pick<Scenario, 'name' | 'needs'>>(
   scenarios: readonly Choice[],
-  only: readonly string[] | undefined,
+  names: readonly string[],
   isForeign: boolean,
 ): { readonly measured: readonly Choice[]; readonly leftOut: readonly Choice[] } {
-  const asked = scenarios.filter(({ name }) => only === undefined || only.includes(name));
+  const asked = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
   const isLeftOut = ({ needs }: Choice) => isForeign && needs !== undefined;
   return {
     measured: asked.filter((scenario) => !isLeftOut(scenario)),

@@ -1,12 +1,11 @@
 import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
 import { quick, thorough } from './connections/effort.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
-import { measureStorm, printStorm } from './connections/storm.ts';
-import { comparisonOf } from './fan-out.ts';
-import { type FanOut, fanOuts } from './fan-outs.ts';
-import { measureIngest, printIngest } from './ingest.ts';
-import { measureMixed, printMixed } from './mixed.ts';
-import { measureOverload, printOverload } from './overload.ts';
+import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
+import { measureIngest, printIngest } from './fan-out/ingest.ts';
+import { comparisonOf } from './fan-out/measure.ts';
+import { measureMixed, printMixed } from './fan-out/mixed.ts';
+import { measureOverload, printOverload } from './fan-out/overload.ts';
 import { median, printComparison, ratios } from './report.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
@@ -64,15 +63,6 @@ export const scenarios: readonly Scenario[] = [
       },
     }),
   ),
-  {
-    name: 'storm',
-    description: 'everybody is cut off at once and comes back at once',
-    async run(bench) {
-      const { pinning, tell } = bench;
-      const figures = await measureStorm(pinning, bench, connectionsEffort(bench), tell);
-      return { text: printStorm(figures), figures };
-    },
-  },
 ];
 
 function fanOutScenario(fanOut: FanOut): Scenario {

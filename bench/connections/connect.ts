@@ -1,5 +1,5 @@
-import type { Pinning } from '../cores.ts';
-import { leastDisturbed, quiet } from '../push/quiet.ts';
+import type { Pinning } from '../machine/cores.ts';
+import { leastDisturbed, quiet } from '../machine/quiet.ts';
 import { align, median, spread, whole } from '../report.ts';
 import { floor } from '../servers.ts';
 import {

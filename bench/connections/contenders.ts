@@ -1,6 +1,7 @@
-import type { Pinning } from '../cores.ts';
-import { runTask } from '../push/one-task.ts';
-import { OTHERS_MAX } from '../push/quiet.ts';
+import { join } from 'node:path';
+import type { Pinning } from '../machine/cores.ts';
+import { OTHERS_MAX } from '../machine/quiet.ts';
+import { runTask } from '../machine/run-task.ts';
 import { median, ratio, spread } from '../report.ts';
 import type { Contender, RunningServer } from '../servers.ts';
 import type { LoadResults, LoadTask, Spent } from './load.ts';
@@ -53,7 +54,7 @@ export async function load<Name extends LoadTask['name']>(
   pinning: Pinning,
   task: LoadTask & { readonly name: Name },
 ): Promise<LoadResults[Name]> {
-  return await runTask<LoadResults[Name]>(pinning.load, '../connections/load.ts', task);
+  return await runTask<LoadResults[Name]>(pinning.load, join(import.meta.dir, 'load.ts'), task);
 }
 
 /** Others' share of the machine during a run; nobody can say what it is beside a server that is not ours. */

@@ -6,20 +6,16 @@ export interface ConnectionsEffort {
   readonly warmupSeconds: number;
   /** How long a server is left alone before its memory is read. */
   readonly settleSeconds: number;
-  /** Measured storms in one run. */
-  readonly storms: number;
 }
 
 export const thorough: Omit<ConnectionsEffort, 'runs'> = {
   seconds: 6,
   warmupSeconds: 3,
   settleSeconds: 6,
-  storms: 5,
 };
 
 export const quick: Omit<ConnectionsEffort, 'runs'> = {
   seconds: 2,
   warmupSeconds: 1,
   settleSeconds: 4,
-  storms: 2,
 };

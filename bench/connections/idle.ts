@@ -1,4 +1,4 @@
-import type { Pinning } from '../cores.ts';
+import type { Pinning } from '../machine/cores.ts';
 import { align, median, spread, whole } from '../report.ts';
 import {
   type Compared,

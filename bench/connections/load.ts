@@ -1,11 +1,11 @@
 /** The load generator for connections: a process of its own that does one task, and prints what came of it. */
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from '../bench-app.ts';
-import { type CpuUsage, watchCpu } from '../cpu-usage.ts';
-import { Assembly } from './assembly.ts';
+import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
+import { ConnectionCrowd } from './crowd.ts';
+import { Pacer, type Passage } from './pacer.ts';
 import { residentBytes } from './server-memory.ts';
-import { type Passage, Turnstile } from './turnstile.ts';
-import { channelNames, privateWish, publicWish, type Wish } from './wishes.ts';
+import { channelNames, privateSubscription, publicSubscriptions } from './subscriptions.ts';
 
 export type ChannelKind = 'public' | 'private';
 
@@ -34,12 +34,6 @@ interface TaskAsks {
     readonly connectionsBefore: number;
     readonly settleSeconds: number;
     readonly serverPid: number;
-  };
-  readonly storm: Audience & {
-    /** How many are in a channel that is not one's own. */
-    readonly sharedBy: number;
-    readonly storms: number;
-    readonly restSeconds: number;
   };
 }
 
@@ -71,30 +65,23 @@ export interface IdleRun {
   readonly bytesEach: number;
 }
 
-/** How long it took each time until everybody was subscribed again, from when all were cut off. */
-export interface StormRun extends Spent {
-  readonly backMs: readonly number[];
-}
-
 export interface LoadResults {
   /** Connections per second that the load could make alone. */
   readonly ceiling: number;
   readonly connect: ConnectRun;
   readonly idle: IdleRun;
-  readonly storm: StormRun;
 }
 
-/** Each visitor has one of a thousand channels, so that some are occupied and vacated all the time. */
+/** Each client has one of a thousand channels, so that some are occupied and vacated all the time. */
 const TURNSTILE_CHANNELS = 1000;
 const IDLE_CONNECTING_MAX = 100;
-const STORM_CONNECTING_MAX = 400;
 
-function turnstile(app: AppAddress, kind: ChannelKind, atOnce: number): Turnstile {
-  const wishes =
+function pacer(app: AppAddress, kind: ChannelKind, atOnce: number): Pacer {
+  const subscriptions =
     kind === 'public'
-      ? channelNames(TURNSTILE_CHANNELS).map((name) => publicWish([name]))
-      : channelNames(TURNSTILE_CHANNELS, 'private-').map((name) => privateWish(app, name));
-  return new Turnstile(app, wishes, atOnce);
+      ? channelNames(TURNSTILE_CHANNELS).map((name) => publicSubscriptions([name]))
+      : channelNames(TURNSTILE_CHANNELS, 'private-').map((name) => privateSubscription(app, name));
+  return new Pacer(app, subscriptions, atOnce);
 }
 
 /** Starts to watch the processors; the function returned says what was used since. */
@@ -113,7 +100,7 @@ function watchSpent(serverPid: number | undefined): () => Spent {
 
 function connect(task: LoadTask & { name: 'connect' }): ConnectRun {
   let spent: (() => Spent) | undefined;
-  const passage = turnstile(task.app, task.kind, task.atOnce).run(
+  const passage = pacer(task.app, task.kind, task.atOnce).run(
     task.warmupSeconds,
     task.seconds,
     () => {
@@ -126,81 +113,32 @@ function connect(task: LoadTask & { name: 'connect' }): ConnectRun {
 function idle(task: LoadTask & { name: 'idle' }): IdleRun {
   const { serverPid, connections, connectionsBefore, channelsEach } = task;
   const names = channelNames(task.channels);
-  const wishes = Array.from({ length: connectionsBefore + connections }, (_, visitor) =>
-    publicWish(
+  const subscriptions = Array.from({ length: connectionsBefore + connections }, (_, client) =>
+    publicSubscriptions(
       Array.from(
         { length: channelsEach },
-        (__, place) => names[(visitor * channelsEach + place) % names.length] ?? '',
+        (__, place) => names[(client * channelsEach + place) % names.length] ?? '',
       ),
     ),
   );
-  const assembly = new Assembly(task.app, IDLE_CONNECTING_MAX);
-  assembly.gather(wishes.slice(0, connectionsBefore));
+  const assembly = new ConnectionCrowd(task.app, IDLE_CONNECTING_MAX);
+  assembly.gather(subscriptions.slice(0, connectionsBefore));
   assembly.rest(task.settleSeconds);
   const bytesBefore = residentBytes(serverPid);
-  assembly.gather(wishes.slice(connectionsBefore));
+  assembly.gather(subscriptions.slice(connectionsBefore));
   assembly.rest(task.settleSeconds);
   const bytesAfter = residentBytes(serverPid);
   return { bytesBefore, bytesAfter, bytesEach: (bytesAfter - bytesBefore) / connections };
 }
 
-function storm(task: LoadTask & { name: 'storm' }): StormRun {
-  const { connections, channelsEach, sharedBy } = task;
-  const shared = channelNames(Math.ceil(connections / sharedBy));
-  const wishes: Wish[] = Array.from({ length: connections }, (_, visitor) =>
-    publicWish([
-      shared[visitor % shared.length] ?? '',
-      ...channelNames(channelsEach - 1, `own-${visitor}-`),
-    ]),
-  );
-  const assembly = new Assembly(task.app, STORM_CONNECTING_MAX);
-  const strike = () => {
-    const startMs = performance.now();
-    assembly.dropAll();
-    assembly.gather(wishes);
-    return performance.now() - startMs;
-  };
-
-  assembly.gather(wishes);
-  // Not judged: it is there for the compilers of both sides.
-  strike();
-  const backMs: number[] = [];
-  const all: Spent[] = [];
-  for (let number = 0; number < task.storms; number += 1) {
-    // What is left of the one before, such as garbage, is not to be paid by the next.
-    assembly.rest(task.restSeconds);
-    const spent = watchSpent(task.serverPid);
-    backMs.push(strike());
-    all.push(spent());
-  }
-  return { backMs, ...meanSpent(all) };
-}
-
-function meanSpent(all: readonly Spent[]): Spent {
-  const mean = (pick: (spent: Spent) => number) =>
-    all.reduce((total, spent) => total + pick(spent), 0) / Math.max(1, all.length);
-  const isWatched = all.every(({ cpu }) => cpu !== undefined);
-  return {
-    loadCpu: mean(({ loadCpu }) => loadCpu),
-    cpu: isWatched
-      ? {
-          server: mean(({ cpu }) => cpu?.server ?? 0),
-          others: mean(({ cpu }) => cpu?.others ?? 0),
-        }
-      : undefined,
-  };
-}
-
 function perform(task: LoadTask): LoadResults[LoadTask['name']] {
   switch (task.name) {
     case 'ceiling':
-      return turnstile(task.app, task.kind, task.atOnce).ceiling(task.rounds);
+      return pacer(task.app, task.kind, task.atOnce).ceiling(task.rounds);
     case 'connect':
       return connect(task);
     case 'idle':
       return idle(task);
-    case 'storm':
-      return storm(task);
     default:
       return task satisfies never;
   }

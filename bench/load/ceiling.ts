@@ -20,23 +20,23 @@ export interface Ceiling {
  * several, and gets faster.
  */
 export function measureCeiling(load: Load, ceiling: Ceiling): number {
-  const { crowd, sockets, voice } = load;
+  const { crowd, sockets, eventSource } = load;
   crowd.fill();
   const rates: number[] = [];
 
   for (let round = 0; round < ceiling.rounds; round += 1) {
     const events = ceiling.framesPerRead;
     const schedule = {
-      firstSequence: voice.prepare(events, ceiling.dataBytes),
+      firstSequence: eventSource.prepare(events, ceiling.dataBytes),
       events,
       firstDueMs: performance.now(),
       intervalMs: 0,
       warmupEvents: 0,
     };
     const tally = new Tally(schedule, Infinity);
-    const expected = events * voice.copies;
+    const expected = events * eventSource.copies;
     crowd.tally = tally;
-    for (let index = 0; index < events; index += 1) voice.send(index);
+    for (let index = 0; index < events; index += 1) eventSource.send(index);
 
     // Awake, as it is when it is busy: a core that has slept starts slowly.
     const startMs = performance.now() + ROUND_WRITTEN_MS;

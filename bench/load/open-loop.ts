@@ -1,13 +1,13 @@
 import type { AppAddress } from '../bench-app.ts';
-import { ClientEvents } from './client-events.ts';
-import { ComingsAndGoings } from './comings-and-goings.ts';
-import { Crowd, type CrowdSize } from './crowd.ts';
+import { ClientEvents } from './events/client-events.ts';
+import type { EventSource, EventSourceName } from './events/event-source.ts';
+import { MemberChanges } from './events/member-changes.ts';
+import { Triggers } from './events/triggers.ts';
 import { Histogram } from './histogram.ts';
 import type { KernelSockets } from './kernel-sockets.ts';
 import { Publishers } from './publishers.ts';
+import { Crowd, type CrowdSize } from './subscribers.ts';
 import { dueMs, type Schedule, Tally } from './tally.ts';
-import { type ChannelOrder, Triggers } from './triggers.ts';
-import type { Voice, VoiceName } from './voice.ts';
 
 /** A step is over when nothing has come for so long, whatever is still missing. */
 const SILENCE_MS = 1000;
@@ -22,9 +22,7 @@ export interface LoadSize {
   /** How many keep-alive connections publish. */
   readonly publishers: number;
   /** Backends trigger where nothing is said. */
-  readonly voice?: VoiceName;
-  /** In turn where nothing is said. */
-  readonly order?: ChannelOrder;
+  readonly eventSource?: EventSourceName;
 }
 
 /** Makes events at a fixed rate for a while. */
@@ -70,30 +68,35 @@ export interface Load {
   readonly app: AppAddress;
   readonly sockets: KernelSockets;
   readonly crowd: Crowd;
-  readonly voice: Voice;
+  readonly eventSource: EventSource;
 }
 
 /** Connects everybody; returns when all are subscribed. */
 export function connectLoad(app: AppAddress, sockets: KernelSockets, size: LoadSize): Load {
   const crowd = new Crowd(sockets, app, size.crowd);
   crowd.fill();
-  return { app, sockets, crowd, voice: voiceOf(app, sockets, crowd, size) };
+  return { app, sockets, crowd, eventSource: eventSourceOf(app, sockets, crowd, size) };
 }
 
-function voiceOf(app: AppAddress, sockets: KernelSockets, crowd: Crowd, size: LoadSize): Voice {
-  const { voice = 'triggers', order = 'in-turn', publishers } = size;
-  switch (voice) {
+function eventSourceOf(
+  app: AppAddress,
+  sockets: KernelSockets,
+  crowd: Crowd,
+  size: LoadSize,
+): EventSource {
+  const { eventSource = 'triggers', publishers } = size;
+  switch (eventSource) {
     case 'triggers': {
       const connected = new Publishers(sockets, app, publishers);
       connected.fill();
-      return new Triggers(app, crowd, connected, order);
+      return new Triggers(app, crowd, connected);
     }
     case 'client-events':
       return new ClientEvents(crowd);
-    case 'comings-and-goings':
-      return new ComingsAndGoings(app, crowd, sockets);
+    case 'member-changes':
+      return new MemberChanges(app, crowd, sockets);
     default:
-      return voice satisfies never;
+      return eventSource satisfies never;
   }
 }
 
@@ -102,14 +105,14 @@ function voiceOf(app: AppAddress, sockets: KernelSockets, crowd: Crowd, size: Lo
  * delivery has come or nothing comes any more.
  */
 export function runStep(load: Load, step: Step): StepResult {
-  const { crowd, sockets, voice } = load;
+  const { crowd, sockets, eventSource } = load;
   // Notices what the server has ended since the last step.
   sockets.poll(0);
   crowd.fill();
 
   const warmupEvents = Math.round(step.warmupSeconds * step.publishesPerSecond);
   const events = warmupEvents + Math.round(step.seconds * step.publishesPerSecond);
-  const firstSequence = voice.prepare(events, step.dataBytes);
+  const firstSequence = eventSource.prepare(events, step.dataBytes);
   // What the step before left behind is collected now, not while we measure.
   Bun.gc(true);
 
@@ -133,11 +136,11 @@ export function runStep(load: Load, step: Step): StepResult {
   crowd.tally = undefined;
   return {
     publishesPerSecond: step.publishesPerSecond,
-    expected: sent * voice.copies,
+    expected: sent * eventSource.copies,
     delivered: tally.delivered,
-    ...tally.faults(sent, voice.copies),
-    refused: voice.refused + Math.max(0, sent - voice.answered),
-    firstRefusal: voice.firstRefusal,
+    ...tally.faults(sent, eventSource.copies),
+    refused: eventSource.refused + Math.max(0, sent - eventSource.answered),
+    firstRefusal: eventSource.firstRefusal,
     lost: crowd.lostCount,
     cutShort: sent < events,
     p50Ms: tally.latency.quantileMs(0.5),
@@ -152,15 +155,15 @@ export function runStep(load: Load, step: Step): StepResult {
 
 /** Sends every event when it is due; returns once all are sent or the step is beyond hope. */
 function sendWhenDue(
-  { sockets, voice }: Load,
+  { sockets, eventSource }: Load,
   step: Step,
   tally: Tally,
 ): { sent: number; lateness: Histogram } {
   const { schedule } = tally;
-  const timed = (schedule.events - schedule.warmupEvents) * voice.copies;
+  const timed = (schedule.events - schedule.warmupEvents) * eventSource.copies;
   const mayBeCutShort = step.limitMs !== undefined;
   const overLimitMax = timed * OVER_LIMIT_SHARE;
-  const backlogMax = step.publishesPerSecond * voice.copies * BACKLOG_SECONDS;
+  const backlogMax = step.publishesPerSecond * eventSource.copies * BACKLOG_SECONDS;
   const lateness = new Histogram();
 
   for (let index = 0; index < schedule.events; index += 1) {
@@ -168,12 +171,12 @@ function sendWhenDue(
       const lateMs = performance.now() - dueMs(schedule, index);
       if (lateMs >= 0) {
         lateness.record(lateMs);
-        voice.send(index);
+        eventSource.send(index);
         break;
       }
       sockets.pollSome(-lateMs);
     }
-    const backlog = (index + 1) * voice.copies - tally.delivered;
+    const backlog = (index + 1) * eventSource.copies - tally.delivered;
     if (mayBeCutShort && (tally.overLimit > overLimitMax || backlog > backlogMax))
       return { sent: index + 1, lateness };
   }
@@ -181,12 +184,12 @@ function sendWhenDue(
 }
 
 /** Reads on until everything that was sent is answered and heard, or until there is silence. */
-function settle({ sockets, voice }: Load, tally: Tally, sent: number): void {
+function settle({ sockets, eventSource }: Load, tally: Tally, sent: number): void {
   let silentSinceMs = performance.now();
   let before = -1;
   for (;;) {
-    const { answered } = voice;
-    if (tally.delivered >= sent * voice.copies && answered >= sent) return;
+    const { answered } = eventSource;
+    if (tally.delivered >= sent * eventSource.copies && answered >= sent) return;
     const progress = tally.delivered + answered;
     if (progress !== before) silentSinceMs = performance.now();
     else if (performance.now() - silentSinceMs > SILENCE_MS) return;

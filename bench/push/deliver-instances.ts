@@ -40,7 +40,7 @@ export function deliverInstances(devices: number, instances: number): readonly D
 
 const text = 'x'.repeat(120);
 
-/** What is published. For APNs it makes the request that `bench/http2/client.ts` sends. */
+/** What is published. For APNs it makes the request that `bench/push/bare-client.ts` sends. */
 export const payloads: Readonly<Record<SinkKind, object>> = {
   apns: { aps: { alert: { title: 'Hello', body: text } } },
   fcm: { notification: { title: 'Hello', body: text } },

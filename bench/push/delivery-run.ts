@@ -1,9 +1,8 @@
-import { type CpuUsage, watchCpu } from '../cpu-usage.ts';
+import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
+import { quiet } from '../machine/quiet.ts';
 import { INTEREST } from './deliver-instances.ts';
 import type { DeliverSite } from './deliver-site.ts';
 import { type DeliveringServer, startDelivering, warmUp } from './delivering-server.ts';
-import { type MemoryUse, watchMemory } from './memory-watch.ts';
-import { quiet } from './quiet.ts';
 
 /** What it took to deliver a publish of each instance to all of its devices. */
 export interface DeliveryRun {
@@ -16,8 +15,6 @@ export interface DeliveryRun {
   readonly cpu: CpuUsage;
   /** The gateway's own share of its core. */
   readonly gatewayCpu: number;
-  /** Of the server. */
-  readonly memory: MemoryUse;
 }
 
 /** Over how long the highest rate is measured. */
@@ -34,7 +31,6 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
   const devices = instances.reduce((sum, instance) => sum + instance.devices, 0);
   await quiet();
   await gateway.call('count', null);
-  const stopMemory = watchMemory(server.pid);
   const stopCpu = watchCpu({ server: server.pid, load: gateway.pid });
 
   const startedAtMs = Date.now();
@@ -44,7 +40,7 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
     silenceMs: SILENCE_MS,
     overSeconds: OVER_SECONDS,
   });
-  const [cpu, memory] = [stopCpu(), stopMemory()];
+  const cpu = stopCpu();
   await checkDelivered(server, site, ids);
 
   const seconds = (arrived.lastAtMs - startedAtMs) / 1000;
@@ -55,12 +51,11 @@ export async function deliverOnce(pin: readonly string[], site: DeliverSite): Pr
     bestPerSecond: arrived.bestPerSecond,
     cpu,
     gatewayCpu: arrived.cpuSeconds / seconds,
-    memory,
   };
 }
 
 /** Publishes to all devices, each instance to its own; settles with the ids when all is accepted. */
-export async function publishToAll(
+async function publishToAll(
   server: DeliveringServer,
   { instances }: Pick<DeliverSite, 'instances'>,
 ): Promise<readonly string[]> {
@@ -68,7 +63,7 @@ export async function publishToAll(
 }
 
 /** Waits until the publishes are over. Every device must have got them once, and the server must know that. */
-export async function checkDelivered(
+async function checkDelivered(
   server: DeliveringServer,
   { gateway, instances }: Pick<DeliverSite, 'gateway' | 'instances'>,
   ids: readonly string[],

@@ -62,7 +62,7 @@ export async function startGatewaySink(
       socket.on('error', () => socket.destroy());
       const session = new SinkSession(block, onNotification);
       socket.on('data', (bytes: Buffer) => {
-        if (!session.read(bytes)) return void socket.destroy();
+        session.read(bytes);
         for (const piece of session.out.take()) socket.write(piece);
       });
     },
@@ -96,13 +96,13 @@ class SinkSession {
     this.onNotification = onNotification;
   }
 
-  /** `false`: the client has broken the rules. What is to be said to it is in `out` afterwards. */
-  read(bytes: Buffer): boolean {
+  /** Throws where the client has broken the rules. What is to be said to it is in `out` afterwards. */
+  read(bytes: Buffer): void {
     if (this.greetingLeft === 0) return this.frames.read(bytes);
     const skipped = Math.min(this.greetingLeft, bytes.length);
     if (this.greetingLeft === PREFACE.length) this.greet();
     this.greetingLeft -= skipped;
-    return skipped === bytes.length || this.frames.read(bytes.subarray(skipped));
+    if (skipped < bytes.length) this.frames.read(bytes.subarray(skipped));
   }
 
   private greet(): void {

@@ -1,25 +1,18 @@
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import {
-  ERROR,
-  FLAG,
-  FRAME,
-  FRAME_HEADER_BYTES,
-  FrameReader,
-  PREFACE,
-  SETTING,
-  WINDOW_BYTES,
-} from '../outgoing/http2/frames.ts';
-import { HeaderDecoder } from '../outgoing/http2/header-decoder.ts';
+import { FrameDecoder, type FrameListener } from '../outgoing/http2/frame-decoder.ts';
+import { FrameWriter } from '../outgoing/http2/frame-writer.ts';
+import { ERROR, FLAG, FRAME, PREFACE, SETTING, WINDOW_BYTES } from '../outgoing/http2/frames.ts';
 import { plainField } from '../outgoing/http2/header-field.ts';
 import { OutBuffer } from '../outgoing/http2/out-buffer.ts';
-import type { Certificate } from './self-signed.ts';
+import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
+import type { Certificate } from '../runtime/certificate.ts';
 
-/** A request that is complete. */
+/** A complete request. */
 export interface ServedRequest {
   readonly session: ServedSession;
   readonly id: number;
-  /** With the pseudo-header fields. */
+  /** Includes the pseudo-header fields. */
   readonly fields: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
@@ -27,26 +20,22 @@ export interface ServedRequest {
 export interface Http2ServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Without it, the server speaks HTTP/2 from the first byte, without TLS. */
+  /** Without it, the server speaks HTTP/2 without TLS. */
   readonly certificate: Certificate | undefined;
-  /** Requests of one connection at a time. What is over it is turned away. */
+  /** Concurrent requests of one connection. More are refused. */
   readonly streamsMax: number;
   readonly onSession?: (session: ServedSession) => void;
-  /** In place of turning away what is over `streamsMax`. */
+  /** Called instead of refusing a request over `streamsMax`. */
   readonly onTooMany?: (session: ServedSession, id: number) => void;
-  /** Takes over TLS connections that do not ask for HTTP/2; without it, there are none. */
+  /** Takes over TLS connections that do not negotiate HTTP/2; without it, there are none. */
   readonly onHttp1?: (socket: Socket) => void;
   readonly onRequest: (request: ServedRequest) => void;
 }
 
-/** What is kept of a request's body. More than any gateway takes. */
+/** How much of a request's body is kept: more than any gateway accepts. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** What clients may send before they are told to go on. */
 const CONNECTION_WINDOW_BYTES = 2 ** 30;
-
-/** Bytes that are written without waiting for more. */
-const FLUSH_BYTES = 64 * 1024;
 
 interface ServedStream {
   readonly fields: ReadonlyMap<string, string>;
@@ -56,52 +45,53 @@ interface ServedStream {
 }
 
 /** One connection to the server. */
-export class ServedSession {
+export class ServedSession implements FrameListener {
+  /** Whether the client has authenticated, for gateways to which that matters. */
+  isKnown = false;
+  /** Requests that were refused because of the limit. */
+  refusals = 0;
+  /** The most concurrent requests so far. */
+  peakStreams = 0;
   private readonly socket: Socket;
   private readonly options: Http2ServerOptions;
-  private readonly out = new OutBuffer();
-  private readonly decoder = new HeaderDecoder();
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, bytes, start, end),
-  );
+  private readonly decoder = new FrameDecoder(this);
+  private readonly writer: FrameWriter;
+  private readonly received: ReceiveWindow;
   private readonly streams = new Map<number, ServedStream>();
   private preface: Buffer = Buffer.alloc(0);
-  private block:
-    | { readonly id: number; readonly flags: number; readonly parts: Buffer[] }
-    | undefined;
   private streamsMax: number;
-  /** Requests above it are not looked at any more. */
-  private goodbyeId: number | undefined;
-  private receivedBytes = 0;
+  /** After GOAWAY: requests above it are ignored. */
+  private goAwayId: number | undefined;
   private sendWindow = WINDOW_BYTES;
-  /** Bodies of answers that wait until the client takes them. */
+  /** Bodies of answers that wait for the client's window. */
   private readonly waiting: { readonly id: number; readonly body: Buffer }[] = [];
-  private isFlushPlanned = false;
-  /** Whether the client has shown who it is, for gateways to which that matters. */
-  isKnown = false;
-  /** Requests that were too many at a time. */
-  turnedAway = 0;
-  /** The most that there were at a time. */
-  mostAtOnce = 0;
 
   constructor(socket: Socket, options: Http2ServerOptions) {
     this.socket = socket;
     this.options = options;
     this.streamsMax = options.streamsMax;
-    socket.on('data', (bytes: Buffer) => this.onData(bytes));
+    this.writer = new FrameWriter({
+      write(bytes) {
+        if (socket.writable) socket.write(bytes);
+        // Never blocks: the socket may buffer without limit.
+        return true;
+      },
+      onOverflow: () => undefined,
+    });
+    this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
+    socket.on('data', (bytes: Buffer) => this.onBytes(bytes));
     socket.on('error', () => socket.destroy());
     this.announce(options.streamsMax);
-    this.writeFrame(FRAME.windowUpdate, 0, 0, uint32(CONNECTION_WINDOW_BYTES - WINDOW_BYTES));
+    this.received.announce();
   }
 
-  /** Tells the client how many requests it may have at a time, from now on. */
+  /** Announces how many concurrent requests the client may have from now on. */
   announce(streamsMax: number): void {
     this.streamsMax = streamsMax;
-    const setting = Buffer.concat([Buffer.of(0, SETTING.maxConcurrentStreams), uint32(streamsMax)]);
-    this.writeFrame(FRAME.settings, 0, 0, setting);
+    this.writer.settings([[SETTING.maxConcurrentStreams, streamsMax]]);
   }
 
-  /** Turns away what is over another bound than was announced. */
+  /** Enforces another limit than was announced. */
   enforce(streamsMax: number): void {
     this.streamsMax = streamsMax;
   }
@@ -115,7 +105,7 @@ export class ServedSession {
     if (!this.streams.delete(id)) return;
     const block = fieldBlock({ ':status': String(status), ...fields });
     const flags = FLAG.endHeaders | (body === '' ? FLAG.endStream : 0);
-    this.writeFrame(FRAME.headers, flags, id, block);
+    this.writer.frame(FRAME.headers, flags, id, block);
     if (body === '') return;
     this.waiting.push({ id, body: Buffer.from(body) });
     this.sendBodies();
@@ -123,97 +113,30 @@ export class ServedSession {
 
   reset(id: number, code: number): void {
     this.streams.delete(id);
-    this.writeFrame(FRAME.reset, 0, id, uint32(code));
+    this.writer.reset(id, code);
   }
 
-  /** Takes no request above this one any more; what was begun is finished. */
-  goAway(lastId: number, code: number, words: string): void {
-    this.goodbyeId = lastId;
+  /** Accepts no requests above `lastId` any more; earlier ones are finished. */
+  goAway(lastId: number, code: number, debugData: string): void {
+    this.goAwayId = lastId;
     for (const id of this.streams.keys()) if (id > lastId) this.streams.delete(id);
-    const payload = Buffer.concat([uint32(lastId), uint32(code), Buffer.from(words)]);
-    this.writeFrame(FRAME.goAway, 0, 0, payload);
+    this.writer.goAway(lastId, code, debugData);
   }
 
   cut(): void {
     this.socket.destroy();
   }
 
-  /** Says nothing any more, and hears nothing: as where a cable is pulled. */
+  /** Stops reading and answering, as if a cable was pulled. */
   freeze(): void {
     this.socket.removeAllListeners('data');
     this.socket.pause();
   }
 
-  private onData(bytes: Buffer): void {
-    if (this.preface.length === PREFACE.length) return this.onFrames(bytes);
-    const all = Buffer.concat([this.preface, bytes]);
-    this.preface = all.subarray(0, PREFACE.length);
-    if (!PREFACE.subarray(0, this.preface.length).equals(this.preface)) return this.cut();
-    if (all.length > PREFACE.length) this.onFrames(all.subarray(PREFACE.length));
-  }
-
-  private onFrames(bytes: Buffer): void {
-    try {
-      if (!this.frames.read(bytes)) this.cut();
-    } catch {
-      // Whatever it is, the client has broken the rules: a fake has no more to say to it.
-      this.cut();
-    }
-  }
-
-  private onFrame(
-    type: number,
-    flags: number,
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
-    switch (type) {
-      case FRAME.headers: {
-        const skipped = (flags & FLAG.padded ? 1 : 0) + (flags & FLAG.priority ? 5 : 0);
-        const padding = flags & FLAG.padded ? (bytes[start] ?? 0) : 0;
-        this.block = {
-          id,
-          flags,
-          parts: [Buffer.from(bytes.subarray(start + skipped, end - padding))],
-        };
-        if (flags & FLAG.endHeaders) this.onBlock();
-        return;
-      }
-      case FRAME.continuation:
-        this.block?.parts.push(Buffer.from(bytes.subarray(start, end)));
-        if (flags & FLAG.endHeaders) this.onBlock();
-        return;
-      case FRAME.data:
-        return this.onBody(id, flags, bytes, start, end);
-      case FRAME.reset:
-        this.streams.delete(id);
-        return;
-      case FRAME.settings:
-        if (!(flags & FLAG.ack)) this.writeFrame(FRAME.settings, FLAG.ack, 0, Buffer.alloc(0));
-        return;
-      case FRAME.ping:
-        if (flags & FLAG.ack) return;
-        return this.writeFrame(FRAME.ping, FLAG.ack, 0, bytes.subarray(start, end));
-      case FRAME.windowUpdate:
-        if (id !== 0) return;
-        this.sendWindow += bytes.readUInt32BE(start);
-        return this.sendBodies();
-      default:
-        return;
-    }
-  }
-
-  private onBlock(): void {
-    const { block } = this;
-    this.block = undefined;
-    if (block === undefined) return;
-    const list = this.decoder.read(Buffer.concat(block.parts));
-    const { id, flags } = block;
-    if (this.goodbyeId !== undefined && id > this.goodbyeId) return;
+  onHeaders(id: number, list: readonly string[], isLast: boolean): void {
+    if (this.goAwayId !== undefined && id > this.goAwayId) return;
     if (this.streams.size >= this.streamsMax) {
-      this.turnedAway++;
+      this.refusals++;
       const { onTooMany } = this.options;
       return onTooMany === undefined ? this.reset(id, ERROR.refusedStream) : onTooMany(this, id);
     }
@@ -221,20 +144,68 @@ export class ServedSession {
     for (let at = 0; at < list.length; at += 2) fields.set(list[at] ?? '', list[at + 1] ?? '');
     const stream = { fields, chunks: [], bytes: 0, isComplete: false };
     this.streams.set(id, stream);
-    this.mostAtOnce = Math.max(this.mostAtOnce, this.streams.size);
-    if (flags & FLAG.endStream) this.complete(id, stream);
+    this.peakStreams = Math.max(this.peakStreams, this.streams.size);
+    if (isLast) this.complete(id, stream);
   }
 
-  private onBody(id: number, flags: number, bytes: Buffer, start: number, end: number): void {
-    this.countReceived(end - start);
+  onData(
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    isLast: boolean,
+    windowBytes: number,
+  ): void {
+    this.received.onReceived(windowBytes);
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isComplete) return;
-    const padding = flags & FLAG.padded ? (bytes[start] ?? 0) : 0;
-    const from = start + (flags & FLAG.padded ? 1 : 0);
-    stream.bytes += end - start;
+    stream.bytes += windowBytes;
     if (stream.bytes > BODY_BYTES_MAX) return this.reset(id, ERROR.cancel);
-    stream.chunks.push(Buffer.from(bytes.subarray(from, end - padding)));
-    if (flags & FLAG.endStream) this.complete(id, stream);
+    stream.chunks.push(Buffer.from(bytes.subarray(start, end)));
+    if (isLast) this.complete(id, stream);
+  }
+
+  onReset(id: number): void {
+    this.streams.delete(id);
+  }
+
+  onSetting(): void {
+    // Answers are small enough for every client's settings.
+  }
+
+  onSettingsEnd(): void {
+    this.writer.settingsAck();
+  }
+
+  onPing(bytes: Buffer, start: number, end: number): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  }
+
+  onGoAway(): void {
+    // The client closes the connection once it has its answers.
+  }
+
+  onWindowUpdate(id: number, increment: number): void {
+    if (id !== 0) return;
+    this.sendWindow += increment;
+    this.sendBodies();
+  }
+
+  private onBytes(bytes: Buffer): void {
+    if (this.preface.length === PREFACE.length) return this.decode(bytes);
+    const all = Buffer.concat([this.preface, bytes]);
+    this.preface = all.subarray(0, PREFACE.length);
+    if (!PREFACE.subarray(0, this.preface.length).equals(this.preface)) return this.cut();
+    if (all.length > PREFACE.length) this.decode(all.subarray(PREFACE.length));
+  }
+
+  private decode(bytes: Buffer): void {
+    try {
+      this.decoder.read(bytes);
+    } catch {
+      // The client broke the protocol: a fake need not say how.
+      this.cut();
+    }
   }
 
   private complete(id: number, stream: ServedStream): void {
@@ -245,42 +216,18 @@ export class ServedSession {
     this.options.onRequest({ session: this, id, fields, body });
   }
 
-  private countReceived(bytes: number): void {
-    this.receivedBytes += bytes;
-    if (this.receivedBytes < CONNECTION_WINDOW_BYTES / 2) return;
-    this.writeFrame(FRAME.windowUpdate, 0, 0, uint32(this.receivedBytes));
-    this.receivedBytes = 0;
-  }
-
-  /** Bodies are smaller than what any client takes on one stream, but not on all of them together. */
+  /** A body always fits the window of its stream, but not always that of the connection. */
   private sendBodies(): void {
     for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
       if (next.body.length > this.sendWindow) return;
       this.sendWindow -= next.body.length;
-      this.writeFrame(FRAME.data, FLAG.endStream, next.id, next.body);
+      this.writer.frame(FRAME.data, FLAG.endStream, next.id, next.body);
       this.waiting.shift();
     }
   }
-
-  private writeFrame(type: number, flags: number, id: number, payload: Buffer): void {
-    this.out.reserve(FRAME_HEADER_BYTES + payload.length);
-    this.out.frame(payload.length, type, flags, id);
-    this.out.bytes(payload);
-    if (this.out.length >= FLUSH_BYTES) return this.flush();
-    if (this.isFlushPlanned) return;
-    this.isFlushPlanned = true;
-    process.nextTick(() => {
-      this.isFlushPlanned = false;
-      this.flush();
-    });
-  }
-
-  private flush(): void {
-    for (const piece of this.out.take()) if (this.socket.writable) this.socket.write(piece);
-  }
 }
 
-/** Header fields in the plainest form, remembered: a gateway has few answers. */
+/** Encoded header blocks, without the dynamic table. They are cached: a gateway has few different answers. */
 const blocks = new Map<string, Buffer>();
 const BLOCKS_MAX = 1000;
 
@@ -307,8 +254,8 @@ export interface Http2Server extends AsyncDisposable {
 }
 
 /**
- * Serves HTTP/2 for tests and trials. The frames are written here, since a fake must be able to say exactly what
- * the real one says, such as a request that is turned away or a goodbye in the middle of everything.
+ * Serves HTTP/2 for tests. It controls each frame, because a fake must be able to do exactly what the real gateway does,
+ * such as refuse a request or send GOAWAY at any time.
  */
 export async function serveHttp2(options: Http2ServerOptions): Promise<Http2Server> {
   const sessions = new Set<ServedSession>();
@@ -349,10 +296,4 @@ export async function serveHttp2(options: Http2ServerOptions): Promise<Http2Serv
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }

@@ -1,13 +1,13 @@
 import type { Gateway, Outcome } from '../push/gateway.ts';
 import type { Platform } from '../push/model/device.ts';
 
-/** The reason of devices on whose platform the instance has a gateway that cannot be made. */
+/** The reason that devices fail with when the gateway's settings are unusable. */
 const SETTINGS_UNUSABLE = 'settings-unusable';
 
 /**
- * Stands in for a gateway that cannot be made from its settings, such as where the file of a key cannot be read. Its
- * devices wait for as long as their publish lets them, as with a credential that the gateway does not accept, since
- * mending the file mends it. They are told the setting, and not the file: its path is the operator's own.
+ * Stands in for a gateway that cannot be made from its settings, for example because a key file is unreadable. Its
+ * devices wait until their publish expires, as with a refused credential, because the operator may mend the file. The
+ * outcome names the setting but not the file, whose path is the operator's business.
  */
 export function unusableGateway<P extends Platform>(platform: P, setting: string): Gateway<P> {
   const outcome: Outcome = {
@@ -18,7 +18,7 @@ export function unusableGateway<P extends Platform>(platform: P, setting: string
   };
   return {
     platform,
-    // Each tells the same: those that wait need not all hear it.
+    // All outcomes are the same, so one attempt at a time is enough.
     atOnce: 1,
     prepare: () => async () => outcome,
     [Symbol.asyncDispose]: async () => undefined,

@@ -6,14 +6,14 @@ import {
   parseRange,
 } from '../runtime/ip-address.ts';
 
-/** Whether an address is one of the public internet. */
+/** Whether an address belongs to the public internet; if not, what it is. */
 export type AddressClass =
   | { readonly public: true }
   | { readonly public: false; readonly what: string };
 
 type Row = readonly [range: string, what: string];
 
-/** What of IPv4 is not the public internet. Source: IANA IPv4 Special-Purpose Address Registry. */
+/** The parts of IPv4 that are not public. Source: IANA IPv4 Special-Purpose Address Registry. */
 export const specialIpv4: readonly Row[] = [
   ['0.0.0.0/8', 'unspecified'],
   ['10.0.0.0/8', 'private'],
@@ -33,14 +33,14 @@ export const specialIpv4: readonly Row[] = [
   ['240.0.0.0/4', 'reserved (class E)'],
 ];
 
-/** IPv6 addresses that stand for an IPv4 address: they are what that one is. The byte is where it begins. */
+/** IPv6 ranges that contain an IPv4 address, which decides their class. `byte` is its offset. */
 export const ipv4InIpv6: readonly (readonly [range: string, what: string, byte: number])[] = [
   ['::ffff:0:0/96', 'IPv4-mapped', 12],
   ['64:ff9b::/96', 'NAT64', 12],
   ['2002::/16', '6to4', 2],
 ];
 
-/** What of IPv6 is not the public internet. Source: IANA IPv6 Special-Purpose Address Registry. */
+/** The parts of IPv6 that are not public. Source: IANA IPv6 Special-Purpose Address Registry. */
 export const specialIpv6: readonly Row[] = [
   ['::/128', 'unspecified'],
   ['::1/128', 'loopback'],
@@ -56,12 +56,11 @@ export const specialIpv6: readonly Row[] = [
   ['ff00::/8', 'multicast'],
 ];
 
-/** The only part of IPv6 that is given out for the public internet. Source: RFC 4291, 2.4. */
+/** The only part of IPv6 that is assigned for the public internet. Source: RFC 4291, 2.4. */
 const globalUnicast = '2000::/3';
 
 /**
- * Tells an address of the public internet from any other. What is no address at all, or has a zone, is not
- * public either.
+ * Tells whether an address belongs to the public internet. Text that is no address, or has a zone, does not.
  */
 export function classifyAddress(text: string): AddressClass {
   const bytes = parseAddress(text);

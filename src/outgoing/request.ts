@@ -1,19 +1,20 @@
+import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
-import { AddressGuard, codeOf, type GuardOptions } from './address-guard.ts';
+import { AddressGuard, type GuardOptions } from './address-guard.ts';
 
-/** A request to an address that someone else gave. */
+/** A request to a URL that a tenant or a device gave. */
 export interface OutgoingRequest {
   readonly url: string;
-  /** Whose address it is: names are looked up at this owner's cost. */
+  /** Whose quota of name lookups it counts against. */
   readonly owner: string;
   readonly method: 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** For everything together: the name, the connection, the answer. */
+  /** For the lookup, the connection and the answer together. */
   readonly timeoutMs: number;
-  /** How much of the answer is read; the connection is closed when there is more. */
+  /** How much of the answer is read. The connection is closed if there is more. */
   readonly answerBytesMax: number;
-  /** Gives up early; the answer is then `unreachable`, "aborted". */
+  /** Gives up early: the answer is then `unreachable`, "aborted". */
   readonly signal?: AbortSignal;
 }
 
@@ -30,17 +31,21 @@ export type OutgoingAnswer =
   /** Nothing was sent. */
   | { readonly result: 'not-allowed'; readonly why: string };
 
+/** Sends a request; follows no redirect, and never throws. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
+/** The same where the owner is set by whoever hands the function over. */
+export type SendUnowned = (request: Omit<OutgoingRequest, 'owner'>) => Promise<OutgoingAnswer>;
+
 export interface SendRequestOptions extends GuardOptions {
-  /** Certificates to trust instead of the system's, as PEM. */
+  /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string;
 }
 
-/** Addresses of one name that are tried after each other when they cannot be connected to. */
+/** Addresses of one name that are tried one after the other. */
 const ADDRESSES_MAX = 4;
 
-/** What a connection that was never made fails with: nothing was sent, so another address may be tried. */
+/** Errors before a connection is made: nothing was sent, so another address may be tried. */
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -51,16 +56,16 @@ const NOT_CONNECTED = new Set([
 ]);
 
 /**
- * Makes the function that all requests to addresses given by tenants and devices go through.
+ * Makes the function that sends all HTTP/1.1 requests to URLs given by tenants and devices.
  *
  * The guard holds at connect time: the name is looked up here, each of its addresses must be public, and the
- * connection goes to exactly the address that was checked, so a name that changes its mind in between leads
- * nowhere. Bun's `fetch` is given that address in the URL, the name in `Host` and in `tls.serverName`, for
- * which it verifies the certificate, and by which it also keeps its pooled connections apart. Redirects
- * are not followed, they are the answer. `decompress: false`, so a small answer cannot grow.
+ * connection goes to exactly the address that was checked, so DNS rebinding has no effect. Bun's `fetch` gets that
+ * address in the URL, and the name in `Host` and `tls.serverName`: it verifies the certificate for that name, and pools
+ * connections by it. `redirect: 'manual'`, so a redirect is the answer. `decompress: false`, so a small answer cannot
+ * grow.
  *
- * Where the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; it is then told the
- * checked address and not the name.
+ * If the environment names a proxy (`HTTP_PROXY`, `HTTPS_PROXY`), `fetch` uses it; the proxy gets the checked address
+ * and not the name.
  */
 export function createSendRequest({ ca, ...options }: SendRequestOptions): SendRequest {
   const guard = new AddressGuard(options);
@@ -75,13 +80,13 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
     request.signal?.addEventListener('abort', abort);
     if (request.signal?.aborted) abort();
     try {
-      const asker = { owner: request.owner, signal: stop.signal };
-      const found = await guard.check(hostOf(url), asker);
+      const context = { owner: request.owner, signal: stop.signal };
+      const found = await guard.check(hostOf(url), context);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
       return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
     } catch (error) {
       if (stop.signal.reason === TIMEOUT) return { result: 'timeout' };
-      return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : codeOf(error) };
+      return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : errorWord(error) };
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', abort);
@@ -115,7 +120,7 @@ async function sendToFirst(
       return await sendTo(address, url, request, ca, stop);
     } catch (error) {
       failure = error;
-      if (stop.signal.aborted || !NOT_CONNECTED.has(codeOf(error))) throw error;
+      if (stop.signal.aborted || !NOT_CONNECTED.has(errorWord(error))) throw error;
     }
   }
   throw failure;
@@ -150,14 +155,14 @@ async function sendTo(
   };
 }
 
-/** A name and password in the URL are sent as every HTTP client sends them. */
+/** User and password of a URL are sent as Basic authentication, as by every HTTP client. */
 function authorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
-/** Reads at most `bytesMax`. With the status here, what happens to the rest of the answer changes nothing. */
+/** Reads at most `bytesMax`. Once the status has come, a failure no longer changes the result. */
 async function readStart(
   response: Response,
   bytesMax: number,
@@ -170,13 +175,13 @@ async function readStart(
       chunks.push(chunk.subarray(0, left));
       left -= chunk.length;
       if (left <= 0) {
-        // Closes the connection; without it the runtime would go on to receive the rest.
+        // Closes the connection; otherwise the runtime would go on receiving.
         stop.abort(ABORTED);
         break;
       }
     }
   } catch {
-    // The timeout or the end of the connection, in the middle of the body: what came so far is the answer.
+    // A timeout or a lost connection within the body: what came so far is the answer.
   }
   return Buffer.concat(chunks);
 }

@@ -18,7 +18,7 @@ function stage() {
       return answer.promise;
     },
     timers,
-    refused: (owner) => void refused.push(owner),
+    onRefused: (owner) => void refused.push(owner),
   });
   const resolve = (host: string, owner = 'app 1', signal = new AbortController().signal) =>
     resolver.resolve(host, { owner, signal });

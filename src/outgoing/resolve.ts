@@ -1,55 +1,53 @@
 import { FairBudget } from '../runtime/fair-budget.ts';
+import type { Timers } from '../runtime/ports.ts';
 
 /** The addresses of a name, IPv4 and IPv6. */
 export interface FoundName {
   readonly addresses: readonly string[];
-  /** How long they are good for: the shortest time to live. */
+  /** The shortest time to live. */
   readonly keepMs: number;
 }
 
 /**
- * Looks a name up, or throws an error with a `code`. It must not hold anything that others need while it waits,
+ * Looks a name up, or throws an error with a `code`. It must not block threads or other shared resources while it waits,
  * and must end when `signal` is aborted.
  */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<FoundName>;
 
 export interface ResolverOptions {
   readonly lookup: Lookup;
-  readonly timers: {
-    /** Milliseconds, of a clock that never goes back. */
-    now(): number;
-    after(delayMs: number, run: () => void): () => void;
-  };
-  /** A question of this owner was refused or ended, because too many are open. */
-  readonly refused?: (owner: string) => void;
+  /** Their clock never goes back. */
+  readonly timers: Timers;
+  /** A query of this owner was refused or ended because too many are open. */
+  readonly onRefused?: (owner: string) => void;
 }
 
-/** Whose name it is, and when the one who asks gives up. */
-export interface Asker {
-  /** Of a tenant, the same for all its names. */
+/** For whom a name is looked up, and when they give up. */
+export interface LookupContext {
+  /** The same for all names of a tenant. */
   readonly owner: string;
   readonly signal: AbortSignal;
 }
 
-/** After this a question ends, also where nobody waits for it any more: a failure is worth remembering. */
-const QUESTION_MS_MAX = 5_000;
+/** Timeout of a query. It runs to its end even if all callers gave up, because a failure is cached, too. */
+const QUERY_MS_MAX = 5_000;
 
-/** Open questions. Each has a socket or two. */
-const QUESTIONS_MAX = 256;
+/** Open queries. Each has one or two sockets. */
+const QUERIES_MAX = 256;
 
-/** Open questions of one owner. */
-const QUESTIONS_OF_OWNER_MAX = 64;
+/** Open queries of one owner. */
+const QUERIES_PER_OWNER_MAX = 64;
 
-/** How long an answer is good for at most. */
+/** How long an answer is cached at most. */
 const KEEP_MS_MAX = 30_000;
 
-/** How long a name counts as one that cannot be resolved after it could not. */
+/** How long a failure is cached. */
 const FAILURE_MS = 5_000;
 
-/** Names whose answers or failures are remembered; beyond it, those used least recently are forgotten. */
-const REMEMBERED_MAX = 2_000;
+/** Names in the cache; the least recently used are evicted. */
+const CACHED_MAX = 2_000;
 
-/** Why a name was not resolved; `code` says it in a few words. */
+/** A name was not resolved; `code` says why in a few words. */
 class LookupFailed extends Error {
   override readonly name = 'LookupFailed';
   readonly code: string;
@@ -60,110 +58,108 @@ class LookupFailed extends Error {
   }
 }
 
-/** One that had to go for others, or was not asked. */
-class TooManyQuestions extends LookupFailed {
+/** A query that was refused, or ended in favour of others. */
+class TooManyQueries extends LookupFailed {
   constructor() {
     super('too many names are being looked up');
   }
 }
 
-interface Question {
+interface Query {
   readonly owner: string;
   readonly answer: Promise<readonly string[]>;
-  /** Gives its place back at once. */
   end(why: LookupFailed): void;
 }
 
-/** What is remembered of a name: its addresses, or why there are none. */
-type Remembered = { readonly untilMs: number } & (
+/** A name in the cache: its addresses, or why there are none. */
+type Cached = { readonly untilMs: number } & (
   | { readonly addresses: readonly string[] }
   | { readonly failure: unknown }
 );
 
 /**
- * Resolves the names that tenants choose; one for the whole process, so that its bounds hold for all of it.
+ * Resolves the names that tenants choose. There is one for the whole process, so its bounds hold for all of it.
  *
- * Open questions are shared fairly between owners: where all places are taken, the owner with the most loses its
- * newest question to one with fewer. Answers are remembered as long as their time to live says, but no longer than
- * half a minute, and failures for 5 seconds, so that a dead name costs one question in that time.
+ * Open queries are shared fairly between owners: at the limit, the owner with the most loses its newest query to one
+ * with fewer. Answers are cached for their time to live, but no longer than 30 seconds, and failures for 5 seconds.
  */
 export class Resolver {
-  /** Questions that were refused or ended because too many were open, since the start. */
+  /** Queries that were refused or ended because too many were open, since the start. */
   refusals = 0;
   private readonly options: ResolverOptions;
-  private readonly budget = new FairBudget(QUESTIONS_MAX);
-  /** By owner and name, the oldest first. Owners share no question, since one may lose its own. */
-  private readonly questions = new Map<string, Question>();
+  private readonly budget = new FairBudget(QUERIES_MAX);
+  /** By owner and name, the oldest first. Owners share no query, since one may lose its own. */
+  private readonly queries = new Map<string, Query>();
   /** By name, the least recently used first. */
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly cache = new Map<string, Cached>();
 
   constructor(options: ResolverOptions) {
     this.options = options;
   }
 
-  /** Open questions. */
+  /** Open queries. */
   get open(): number {
-    return this.questions.size;
+    return this.queries.size;
   }
 
   /**
-   * The addresses to try, in order, IPv4 first: where IPv6 is announced but leads nowhere, which is common
-   * in containers, it would use up the whole timeout. Throws an error with a `code`, or the signal's reason as soon
-   * as that is aborted.
+   * The addresses in the order in which to try them, IPv4 first: where IPv6 is announced but not routed, which is common
+   * in containers, it would use up the whole timeout. Throws an error with a `code`, or the signal's reason once that
+   * is aborted.
    */
-  async resolve(host: string, { owner, signal }: Asker): Promise<readonly string[]> {
+  async resolve(host: string, { owner, signal }: LookupContext): Promise<readonly string[]> {
     signal.throwIfAborted();
     const name = host.toLowerCase();
-    const remembered = this.recall(name);
-    if (remembered !== undefined) {
-      if ('failure' in remembered) throw remembered.failure;
-      return remembered.addresses;
+    const cached = this.cached(name);
+    if (cached !== undefined) {
+      if ('failure' in cached) throw cached.failure;
+      return cached.addresses;
     }
-    const { answer } = this.questions.get(`${owner} ${name}`) ?? this.ask(owner, name);
+    const { answer } = this.queries.get(`${owner} ${name}`) ?? this.query(owner, name);
     return await raceSignal(answer, signal);
   }
 
-  private recall(name: string): Remembered | undefined {
-    const remembered = this.remembered.get(name);
-    if (remembered === undefined) return undefined;
-    this.remembered.delete(name);
-    if (remembered.untilMs <= this.options.timers.now()) return undefined;
-    this.remembered.set(name, remembered);
-    return remembered;
+  private cached(name: string): Cached | undefined {
+    const cached = this.cache.get(name);
+    if (cached === undefined) return undefined;
+    this.cache.delete(name);
+    if (cached.untilMs <= this.options.timers.now()) return undefined;
+    this.cache.set(name, cached);
+    return cached;
   }
 
-  private remember(name: string, remembered: Remembered): void {
-    this.remembered.delete(name);
-    this.remembered.set(name, remembered);
-    if (this.remembered.size <= REMEMBERED_MAX) return;
-    const [oldest = ''] = this.remembered.keys();
-    this.remembered.delete(oldest);
+  private keep(name: string, cached: Cached): void {
+    this.cache.delete(name);
+    this.cache.set(name, cached);
+    if (this.cache.size <= CACHED_MAX) return;
+    const [oldest = ''] = this.cache.keys();
+    this.cache.delete(oldest);
   }
 
-  private ask(owner: string, name: string): Question {
+  private query(owner: string, name: string): Query {
     this.makeRoom(owner);
     const key = `${owner} ${name}`;
     const ending = new AbortController();
     const close = () => {
-      if (this.questions.get(key) !== question) return;
+      if (this.queries.get(key) !== query) return;
       stopTimer();
-      this.questions.delete(key);
+      this.queries.delete(key);
       this.budget.release(owner);
     };
     const end = (why: LookupFailed) => {
       close();
       ending.abort(why);
     };
-    const stopTimer = this.options.timers.after(QUESTION_MS_MAX, () =>
+    const stopTimer = this.options.timers.after(QUERY_MS_MAX, () =>
       end(new LookupFailed('the name servers did not answer in time')),
     );
     const answer = this.lookUp(name, ending.signal).finally(() => close());
-    // Everybody who waits handles a failure; here it must not count as one that nobody handles.
+    // Callers handle a failure; without this it would also count as unhandled.
     answer.catch(() => undefined);
-    const question: Question = { owner, answer, end };
-    this.questions.set(key, question);
+    const query: Query = { owner, answer, end };
+    this.queries.set(key, query);
     this.budget.add(owner);
-    return question;
+    return query;
   }
 
   private async lookUp(name: string, signal: AbortSignal): Promise<readonly string[]> {
@@ -175,37 +171,37 @@ export class Resolver {
       );
       if (keepMs > 0) {
         const untilMs = timers.now() + Math.min(keepMs, KEEP_MS_MAX);
-        this.remember(name, { untilMs, addresses: sorted });
+        this.keep(name, { untilMs, addresses: sorted });
       }
       return sorted;
     } catch (failure) {
-      // A question that had to go for others says nothing of its name.
-      if (!(failure instanceof TooManyQuestions)) {
-        this.remember(name, { untilMs: timers.now() + FAILURE_MS, failure });
+      // A query that ended in favour of others says nothing about its name.
+      if (!(failure instanceof TooManyQueries)) {
+        this.keep(name, { untilMs: timers.now() + FAILURE_MS, failure });
       }
       throw failure;
     }
   }
 
-  /** Throws where the owner may have no further question now. */
+  /** Throws if the owner may not have another query now. */
   private makeRoom(owner: string): void {
     const { budget } = this;
-    if (budget.of(owner) >= QUESTIONS_OF_OWNER_MAX) throw this.refuse(owner);
+    if (budget.of(owner) >= QUERIES_PER_OWNER_MAX) throw this.refuse(owner);
     const loser = budget.whoYields(owner);
     if (loser === undefined) return;
     if (loser === owner) throw this.refuse(owner);
-    const newest = [...this.questions.values()].findLast((question) => question.owner === loser);
+    const newest = [...this.queries.values()].findLast((query) => query.owner === loser);
     newest?.end(this.refuse(loser));
   }
 
   private refuse(owner: string): LookupFailed {
     this.refusals++;
-    this.options.refused?.(owner);
-    return new TooManyQuestions();
+    this.options.onRefused?.(owner);
+    return new TooManyQueries();
   }
 }
 
-/** Settles with the promise, or rejects with the signal's reason as soon as that is aborted. */
+/** Settles with the promise, or rejects with the signal's reason once that is aborted. */
 async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

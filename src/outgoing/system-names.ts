@@ -1,30 +1,30 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseAddress } from '../runtime/ip-address.ts';
 
-/** What the machine itself says of names, besides which name servers to ask. */
+/** The machine's own settings for resolving names, without the addresses of name servers. */
 export interface NameSettings {
   /** Addresses by name, in lower case, as in `/etc/hosts`. */
   readonly hosts: ReadonlyMap<string, readonly string[]>;
-  /** Domains that names are completed with. */
+  /** Domains that are appended to names. */
   readonly search: readonly string[];
-  /** A name with so many dots is asked for as it is before it is completed. */
+  /** A name with at least this many dots is queried as it is first. */
   readonly ndots: number;
 }
 
 export interface SystemNamesOptions {
   readonly hostsFile?: string;
   readonly resolvConfFile?: string;
-  /** Milliseconds since any moment. */
+  /** Milliseconds of any clock. */
   readonly now: () => number;
 }
 
-/** How often the files are looked at. */
-const LOOK_MS = 1_000;
+/** How often the files are checked. */
+const CHECK_MS = 1_000;
 
 /** `ndots` may not be larger. Source: resolv.conf(5). */
 const NDOTS_MAX = 15;
 
-/** Domains that are completed with at most, so that one name asks a bounded number of questions. */
+/** Search domains that are used, so that one name causes a bounded number of queries. */
 const SEARCH_MAX = 6;
 
 /**
@@ -35,7 +35,7 @@ export class SystemNames {
   private readonly hostsFile: string;
   private readonly resolvConfFile: string;
   private readonly now: () => number;
-  private lookedAtMs = Number.NEGATIVE_INFINITY;
+  private checkedAtMs = Number.NEGATIVE_INFINITY;
   private versions = '';
   private settings: NameSettings = { hosts: new Map(), ...parseResolvConf('') };
 
@@ -51,8 +51,8 @@ export class SystemNames {
 
   current(): NameSettings {
     const nowMs = this.now();
-    if (nowMs - this.lookedAtMs < LOOK_MS) return this.settings;
-    this.lookedAtMs = nowMs;
+    if (nowMs - this.checkedAtMs < CHECK_MS) return this.settings;
+    this.checkedAtMs = nowMs;
     const versions = `${versionOf(this.hostsFile)} ${versionOf(this.resolvConfFile)}`;
     if (versions !== this.versions) {
       this.settings = {
@@ -65,7 +65,7 @@ export class SystemNames {
   }
 }
 
-/** Reads the text of `/etc/hosts`; lines that are not of its form are skipped, as everywhere. */
+/** Reads the text of `/etc/hosts`; malformed lines are skipped. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split('\n')) {
@@ -81,7 +81,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly string[]>
   return hosts;
 }
 
-/** Reads of the text of `/etc/resolv.conf` how names are completed. The last line of a kind counts. */
+/** Reads `search` and `ndots` from the text of `/etc/resolv.conf`. The last line of a kind counts. */
 export function parseResolvConf(text: string): Pick<NameSettings, 'search' | 'ndots'> {
   let search: readonly string[] = [];
   let ndots = 1;
@@ -102,7 +102,7 @@ export function parseResolvConf(text: string): Pick<NameSettings, 'search' | 'nd
   return { search: search.slice(0, SEARCH_MAX), ndots };
 }
 
-/** The full names to ask for, in order. Source: resolv.conf(5), `search` and `ndots`. */
+/** The full names to query, in order. Source: resolv.conf(5), `search` and `ndots`. */
 export function candidatesOf(
   host: string,
   { search, ndots }: Pick<NameSettings, 'search' | 'ndots'>,
@@ -113,13 +113,13 @@ export function candidatesOf(
   return dots >= ndots ? [host, ...completed] : [...completed, host];
 }
 
-/** What changes when a file does; a missing file has a version as well. */
+/** A text that changes when the file does; a missing file has one, too. */
 function versionOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats === undefined ? 'none' : `${stats.ino}:${stats.mtimeMs}:${stats.size}`;
 }
 
-/** A file that cannot be read says nothing: names are then only asked of name servers. */
+/** An unreadable file counts as empty: name servers still answer. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,65 +1,85 @@
 import { describe, expect, it } from 'bun:test';
-import { SenderQueue } from './sender-queue.ts';
+import { type Sender, SenderQueue, untrustedLimit } from './sender-queue.ts';
 
-const [one, other] = [{ name: 'one' }, { name: 'other' }];
+const one = { name: 'one' };
+const other = { name: 'other' };
 
-function lineOf(...items: readonly [string, object, boolean][]): SenderQueue<string> {
-  const line = new SenderQueue<string>();
-  for (const [item, of, isNewcomer] of items) line.add(item, { of, isNewcomer });
-  return line;
+function trusted(owner: object): Sender {
+  return { owner, isTrusted: true };
 }
 
-function takeThem(line: SenderQueue<string>, mayBeNewcomer = true): readonly string[] {
+function untrusted(owner: object): Sender {
+  return { owner, isTrusted: false };
+}
+
+function queueOf(...items: readonly [string, Sender][]): SenderQueue<string> {
+  const queue = new SenderQueue<string>();
+  for (const [item, sender] of items) queue.add(item, sender);
+  return queue;
+}
+
+function takeAll(queue: SenderQueue<string>, mayBeUntrusted = true): readonly string[] {
   const taken: string[] = [];
   for (;;) {
-    const item = line.take(mayBeNewcomer);
+    const item = queue.take(mayBeUntrusted);
     if (item === undefined) return taken;
     taken.push(item);
   }
 }
 
-describe('a fair line', () => {
-  it('lets senders take turns, and keeps the order of each', () => {
-    const line = lineOf(
-      ['a1', one, false],
-      ['a2', one, false],
-      ['a3', one, false],
-      ['b1', other, false],
-      ['b2', other, false],
+describe('a sender queue', () => {
+  it('lets owners take turns, and keeps the order of each', () => {
+    const queue = queueOf(
+      ['a1', trusted(one)],
+      ['a2', trusted(one)],
+      ['a3', trusted(one)],
+      ['b1', trusted(other)],
+      ['b2', trusted(other)],
     );
-    expect(line.size).toBe(5);
-    expect(takeThem(line)).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
-    expect(line.size).toBe(0);
+    expect(queue.size).toBe(5);
+    expect(takeAll(queue)).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+    expect(queue.size).toBe(0);
   });
 
-  it('lets newcomers take turns with all others while they may have a place', () => {
+  it('lets untrusted requests take turns with trusted ones, unless they may not be taken', () => {
     const items = () =>
-      lineOf(['n1', one, true], ['n2', one, true], ['k1', one, false], ['k2', other, false]);
-    expect(takeThem(items())).toEqual(['n1', 'k1', 'n2', 'k2']);
-    const line = items();
-    expect(line.doKnownWait).toBe(true);
-    expect(takeThem(line, false)).toEqual(['k1', 'k2']);
-    expect([line.size, line.doKnownWait]).toEqual([2, false]);
-    expect(takeThem(line)).toEqual(['n1', 'n2']);
+      queueOf(
+        ['u1', untrusted(one)],
+        ['u2', untrusted(one)],
+        ['t1', trusted(one)],
+        ['t2', trusted(other)],
+      );
+    expect(takeAll(items())).toEqual(['u1', 't1', 'u2', 't2']);
+    const queue = items();
+    expect(queue.hasTrusted).toBe(true);
+    expect(takeAll(queue, false)).toEqual(['t1', 't2']);
+    expect([queue.size, queue.hasTrusted]).toEqual([2, false]);
+    expect(takeAll(queue)).toEqual(['u1', 'u2']);
   });
 
-  it('gives back all items that match, and keeps the others in order', () => {
-    const line = lineOf(['a1', one, false], ['b1', other, false], ['a2', one, true]);
-    expect(line.takeAll((item) => item.startsWith('a'))).toEqual(['a1', 'a2']);
-    expect(takeThem(line)).toEqual(['b1']);
-    line.add('a3', { of: one, isNewcomer: false });
-    expect(line.size).toBe(1);
-    expect(takeThem(line)).toEqual(['a3']);
+  it('takes out all items that match, and keeps the others in order', () => {
+    const queue = queueOf(['a1', trusted(one)], ['b1', trusted(other)], ['a2', untrusted(one)]);
+    expect(queue.takeMatching((item) => item.startsWith('a'))).toEqual(['a1', 'a2']);
+    expect(takeAll(queue)).toEqual(['b1']);
+    queue.add('a3', trusted(one));
+    expect(queue.size).toBe(1);
+    expect(takeAll(queue)).toEqual(['a3']);
   });
 
-  it('stays in order however many come and go', () => {
-    const line = new SenderQueue<number>();
+  it('keeps the order over many additions and removals', () => {
+    const queue = new SenderQueue<number>();
     const taken: number[] = [];
     for (let number = 0; number < 10_000; number++) {
-      line.add(number, { of: one, isNewcomer: false });
-      if (number % 3 > 0) taken.push(line.take() ?? -1);
+      queue.add(number, trusted(one));
+      if (number % 3 > 0) taken.push(queue.take() ?? -1);
     }
-    while (line.size > 0) taken.push(line.take() ?? -1);
+    while (queue.size > 0) taken.push(queue.take() ?? -1);
     expect(taken).toEqual(Array.from({ length: 10_000 }, (_, number) => number));
   });
+});
+
+it('leaves places to trusted requests, and more while those wait', () => {
+  expect([untrustedLimit(100, false), untrustedLimit(100, true), untrustedLimit(1, true)]).toEqual([
+    75, 25, 1,
+  ]);
 });

@@ -1,48 +1,58 @@
-/** Whom a request belongs to. */
+/** Who a request is sent for. */
 export interface Sender {
-  /** Stands for an instance. Instances take turns. */
-  readonly of: object;
-  /** No gateway has accepted a notification for the device yet. */
-  readonly isNewcomer: boolean;
+  /** Owners take turns. */
+  readonly owner: object;
+  /** `false`: the request may never be answered, so others come first when places are scarce. */
+  readonly isTrusted: boolean;
+}
+
+/** Share of the places that untrusted requests may take: alone, and while trusted ones wait. */
+const UNTRUSTED_SHARE = 0.75;
+const UNTRUSTED_SHARE_BESIDE_OTHERS = 0.25;
+
+/** How many of `places` untrusted requests may take. Some always stay free, however many of them hang. */
+export function untrustedLimit(places: number, doTrustedWait: boolean): number {
+  const share = doTrustedWait ? UNTRUSTED_SHARE_BESIDE_OTHERS : UNTRUSTED_SHARE;
+  return Math.max(1, Math.floor(places * share));
 }
 
 /**
- * A fair queue for a gateway that several instances use. Instances take turns, so that one with many requests does not
- * delay others, and newcomers take turns with all other devices.
+ * A fair queue of what several senders want to send. Owners take turns, so that one with many requests does not delay
+ * the others, and untrusted requests take turns with trusted ones.
  */
 export class SenderQueue<Item> {
-  private readonly known = new RoundRobin<Item>();
-  private readonly newcomers = new RoundRobin<Item>();
-  private isNewcomersTurn = false;
+  private readonly trusted = new RoundRobin<Item>();
+  private readonly untrusted = new RoundRobin<Item>();
+  private isTurnOfUntrusted = false;
 
   get size(): number {
-    return this.known.size + this.newcomers.size;
+    return this.trusted.size + this.untrusted.size;
   }
 
-  /** Whether requests for devices wait that were accepted before. */
-  get doKnownWait(): boolean {
-    return this.known.size > 0;
+  get hasTrusted(): boolean {
+    return this.trusted.size > 0;
   }
 
-  add(item: Item, { of, isNewcomer }: Sender): void {
-    (isNewcomer ? this.newcomers : this.known).add(item, of);
+  add(item: Item, { owner, isTrusted }: Sender): void {
+    (isTrusted ? this.trusted : this.untrusted).add(item, owner);
   }
 
-  /** Takes the next item; one of a newcomer only if `mayBeNewcomer`. */
-  take(mayBeNewcomer = true): Item | undefined {
-    this.isNewcomersTurn = !this.isNewcomersTurn;
-    if (this.isNewcomersTurn && mayBeNewcomer) return this.newcomers.take() ?? this.known.take();
-    return this.known.take() ?? (mayBeNewcomer ? this.newcomers.take() : undefined);
+  /** Takes the next item; an untrusted one only if `mayBeUntrusted`. */
+  take(mayBeUntrusted = true): Item | undefined {
+    this.isTurnOfUntrusted = !this.isTurnOfUntrusted;
+    if (this.isTurnOfUntrusted && mayBeUntrusted)
+      return this.untrusted.take() ?? this.trusted.take();
+    return this.trusted.take() ?? (mayBeUntrusted ? this.untrusted.take() : undefined);
   }
 
-  /** Takes all items for which `isSo` holds, in any order. */
-  takeAll(isSo: (item: Item) => boolean): readonly Item[] {
-    return [...this.known.takeAll(isSo), ...this.newcomers.takeAll(isSo)];
+  /** Takes all items that match, in any order. */
+  takeMatching(matches: (item: Item) => boolean): readonly Item[] {
+    return [...this.trusted.takeMatching(matches), ...this.untrusted.takeMatching(matches)];
   }
 }
 
 interface Queue<Item> {
-  readonly of: object;
+  readonly owner: object;
   items: Item[];
   /** Index of the next item. */
   next: number;
@@ -55,16 +65,16 @@ class RoundRobin<Item> {
   private readonly byOwner = new Map<object, Queue<Item>>();
   private turn = 0;
 
-  add(item: Item, of: object): void {
+  add(item: Item, owner: object): void {
     this.size++;
-    const known = this.byOwner.get(of);
+    const known = this.byOwner.get(owner);
     if (known !== undefined) {
       known.items.push(item);
       return;
     }
-    const queue = { of, items: [item], next: 0 };
+    const queue = { owner, items: [item], next: 0 };
     this.queues.push(queue);
-    this.byOwner.set(of, queue);
+    this.byOwner.set(owner, queue);
   }
 
   take(): Item | undefined {
@@ -76,11 +86,11 @@ class RoundRobin<Item> {
     queue.next++;
     if (queue.next === queue.items.length) {
       this.queues.splice(this.turn, 1);
-      this.byOwner.delete(queue.of);
+      this.byOwner.delete(queue.owner);
       return item;
     }
     this.turn++;
-    // Each is moved once at most, on average.
+    // Drops taken items once they are half of the array, so each item is moved once on average.
     if (queue.next * 2 > queue.items.length) {
       queue.items = queue.items.slice(queue.next);
       queue.next = 0;
@@ -88,14 +98,14 @@ class RoundRobin<Item> {
     return item;
   }
 
-  takeAll(isSo: (item: Item) => boolean): readonly Item[] {
+  takeMatching(matches: (item: Item) => boolean): readonly Item[] {
     const taken: Item[] = [];
     for (const queue of this.queues) {
       const left: Item[] = [];
-      for (const item of queue.items.slice(queue.next)) (isSo(item) ? taken : left).push(item);
+      for (const item of queue.items.slice(queue.next)) (matches(item) ? taken : left).push(item);
       queue.items = left;
       queue.next = 0;
-      if (left.length === 0) this.byOwner.delete(queue.of);
+      if (left.length === 0) this.byOwner.delete(queue.owner);
     }
     this.queues = this.queues.filter(({ items }) => items.length > 0);
     this.size -= taken.length;

@@ -68,7 +68,7 @@ export interface ApnsSite extends AsyncDisposable {
   readonly production: FakeApns;
   readonly sandbox: FakeApns;
   readonly gateway: Gateway<'apns'>;
-  readonly news: readonly Http2Event[];
+  readonly events: readonly Http2Event[];
   /** What both services and the gateway take for the time. */
   setNow(nowMs: number): void;
 }
@@ -84,7 +84,7 @@ export async function apnsSite(
   const production = await startFakeApns({ keys, nowMs, ...fakeOptions });
   const { ca = '' } = production;
   const sandbox = await startFakeApns({ keys, nowMs, ...fakeOptions });
-  const news: Http2Event[] = [];
+  const events: Http2Event[] = [];
   const gateway = createApnsGateway({
     ...who,
     privateKey,
@@ -93,14 +93,14 @@ export async function apnsSite(
     ca: `${ca}${sandbox.ca}`,
     findAddresses: findLoopback,
     nowMs,
-    tell: (_, told) => news.push(told),
+    onEvent: (_, event) => events.push(event),
     ...options,
   });
   return {
     production,
     sandbox,
     gateway,
-    news,
+    events,
     setNow(value) {
       now = value;
     },

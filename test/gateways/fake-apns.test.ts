@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
-import { signEs256 } from '../../src/gateways/jwt.ts';
+import { signJwt } from '../../src/gateways/jwt.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../src/outgoing/http2/client.ts';
 import { plainField } from '../../src/outgoing/http2/header-field.ts';
@@ -19,7 +19,7 @@ interface Who {
 }
 
 function bearer({ kid = 'KEY', iss = 'TEAM', iat = NOW_SECONDS, key = privateKey }: Who = {}) {
-  return `bearer ${signEs256({ kid }, { iss, iat }, key)}`;
+  return `bearer ${signJwt({ kid }, { iss, iat }, key)}`;
 }
 
 let fake: FakeApns;
@@ -73,13 +73,13 @@ describe('the fake of Apple', () => {
       'apns-collapse-id': 'x'.repeat(64),
     };
     expect(await ask(all)).toBe('200');
-    expect(fake.journal.list().at(-1)).toMatchObject({
+    expect(fake.arrivals.list().at(-1)).toMatchObject({
       token: 'ab'.repeat(32),
       payload: '{"aps":{}}',
       status: 200,
       fields: { 'apns-priority': '5' },
     });
-    expect(JSON.stringify(fake.journal.list())).not.toContain('bearer');
+    expect(JSON.stringify(fake.arrivals.list())).not.toContain('bearer');
   });
 
   it.each([

@@ -62,7 +62,7 @@ export async function deliverAll(
 export interface FcmSite extends AsyncDisposable {
   readonly fcm: FakeFcm;
   readonly gateway: Gateway<'fcm'>;
-  readonly news: readonly Http2Event[];
+  readonly events: readonly Http2Event[];
   /** Another gateway to the same FCM. Whoever opens it closes it. */
   open(options: Partial<FcmGatewayOptions>): Gateway<'fcm'>;
   /** Lets time pass for FCM and for the gateway, but for what waits for an answer. */
@@ -77,7 +77,7 @@ export async function fcmSite(
   let passedMs = 0;
   const nowMs = () => Date.now() + passedMs;
   const fcm = await startFakeFcm({ account, nowMs, ...fakeOptions });
-  const news: Http2Event[] = [];
+  const events: Http2Event[] = [];
   const resolver = resolverTo('127.0.0.1');
   const requestToken = createSendRequest({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
@@ -88,7 +88,7 @@ export async function fcmSite(
       origin: fcm.origin,
       ca: fcm.ca,
       nowMs,
-      tell: (told) => news.push(told),
+      onEvent: (event) => events.push(event),
       ...options,
       ...more,
     });
@@ -96,7 +96,7 @@ export async function fcmSite(
   return {
     fcm,
     gateway,
-    news,
+    events,
     open,
     pass(ms) {
       passedMs += ms;

@@ -49,13 +49,13 @@ function openGateway({
   const guard = { allowPrivateAddresses, resolver: resolverBy(lookup) };
   const ca = `${a.cert}\n${b.cert}`;
   const send = createSendRequest({ ...guard, ca });
-  const origins = new PushServices({
+  const services = new PushServices({
     findAddresses: createGuardedLookup(guard, () => 'test'),
     sendOverHttp1: (request) => send({ ...request, owner: 'test' }),
     ca,
     ...more,
   });
-  stops.use(origins);
+  stops.use(services);
   return createWebGateway({
     vapid: {
       publicKey: vapidKey,
@@ -63,7 +63,7 @@ function openGateway({
       subject: 'mailto:ops@example.test',
     },
     rules: { allowedHosts, allowPrivateAddresses },
-    origins,
+    services,
     nowMs,
   });
 }
@@ -131,7 +131,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
 
     expect(await openGateway().prepare(publish)(deviceOf(token))).toEqual(accepted);
 
-    const [message] = service.journal.list();
+    const [message] = service.arrivals.list();
     expect(JSON.parse(message?.text ?? '')).toEqual({
       notification: { title: 'Hi!' },
       data: {
@@ -199,7 +199,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     const gateway = openGateway();
     service.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, service);
-    await service.journal.reaches(1);
+    await service.arrivals.reaches(1);
     await stops.disposeAsync();
     stops = new AsyncDisposableStack();
     const outcome = await underWay;
@@ -217,7 +217,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
       reason: 'http-307',
       words: '',
     });
-    expect(other.journal.list()).toEqual([]);
+    expect(other.arrivals.list()).toEqual([]);
   });
 
   it('may answer with megabytes, of which little is read', async () => {
@@ -276,7 +276,7 @@ describe('a browser that is away', () => {
     });
     nowMs += 50_000;
     await deliver(deviceOf(token));
-    expect(service.journal.list()[0]?.headers.get('ttl')).toBe('10');
+    expect(service.arrivals.list()[0]?.headers.get('ttl')).toBe('10');
     nowMs += 10_000;
     expect(service.collect(endpoint)).toEqual([]);
   });
@@ -299,7 +299,7 @@ describe('the guard', () => {
         reason: 'address-not-allowed',
         words: '127.0.0.1 is not a public address (loopback)',
       });
-      expect(service.journal.list()).toEqual([]);
+      expect(service.arrivals.list()).toEqual([]);
     }
   });
 
@@ -330,7 +330,7 @@ describe('the guard', () => {
     let outcome = await deliver(device);
     while (outcome.result === 'try-again') outcome = await deliver(device);
     expect(outcome).toMatchObject({ result: 'refused', reason: 'address-not-allowed' });
-    expect(again.journal.list()).toEqual([]);
+    expect(again.arrivals.list()).toEqual([]);
   });
 
   it('connects to the address that it looked up, and asks nobody else', async () => {
@@ -370,14 +370,14 @@ describe('the guard', () => {
       allowedHosts: [HOST, `${HOST}:${port}`],
     });
     expect(await deliverTo(gateway, service)).toMatchObject({ reason: 'host-not-allowed' });
-    expect(service.journal.list()).toEqual([]);
+    expect(service.arrivals.list()).toEqual([]);
   });
 
   it('refuses a certificate of another name', async () => {
     const service = startService({ certificate: b, host: HOST });
     const outcome = await deliverTo(openGateway({ timeoutMs: 2_000 }), service);
     expect(outcome).toEqual(connectionAgain('unreachable'));
-    expect(service.journal.list()).toEqual([]);
+    expect(service.arrivals.list()).toEqual([]);
   });
 });
 
@@ -409,7 +409,7 @@ describe('the connections to push services', () => {
     );
     const asked: string[] = [];
     const gateway = openGateway({
-      originsMax: 1,
+      servicesMax: 1,
       async lookup(host) {
         asked.push(host);
         return ['127.0.0.1'];
@@ -424,10 +424,10 @@ describe('the connections to push services', () => {
   it('are not closed while they are needed: the message may be sent again', async () => {
     const busy = startService();
     const other = startService({ certificate: b, host: 'b.example.test' });
-    const gateway = openGateway({ originsMax: 1, timeoutMs: 500 });
+    const gateway = openGateway({ servicesMax: 1, timeoutMs: 500 });
     busy.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, busy);
-    await busy.journal.reaches(1);
+    await busy.arrivals.reaches(1);
     expect(await deliverTo(gateway, other)).toEqual(deviceAgain('too-many-origins'));
     expect(await underWay).toMatchObject({ result: 'try-again' });
     expect(await deliverTo(gateway, other)).toEqual(accepted);
@@ -440,7 +440,7 @@ describe('push services that have taken nothing yet', () => {
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
     );
     const third = startService();
-    const gateway = openGateway({ originsMax: 3, timeoutMs: 1_000 });
+    const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
     const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),
@@ -448,7 +448,7 @@ describe('push services that have taken nothing yet', () => {
       });
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
-    await Promise.all(busy.map((service) => service.journal.reaches(1)));
+    await Promise.all(busy.map((service) => service.arrivals.reaches(1)));
     // Newcomers use two of three origins: another newcomer must wait, and a known device need not.
     expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
     expect(await deliver(third, true)).toEqual(accepted);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { UnknownWhy, UnprocessedWhy } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
+import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -143,29 +142,3 @@ describe('an answer of Apple', () => {
     );
   });
 });
-
-describe('no answer of Apple', () => {
-  const silences: readonly (readonly [Parameters<typeof readApnsSilence>[0], Outcome])[] = [
-    [unknown('no-answer'), again('no-answer', 'device')],
-    [unknown('reset'), again('reset', 'device')],
-    [unknown('connection-lost'), again('connection-lost', 'device')],
-    [unknown('silence'), again('silence', 'gateway')],
-    [unprocessed('unreachable'), again('unreachable', 'connection')],
-    [unprocessed('turned-away'), again('turned-away', 'gateway')],
-    [unprocessed('too-large'), refused('too-large')],
-  ];
-
-  for (const [silence, outcome] of silences) {
-    it(`for ${silence.why} means ${outcome.result}`, () => {
-      expect(readApnsSilence(silence)).toEqual(outcome);
-    });
-  }
-});
-
-function unknown(why: UnknownWhy) {
-  return { result: 'unknown', why, detail: undefined } as const;
-}
-
-function unprocessed(why: UnprocessedWhy) {
-  return { result: 'unprocessed', why, detail: undefined } as const;
-}

@@ -1,46 +1,37 @@
-import type { Http2Result } from '../../outgoing/http2/request.ts';
-import type { Outcome, TroubleScope } from '../../push/gateway.ts';
+import type { Outcome } from '../../push/gateway.ts';
 import { readJsonObject } from '../../runtime/json-object.ts';
+import type { GatewayAnswer } from '../answer.ts';
+import { tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfUnanswered } from '../unanswered.ts';
 
-type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
-
-/** What Apple answered to one request. */
-export interface ApnsAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  readonly body: Uint8Array;
-}
-
-/** What an answer means; and what is to be tried first, each once, before it is believed. */
+/** What an answer means, and what to try once before it counts. */
 export interface ApnsVerdict {
   readonly outcome: Outcome;
   readonly first?:
     | 'other-environment'
-    /** The token that it was sent with may be replaced by now. */
+    /** The provider token may have been renewed in the meantime. */
     | 'new-token'
     | 'new-connection';
 }
 
 type Meaning =
-  /** It is what was published, which is the same for all of its devices. */
+  /** The published part is wrong, which is the same for all devices. */
   | 'publish-wrong'
-  /** It is what the device registered with, or nobody knows whose fault it is. */
+  /** What the device registered with is wrong, or the cause is unknown. */
   | 'message-wrong'
   | 'credentials-wrong'
   | 'token-gone'
-  | 'token-of-elsewhere'
-  | 'key-of-elsewhere'
+  | 'token-unknown'
+  | 'key-of-other-environment'
   | 'credentials-old'
   | 'connection-old'
-  | 'connection-blamed'
+  | 'connection-penalised'
   | 'device-busy'
   | 'trouble';
 
-/** What Apple gives as reason, and what that means for us. Source: push protocol, §8.1, "Responses". */
+/** Apple's reasons, and what they mean for us. Source: push protocol, §8.1, "Responses". */
 const meanings: Readonly<Record<string, Meaning>> = {
-  BadDeviceToken: 'token-of-elsewhere',
+  BadDeviceToken: 'token-unknown',
   DeviceTokenNotForTopic: 'token-gone',
   Unregistered: 'token-gone',
   ExpiredToken: 'token-gone',
@@ -55,8 +46,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
   PayloadTooLarge: 'publish-wrong',
   MethodNotAllowed: 'publish-wrong',
 
-  // The topic is the bundle id and the path has the token that a device registered with, and whoever likes may
-  // register one: three of those must not keep a publish from all others.
+  // The topic and the path come from what a device registered with, and anyone may register a device: three of those
+  // must not stop a publish for all others.
   BadTopic: 'message-wrong',
   MissingTopic: 'message-wrong',
   TopicDisallowed: 'message-wrong',
@@ -64,7 +55,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   BadPath: 'message-wrong',
 
   ExpiredProviderToken: 'credentials-old',
-  BadEnvironmentKeyInToken: 'key-of-elsewhere',
+  BadEnvironmentKeyInToken: 'key-of-other-environment',
   InvalidProviderToken: 'credentials-wrong',
   MissingProviderToken: 'credentials-wrong',
   BadCertificate: 'credentials-wrong',
@@ -74,19 +65,19 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
   IdleTimeout: 'connection-old',
   Shutdown: 'connection-old',
-  TooManyProviderTokenUpdates: 'connection-blamed',
+  TooManyProviderTokenUpdates: 'connection-penalised',
   TooManyRequests: 'device-busy',
   InternalServerError: 'trouble',
   ServiceUnavailable: 'trouble',
 };
 
-/** How long Apple's displeasure with too many tokens is waited out. It ends by itself, on a new connection. */
-const BLAMED_MS = 60_000;
+/** Pause after Apple's penalty for too many token updates. A new connection is free of it. */
+const PENALTY_MS = 60_000;
 
 const ACCEPTED: ApnsVerdict = { outcome: { result: 'accepted' } };
 
 /** Reads what Apple answered. Source: push protocol, §8.1, "Responses". */
-export function readApnsAnswer(answer: ApnsAnswer, nowMs: number): ApnsVerdict {
+export function readApnsAnswer(answer: GatewayAnswer, nowMs: number): ApnsVerdict {
   const { status } = answer;
   if (status === 200) return ACCEPTED;
   const { reason = `http-${status}`, timestampMs } = readBody(answer.body);
@@ -101,12 +92,12 @@ export function readApnsAnswer(answer: ApnsAnswer, nowMs: number): ApnsVerdict {
       return { outcome: { result: 'not-authorised', reason, words: '' } };
     case 'token-gone':
       return { outcome: { result: 'token-gone', reason, sinceMs: timestampMs } };
-    case 'token-of-elsewhere':
+    case 'token-unknown':
       return {
         outcome: { result: 'token-gone', reason, sinceMs: undefined },
         first: 'other-environment',
       };
-    case 'key-of-elsewhere':
+    case 'key-of-other-environment':
       return {
         outcome: { result: 'not-authorised', reason, words: '' },
         first: 'other-environment',
@@ -115,9 +106,9 @@ export function readApnsAnswer(answer: ApnsAnswer, nowMs: number): ApnsVerdict {
       return { outcome: { result: 'not-authorised', reason, words: '' }, first: 'new-token' };
     case 'connection-old':
       return { outcome: tryAgain(reason, afterMs, 'gateway'), first: 'new-connection' };
-    case 'connection-blamed':
+    case 'connection-penalised':
       return {
-        outcome: tryAgain(reason, Math.max(afterMs ?? 0, BLAMED_MS), 'gateway'),
+        outcome: tryAgain(reason, Math.max(afterMs ?? 0, PENALTY_MS), 'gateway'),
         first: 'new-connection',
       };
     case 'device-busy':
@@ -127,23 +118,12 @@ export function readApnsAnswer(answer: ApnsAnswer, nowMs: number): ApnsVerdict {
   }
 }
 
-/** What an answer means whose reason says nothing to us. */
+/** What an answer with an unknown reason means. */
 function meaningOf(status: number): Meaning {
   if (status === 401 || status === 403) return 'credentials-wrong';
   if (status === 410) return 'token-gone';
   if (status === 429) return 'device-busy';
   return status >= 400 && status < 500 ? 'message-wrong' : 'trouble';
-}
-
-/** What it means that there was no answer. */
-export function readApnsSilence({ why }: Unanswered): Outcome {
-  return why === 'too-large'
-    ? { result: 'refused', reason: why, words: '' }
-    : tryAgain(why, undefined, scopeOfUnanswered(why));
-}
-
-function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
-  return { result: 'try-again', reason, afterMs, scope };
 }
 
 function readBody(body: Uint8Array): {
@@ -152,7 +132,7 @@ function readBody(body: Uint8Array): {
 } {
   const { reason, timestamp } = readJsonObject(body) ?? {};
   return {
-    // It is kept and shown.
+    // Of bounded form, because it is stored and shown.
     ...(typeof reason === 'string' && /^[A-Za-z0-9]{1,64}$/.test(reason) ? { reason } : {}),
     timestampMs: typeof timestamp === 'number' && timestamp >= 0 ? timestamp : undefined,
   };

@@ -1,14 +1,15 @@
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
 import type { HeaderField } from '../../outgoing/http2/header-field.ts';
-import { fieldOf } from '../../outgoing/http2/request.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import type { Recipient } from '../../push/model/device.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
-import { type ApnsVerdict, readApnsAnswer, readApnsSilence } from './apns-answer.ts';
+import { gatewayAnswer } from '../answer.ts';
+import { unansweredOutcome } from '../outcomes.ts';
+import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
   type Environment,
@@ -20,9 +21,9 @@ import {
 import { type ApnsCredentials, type ProviderToken, ProviderTokens } from './provider-token.ts';
 
 export interface ApnsGatewayOptions extends ApnsCredentials {
-  /** `auto`: where one of Apple's services does not know a token, the other one is asked. */
+  /** `auto`: if one of Apple's services does not know a token, the other one is tried. */
   readonly environment: Environment | 'auto';
-  /** In place of Apple's. Where both are the same, `auto` asks once. */
+  /** In place of Apple's. If both are the same, `auto` tries one. */
   readonly origins?: Partial<Record<Environment, string>>;
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string | undefined;
@@ -35,29 +36,29 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   readonly timers?: Timers;
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
-  /** Hears what an operator may want to know of. */
-  readonly tell?: (environment: Environment, news: Http2Event) => void;
+  /** Reports what an operator may want to know. */
+  readonly onEvent?: (environment: Environment, event: Http2Event) => void;
 }
 
-/** Enough for 20,000 notifications a second where Apple takes a tenth of a second for each. */
+/** Enough for 20,000 notifications a second at an answer time of 100 ms. */
 const AT_ONCE = 2000;
 
-/** Apple takes 1,000 requests at once on each, and wants few of them. Source: push protocol, §8.1. */
+/** Apple accepts 1,000 concurrent requests on each, and wants few connections. Source: push protocol, §8.1. */
 const CONNECTIONS_MAX = 4;
 const STREAMS_MAX = 1000;
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** Apple wants connections to be kept for hours. Source: push protocol, §8.1. */
+/** Apple wants connections to stay open for hours. Source: push protocol, §8.1. */
 const IDLE_CLOSE_MS = 3600_000;
 
-/** How often all connections may be replaced because Apple blames them. */
+/** Least time between replacing all connections because Apple penalises them. */
 const REPLACE_MS_MIN = 60_000;
 
-/** Apps whose header fields are kept for a publish, and which are known to be the right ones. */
+/** Apps (topics) that are remembered, for each publish and each service. */
 const TOPICS_MAX = 100;
 
-/** Makes the way to Apple's devices for one instance. Source: push protocol, §8.1. */
+/** Makes the gateway to Apple's devices for one instance. Source: push protocol, §8.1. */
 export function createApnsGateway(options: ApnsGatewayOptions): Gateway<'apns'> {
   return new ApnsGateway(options);
 }
@@ -65,14 +66,14 @@ export function createApnsGateway(options: ApnsGatewayOptions): Gateway<'apns'> 
 /** One of Apple's services. */
 interface Service {
   readonly environment: Environment;
-  readonly origin: Http2Client;
-  /** Apps of which it has known a token: that it does not know another one says something of that one then. */
+  readonly client: Http2Client;
+  /** Apps of which it knew a token. Only for those, an unknown token is the token's fault. */
   readonly topics: Set<string>;
   replacedAtMs: number;
 }
 
 /** A publish for one device. */
-interface Letter {
+interface Message {
   readonly token: string;
   readonly path: string;
   /** The app, as Apple calls it. */
@@ -88,11 +89,11 @@ class ApnsGateway implements Gateway<'apns'> {
   private readonly token: ProviderToken;
   private readonly memory: EnvironmentMemory;
   private readonly services = new Map<Environment, Service>();
-  /** The service that is asked first for a token of which nothing is known. */
+  /** The service that is tried first for an unknown token. */
   private preferred: Environment;
   private readonly isAuto: boolean;
-  private readonly known: Sender = { of: this, isNewcomer: false };
-  private readonly newcomer: Sender = { of: this, isNewcomer: true };
+  private readonly known: Sender = { owner: this, isTrusted: true };
+  private readonly newcomer: Sender = { owner: this, isTrusted: false };
 
   constructor(options: ApnsGatewayOptions) {
     this.options = options;
@@ -109,8 +110,8 @@ class ApnsGateway implements Gateway<'apns'> {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const origins = [...this.services.values()].map(({ origin }) => origin);
-    await Promise.all(origins.map((origin) => origin[Symbol.asyncDispose]()));
+    const services = [...this.services.values()];
+    await Promise.all(services.map(({ client }) => client[Symbol.asyncDispose]()));
   }
 
   private async deliver(
@@ -122,34 +123,34 @@ class ApnsGateway implements Gateway<'apns'> {
     if (!isTopic(bundleId)) return { result: 'refused', reason: 'no-bundle-id', words: '' };
 
     const sender = acceptedBefore ? this.known : this.newcomer;
-    const letter = { token, path, topic: bundleId, publish, sender };
+    const message = { token, path, topic: bundleId, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
-    const verdict = await this.send(environment, letter);
+    const verdict = await this.send(environment, message);
     return verdict.first === 'other-environment'
-      ? this.sendElsewhere(environment, verdict.outcome, letter)
+      ? this.sendToOther(environment, verdict.outcome, message)
       : verdict.outcome;
   }
 
-  /** Asks the other service, or says what it means that the only one does not know the token. */
-  private async sendElsewhere(
+  /** Tries the other service, if there is one. */
+  private async sendToOther(
     environment: Environment,
     outcome: Outcome,
-    letter: Letter,
+    message: Message,
   ): Promise<Outcome> {
-    if (!this.isAuto) return this.confirmed(environment, letter.topic, outcome);
+    if (!this.isAuto) return this.confirmed(environment, message.topic, outcome);
     const other = otherEnvironment(environment);
-    const verdict = await this.send(other, letter);
+    const verdict = await this.send(other, message);
     switch (verdict.outcome.result) {
       case 'accepted':
-        this.memory.set(letter.token, other);
-        // It was the key that the first one did not take: all others are for this one, too.
+        this.memory.set(message.token, other);
+        // The first one refused the key, so all other tokens are for this one, too.
         if (outcome.result === 'not-authorised') this.preferred = other;
         return verdict.outcome;
       case 'not-authorised':
-        // The key is for the first one only, which has said all that there is to say.
-        return this.confirmed(environment, letter.topic, outcome);
+        // The key is for the first one only, whose answer counts.
+        return this.confirmed(environment, message.topic, outcome);
       case 'try-again':
-        // Trouble over there is none of the devices whose tokens are known here.
+        // Trouble of the other service does not concern devices of the first.
         return { ...verdict.outcome, scope: 'device' };
       default:
         return verdict.outcome;
@@ -157,8 +158,8 @@ class ApnsGateway implements Gateway<'apns'> {
   }
 
   /**
-   * Where a service knows no token of an app, it is probably the wrong one: that is a mistake in the configuration,
-   * for which no device may be removed.
+   * A service that knows no token of an app is probably the wrong one. For such a mistake in the configuration no device
+   * may be removed.
    */
   private confirmed(environment: Environment, topic: string, outcome: Outcome): Outcome {
     if (outcome.result !== 'token-gone' || this.service(environment).topics.has(topic)) {
@@ -167,42 +168,41 @@ class ApnsGateway implements Gateway<'apns'> {
     return { result: 'refused', reason: outcome.reason, words: '' };
   }
 
-  private async send(environment: Environment, letter: Letter): Promise<ApnsVerdict> {
+  private async send(environment: Environment, message: Message): Promise<ApnsVerdict> {
     const service = this.service(environment);
     const sentAtMs = this.options.nowMs();
     const authorization = this.token.at(sentAtMs);
-    const verdict = await this.sendOnce(service, letter, authorization);
+    const verdict = await this.sendOnce(service, message, authorization);
     if (verdict.first === 'new-token') {
       const renewed = this.token.at(this.options.nowMs());
-      return renewed === authorization ? verdict : this.sendOnce(service, letter, renewed);
+      return renewed === authorization ? verdict : this.sendOnce(service, message, renewed);
     }
     return verdict.first === 'new-connection' && this.replaceConnections(service, sentAtMs)
-      ? this.sendOnce(service, letter, authorization)
+      ? this.sendOnce(service, message, authorization)
       : verdict;
   }
 
   private async sendOnce(
-    { origin, topics }: Service,
-    { path, topic, publish, sender }: Letter,
+    { client, topics }: Service,
+    { path, topic, publish, sender }: Message,
     authorization: HeaderField,
   ): Promise<ApnsVerdict> {
     const fields = publish.fieldsFor(topic, authorization);
-    const result = await origin.send({ path, fields, body: publish.body, sender });
-    if (result.result !== 'answered') return { outcome: readApnsSilence(result) };
-    const { status, body } = result;
-    const retryAfter = fieldOf(result.fields, 'retry-after');
-    const verdict = readApnsAnswer({ status, body, retryAfter }, this.options.nowMs());
+    const result = await client.send({ path, fields, body: publish.body, sender });
+    if (result.result !== 'answered') return { outcome: unansweredOutcome(result.why) };
+    const { status } = result;
+    const verdict = readApnsAnswer(gatewayAnswer(result), this.options.nowMs());
     if ((status === 200 || status === 410) && topics.size < TOPICS_MAX) topics.add(topic);
     return verdict;
   }
 
-  /** Gives whether there are newer connections than at that time. Where those do not help either, it waits. */
+  /** Gives whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
   private replaceConnections(service: Service, sentAtMs: number): boolean {
     if (service.replacedAtMs >= sentAtMs) return true;
     const nowMs = this.options.nowMs();
     if (nowMs - service.replacedAtMs < REPLACE_MS_MIN) return false;
     service.replacedAtMs = nowMs;
-    service.origin.replaceConnections('Apple wants another one');
+    service.client.replaceConnections('Apple asked for a new connection');
     return true;
   }
 
@@ -210,25 +210,25 @@ class ApnsGateway implements Gateway<'apns'> {
     return this.options.origins?.[environment] ?? environmentOrigins[environment];
   }
 
-  /** A service is connected to when it is first needed. */
+  /** Creates a service when it is first needed. */
   private service(environment: Environment): Service {
     const known = this.services.get(environment);
     if (known !== undefined) return known;
-    const { ca, findAddresses, timers, tell } = this.options;
+    const { ca, findAddresses, timers, onEvent } = this.options;
     const service: Service = {
       environment,
-      origin: new Http2Client({
+      client: new Http2Client({
         origin: this.originOf(environment),
         ca,
         connectionsMax: this.options.connectionsMax ?? CONNECTIONS_MAX,
         streamsPerConnectionMax: STREAMS_MAX,
-        // Whoever sends more than `atOnce` at a time is told so.
+        // Callers keep to `atOnce`, so this is not reached.
         waitingMax: AT_ONCE,
         requestTimeoutMs: this.options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
         idleCloseMs: IDLE_CLOSE_MS,
         findAddresses,
         ...(timers === undefined ? {} : { timers }),
-        ...(tell === undefined ? {} : { tell: (news) => tell(environment, news) }),
+        onEvent: (event) => onEvent?.(environment, event),
       }),
       topics: new Set(),
       replacedAtMs: Number.NEGATIVE_INFINITY,
@@ -238,7 +238,7 @@ class ApnsGateway implements Gateway<'apns'> {
   }
 }
 
-/** What is the same for all devices of a publish, and for all that have the same app. */
+/** The parts of a publish that are the same for all devices, or for all with the same app. */
 class PreparedPublish {
   readonly body: Buffer;
   private readonly notification: Notification<ApnsPayload>;

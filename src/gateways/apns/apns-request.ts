@@ -2,28 +2,28 @@ import { type HeaderField, keptField, plainField } from '../../outgoing/http2/he
 import type { ApnsHeaders } from '../../push/messages/apns-message.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 
-/** Hex; Apple gives no length. */
+/** Hexadecimal; Apple specifies no length. */
 const TOKEN = /^[0-9a-f]{16,400}$/i;
 
-/** It is sent as a header field. */
+/** Printable ASCII, because it is sent as a header field. */
 const TOPIC = /^[\x21-\x7e]{1,255}$/;
 
-/** The path for one device, or `undefined` where it has no token of Apple's. Source: push protocol, §8.1. */
+/** The path for one device; `undefined` if the token is not one of Apple's. Source: push protocol, §8.1. */
 export function apnsPath(token: string): string | undefined {
   return TOKEN.test(token) ? `/3/device/${token}` : undefined;
 }
 
-/** Whether an app can be named so. */
+/** Whether a bundle id can be sent as the topic. */
 export function isTopic(bundleId: string | undefined): bundleId is string {
   return bundleId !== undefined && TOPIC.test(bundleId);
 }
 
 /**
- * The header fields of a publish for all devices that have the same app. Source: push protocol, §5.2 and §8.1.
+ * The header fields of a publish for all devices with the same app. Source: push protocol, §5.2 and §8.1.
  *
- * Which of them a connection keeps is Apple's advice: not those that are different for each notification, since
- * they would push out the token. Where the customer did not say what replaces what, the publish replaces itself:
- * it may have to be sent twice, when nobody knows whether the first one arrived.
+ * Apple advises which of them to keep in the dynamic table: not those that differ between notifications, since they
+ * would push out the token. Without a collapse id of the publisher, the publish id is one, so that a notification sent
+ * twice is shown once.
  */
 export function apnsFields(
   { pushType, priority, expiration, collapseId }: ApnsHeaders,

@@ -1,4 +1,4 @@
-/** Apple's two services. A token is known to one of them: which one depends on how the app was built. */
+/** Apple's two services. A token is valid at one of them, depending on how the app was built. */
 export type Environment = 'production' | 'sandbox';
 
 export const environmentOrigins: Readonly<Record<Environment, string>> = {
@@ -10,16 +10,16 @@ export function otherEnvironment(environment: Environment): Environment {
   return environment === 'production' ? 'sandbox' : 'production';
 }
 
-/** Remembers which service knows a token. It may forget: it is then found out again. */
+/** Remembers which service knows a token. It may forget: the services are then tried again. */
 export interface EnvironmentMemory {
   get(token: string): Environment | undefined;
   set(token: string, environment: Environment): void;
 }
 
-/** Tokens of apps that were not installed from the store are few: those of developers and testers. */
+/** Only tokens of developers and testers, whose apps are not from the store, are remembered. */
 const TOKENS_MAX = 10_000;
 
-/** Remembers in memory; the oldest are forgotten first. */
+/** Remembers in memory; the oldest entries are evicted. */
 export class RecentEnvironments implements EnvironmentMemory {
   private readonly environments = new Map<string, Environment>();
   private readonly tokensMax: number;

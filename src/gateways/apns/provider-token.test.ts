@@ -82,7 +82,7 @@ describe('a signing key', () => {
     ['a public key', String(publicKey.export({ format: 'pem', type: 'spki' }))],
     ['half a key', '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGBy\n-----END PRIVATE KEY-----'],
   ])('is not %s', (_, pem) => {
-    expect(readSigningKey(pem)).toEqual({ ok: false, why: 'it is no private key in PEM' });
+    expect(readSigningKey(pem)).toEqual({ ok: false, why: 'it is not a private key in PEM' });
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe('a signing key', () => {
     const pem = String(key.export({ format: 'pem', type: 'pkcs8' }));
     expect(readSigningKey(pem)).toEqual({
       ok: false,
-      why: 'it is no key of P-256, as those from Apple are',
+      why: 'it is not a P-256 key',
     });
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { AccessTokens, type RequestToken } from './access-token.ts';
-import type { TokenFault, TokenRequestResult } from './token-answer.ts';
+import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
+import { AccessTokens } from './access-token.ts';
+import type { TokenFault } from './token-answer.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const account = {
@@ -16,7 +17,7 @@ const account = {
 const START_MS = 1_700_000_000_000;
 const MINUTE_MS = 60_000;
 
-function answered(status: number, body: unknown, retryAfter?: string): TokenRequestResult {
+function answered(status: number, body: unknown, retryAfter?: string): OutgoingAnswer {
   const headers = new Headers(retryAfter === undefined ? {} : { 'retry-after': retryAfter });
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return { result: 'answered', status, headers, body: Buffer.from(text) };
@@ -25,11 +26,11 @@ function answered(status: number, body: unknown, retryAfter?: string): TokenRequ
 const granted = (token: string, seconds = 3599) =>
   answered(200, { access_token: token, expires_in: seconds, token_type: 'Bearer' });
 
-/** A Google that answers so, one after the other, at the last ever the same; and whoever asks it. */
-function asking(...answers: readonly TokenRequestResult[]) {
+/** Tokens from a Google that gives these answers in order, and repeats the last one. */
+function asking(...answers: readonly OutgoingAnswer[]) {
   let nowMs = START_MS;
   let waits: Promise<void> | undefined;
-  const requests: Parameters<RequestToken>[0][] = [];
+  const requests: Parameters<SendUnowned>[0][] = [];
   const tokens = new AccessTokens({
     account,
     nowMs: () => nowMs,
@@ -47,7 +48,7 @@ function asking(...answers: readonly TokenRequestResult[]) {
     pass(ms: number) {
       nowMs += ms;
     },
-    /** Google takes its time from now on, until the function that it gives is called. */
+    /** Holds back all answers until the function that it gives is called. */
     holdAnswers() {
       const hold = Promise.withResolvers<void>();
       waits = hold.promise;
@@ -71,7 +72,7 @@ describe('a request for an access token', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       timeoutMs: 10_000,
     });
-    const form = new URLSearchParams(request?.body);
+    const form = new URLSearchParams(String(request?.body));
     expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer');
     const [head = '', claims = '', signature = ''] = form.get('assertion')?.split('.') ?? [];
     const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
@@ -159,11 +160,11 @@ describe('an access token', () => {
     expect(google.requests).toHaveLength(3);
   });
 
-  it('is given up where nobody needs it any more', async () => {
+  it('is given up when the gateway is closed', async () => {
     const google = asking(granted('t'));
     await google.value();
     google.tokens[Symbol.dispose]();
-    expect(google.requests[0]?.signal.aborted).toBe(true);
+    expect(google.requests[0]?.signal?.aborted).toBe(true);
   });
 });
 

@@ -1,28 +1,17 @@
 import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
+import type { SendUnowned } from '../../outgoing/request.ts';
 import { tokenRequestBody } from './assertion.ts';
 import type { ServiceAccount } from './service-account.ts';
-import { readTokenResult, type TokenFault, type TokenRequestResult } from './token-answer.ts';
-
-/** Asks for an access token; never throws, follows no redirect. */
-export type RequestToken = (request: {
-  readonly url: string;
-  readonly method: 'POST';
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly timeoutMs: number;
-  readonly answerBytesMax: number;
-  /** Gives up early. */
-  readonly signal: AbortSignal;
-}) => Promise<TokenRequestResult>;
+import { readTokenResult, type TokenFault } from './token-answer.ts';
 
 export interface AccessTokensOptions {
   readonly account: ServiceAccount;
-  readonly request: RequestToken;
+  readonly request: SendUnowned;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
 
-/** `authorization` of a message, or why there is none. */
+/** The `authorization` field of a message, or why there is none. */
 export type AccessToken =
   | { readonly ok: true; readonly field: HeaderField }
   | { readonly ok: false; readonly fault: TokenFault };
@@ -43,31 +32,31 @@ interface Pause {
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 16 * 1024;
 
-/** How long before its end a token is renewed; one that does not live twice as long, halfway. */
+/** How long before its end a token is renewed; a short-lived one halfway. */
 const EARLY_MS = 5 * 60_000;
 
-/** A message that leaves with a token must arrive with it. */
+/** A token is not used in its last seconds, so that it is still valid when the message arrives. */
 const LAST_MS = 10_000;
 
-/** The pause after a request that got none. It doubles with each while Google is away. */
+/** Pause after a failed request. It doubles with each further failure. */
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 60_000;
 
-/** The pause where who we are is not believed: somebody must mend that first. */
-const PAUSE_AFTER_WRONG_MS = 60_000;
+/** Pause after the account was refused: an operator must mend that first. */
+const PAUSE_AFTER_REFUSAL_MS = 60_000;
 
-/** The longest that Google gets when it asks to be left alone. */
+/** The longest pause that Google may ask for. */
 const ASKED_MS_MAX = 15 * 60_000;
 
-/** How seldom a token is replaced only because FCM did not take it. */
+/** Least time between replacing tokens that FCM refused. */
 const REPLACE_MS_MIN = 60_000;
 
-/** The access tokens of one service account: one at a time, asked for when the first message needs it. */
+/** The access token of one service account, requested when the first message needs it, and renewed. */
 export class AccessTokens implements Disposable {
   private readonly options: AccessTokensOptions;
   private readonly stop = new AbortController();
   private held: Held | undefined;
-  private underWay: Promise<AccessToken> | undefined;
+  private inFlight: Promise<AccessToken> | undefined;
   private pause: Pause | undefined;
   private pauses = 0;
   private replacedAtMs = Number.NEGATIVE_INFINITY;
@@ -76,19 +65,19 @@ export class AccessTokens implements Disposable {
     this.options = options;
   }
 
-  /** The token to send with now. Those who wait for a new one wait together. */
+  /** The token to send with now. All callers share one request for a new one. */
   async get(): Promise<AccessToken> {
     const nowMs = this.options.nowMs();
     const { held } = this;
-    if (held === undefined || nowMs >= held.endsAtMs) return this.ask(nowMs);
-    // Nobody waits for the next one while this one is good, nor hears of it when there is none.
-    if (nowMs >= held.renewAtMs) void this.ask(nowMs);
+    if (held === undefined || nowMs >= held.endsAtMs) return this.renew(nowMs);
+    // Renewed in the background: a failure does not matter while this one is valid.
+    if (nowMs >= held.renewAtMs) void this.renew(nowMs);
     return held;
   }
 
   /**
-   * The token to send with again, after FCM did not take this one. The same where that was tried a moment ago:
-   * then it is not the token that is wrong.
+   * The token to retry with after FCM refused this one. It is the same one if it was replaced less than a minute ago:
+   * then the token is not what is wrong.
    */
   async replace(refused: HeaderField): Promise<AccessToken> {
     const nowMs = this.options.nowMs();
@@ -100,19 +89,19 @@ export class AccessTokens implements Disposable {
     return this.get();
   }
 
-  /** Gives up what is under way. */
+  /** Gives up a request in flight. */
   [Symbol.dispose](): void {
     this.stop.abort();
   }
 
-  private ask(nowMs: number): Promise<AccessToken> {
-    if (this.underWay !== undefined) return this.underWay;
+  private renew(nowMs: number): Promise<AccessToken> {
+    if (this.inFlight !== undefined) return this.inFlight;
     const paused = this.pausedFault(nowMs);
     if (paused !== undefined) return Promise.resolve({ ok: false, fault: paused });
-    this.underWay = this.request(nowMs).finally(() => {
-      this.underWay = undefined;
+    this.inFlight = this.request(nowMs).finally(() => {
+      this.inFlight = undefined;
     });
-    return this.underWay;
+    return this.inFlight;
   }
 
   private async request(nowMs: number): Promise<AccessToken> {
@@ -128,13 +117,13 @@ export class AccessTokens implements Disposable {
     });
     const answer = readTokenResult(result, this.options.nowMs());
     if (!answer.ok) {
-      this.rest(answer.fault);
+      this.startPause(answer.fault);
       return answer;
     }
     const { token, validMs } = answer;
     this.pause = undefined;
     this.pauses = 0;
-    // It counts from when it was asked for, which is a little early.
+    // Counted from the request, which is a little early.
     this.held = {
       ok: true,
       field: keptField('authorization', `Bearer ${token}`),
@@ -144,7 +133,7 @@ export class AccessTokens implements Disposable {
     return this.held;
   }
 
-  private rest(fault: TokenFault): void {
+  private startPause(fault: TokenFault): void {
     const doubledMs = Math.min(PAUSE_MS * 2 ** this.pauses, PAUSE_MS_MAX);
     this.pauses++;
     this.pause = {
@@ -153,7 +142,7 @@ export class AccessTokens implements Disposable {
       ms:
         fault.result === 'try-again'
           ? Math.max(doubledMs, Math.min(fault.afterMs ?? 0, ASKED_MS_MAX))
-          : PAUSE_AFTER_WRONG_MS,
+          : PAUSE_AFTER_REFUSAL_MS,
     };
   }
 
@@ -161,7 +150,7 @@ export class AccessTokens implements Disposable {
     if (this.pause === undefined) return undefined;
     const { fault, beganAtMs, ms } = this.pause;
     const leftMs = beganAtMs + ms - nowMs;
-    // Of a clock that was put back, it must not become longer.
+    // `leftMs > ms`: the clock was set back.
     if (leftMs <= 0 || leftMs > ms) return undefined;
     return fault.result === 'try-again' ? { ...fault, afterMs: leftMs } : fault;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Outcome, TroubleScope } from '../../push/gateway.ts';
-import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
+import type { TroubleScope } from '../../push/gateway.ts';
+import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -241,21 +241,5 @@ describe('an answer of FCM', () => {
         },
       ),
     );
-  });
-});
-
-describe('no answer of FCM', () => {
-  const outcome = (reason: string, scope: TroubleScope): Outcome => again(reason, scope).outcome;
-
-  it.each([
-    ['unknown', 'no-answer', outcome('no-answer', 'device')],
-    ['unknown', 'reset', outcome('reset', 'device')],
-    ['unknown', 'connection-lost', outcome('connection-lost', 'device')],
-    ['unknown', 'silence', outcome('silence', 'gateway')],
-    ['unprocessed', 'unreachable', outcome('unreachable', 'connection')],
-    ['unprocessed', 'turned-away', outcome('turned-away', 'gateway')],
-    ['unprocessed', 'too-large', refused('too-large').outcome],
-  ] as const)('%s, %s', (result, why, expected) => {
-    expect(readFcmSilence({ result, why, detail: undefined } as never)).toEqual(expected);
   });
 });

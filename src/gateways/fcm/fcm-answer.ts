@@ -1,24 +1,15 @@
-import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
+import type { GatewayAnswer } from '../answer.ts';
+import { tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfUnanswered } from '../unanswered.ts';
 
-type Unanswered = Exclude<Http2Result, { readonly result: 'answered' }>;
-
-/** What FCM answered to one request. */
-export interface FcmAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  readonly body: Uint8Array;
-}
-
-/** What an answer means; and what is to be tried first, once, before it is believed. */
+/** What an answer means, and what to try once before it counts. */
 export interface FcmVerdict {
   readonly outcome: Outcome;
   readonly first?: 'new-access-token';
-  /** More was sent than the project may send. */
+  /** The project has exceeded its quota. */
   readonly isOverQuota?: true;
 }
 
@@ -32,13 +23,13 @@ type Meaning =
   | 'request-lost'
   | 'trouble';
 
-/** What FCM itself gives as the reason. Source: push protocol, §8.2, "Errors". */
+/** FCM's own error codes. Source: push protocol, §8.2, "Errors". */
 const fcmMeanings: Readonly<Record<string, Meaning>> = {
   INVALID_ARGUMENT: 'message-or-token-wrong',
   UNREGISTERED: 'token-gone',
   SENDER_ID_MISMATCH: 'token-gone',
   PERMISSION_DENIED: 'credentials-wrong',
-  // Of the app's own credential at Firebase, for devices of Apple and for browsers: others are reached.
+  // About the app's APNs or web credential at Firebase; other devices are not concerned.
   THIRD_PARTY_AUTH_ERROR: 'message-wrong',
   UNAUTHENTICATED: 'access-token-wrong',
   QUOTA_EXCEEDED: 'over-quota',
@@ -46,10 +37,10 @@ const fcmMeanings: Readonly<Record<string, Meaning>> = {
   INTERNAL: 'trouble',
 };
 
-/** What all services of Google give as status. Source: google.rpc.Code. */
+/** Status names of all Google services. Source: google.rpc.Code. */
 const statusMeanings: Readonly<Record<string, Meaning>> = {
   INVALID_ARGUMENT: 'message-or-token-wrong',
-  // Where FCM means a token it says UNREGISTERED; this may as well be the project.
+  // For an unknown token FCM says UNREGISTERED; this may be about the project.
   NOT_FOUND: 'message-wrong',
   PERMISSION_DENIED: 'credentials-wrong',
   UNAUTHENTICATED: 'access-token-wrong',
@@ -62,7 +53,7 @@ const statusMeanings: Readonly<Record<string, Meaning>> = {
   UNKNOWN: 'trouble',
 };
 
-/** How long FCM is left alone at least that had too much. Source: push protocol, §8.2. */
+/** Pause after an exceeded quota if FCM gives none. Source: push protocol, §8.2. */
 const OVER_QUOTA_MS = 60_000;
 
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
@@ -72,19 +63,19 @@ const QUOTA_FAILURE = 'type.googleapis.com/google.rpc.QuotaFailure';
 /** Fields of a request that name the device. */
 const TARGETS: readonly unknown[] = ['message.token', 'message.fid'];
 
-/** A field of the message; all but the device is the same for all. */
+/** A field of the message; all but the token is the same for all devices. */
 const OF_MESSAGE = /^message\.\w/;
 
-/** FCM says it in words alone where the message is too large. Source: push protocol, §8.2. */
+/** The only sign that a message is too large. Source: push protocol, §8.2. */
 const TOO_BIG = /message (?:is )?too big/i;
 
-/** FCM says it in words alone where the token has not even the form of one. Source: push protocol, §8.2. */
+/** The only sign that a token is malformed. Source: push protocol, §8.2. */
 const NO_TOKEN = /registration token is not (?:a )?valid/i;
 
 const ACCEPTED: FcmVerdict = { outcome: { result: 'accepted' } };
 
 /** Reads what FCM answered. Source: push protocol, §8.2, "Errors". */
-export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
+export function readFcmAnswer(answer: GatewayAnswer, nowMs: number): FcmVerdict {
   const { status } = answer;
   if (status >= 200 && status < 300) return ACCEPTED;
   const error = readError(answer.body);
@@ -117,24 +108,17 @@ export function readFcmAnswer(answer: FcmAnswer, nowMs: number): FcmVerdict {
   }
 }
 
-/** What it means that there was no answer. */
-export function readFcmSilence({ why }: Unanswered): Outcome {
-  return why === 'too-large'
-    ? { result: 'refused', reason: why, words: '' }
-    : tryAgain(why, undefined, scopeOfUnanswered(why));
-}
-
 interface FcmFault {
   readonly errorCode: string | undefined;
   readonly statusName: string | undefined;
-  /** The more exact of both. */
+  /** The error code, or else the status name. */
   readonly reason: string | undefined;
   readonly words: string;
-  /** It is the token that is wrong. */
+  /** The token is wrong. */
   readonly isOfToken: boolean;
-  /** It is certainly not the device: nobody gets this message. */
+  /** The message is wrong for all devices. */
   readonly isOfMessage: boolean;
-  /** It is this device that gets too much. */
+  /** The quota of this device is exceeded. */
   readonly isOfDevice: boolean;
 }
 
@@ -151,7 +135,7 @@ function lookUp(
   return name !== undefined && Object.hasOwn(meanings, name) ? meanings[name] : undefined;
 }
 
-/** What an answer means that says nothing else to us. */
+/** What an answer without a known code means. */
 function meaningOfStatus(status: number): Meaning {
   if (status === 401) return 'access-token-wrong';
   if (status === 403) return 'credentials-wrong';
@@ -162,10 +146,6 @@ function meaningOfStatus(status: number): Meaning {
 
 function scopeOf({ isOfDevice }: FcmFault): TroubleScope {
   return isOfDevice ? 'device' : 'gateway';
-}
-
-function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
-  return { result: 'try-again', reason, afterMs, scope };
 }
 
 function readError(body: Uint8Array): FcmFault {
@@ -188,7 +168,7 @@ function readError(body: Uint8Array): FcmFault {
     reason: errorCode ?? statusName,
     words: redactedText(text),
     isOfToken,
-    // Where it names nothing, it may be a token of a form that nobody has seen yet: others are tried nevertheless.
+    // An error that names no field may be about a malformed token, so other devices are still tried.
     isOfMessage: !isOfToken && (fieldsOfMessage.length > 0 || TOO_BIG.test(text)),
     isOfDevice: quotas.some(({ subject, description }) =>
       /device/i.test(`${subject} ${description}`),
@@ -201,7 +181,7 @@ function listIn(detail: JsonObject, name: string): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** It is kept and shown. */
+/** A name of bounded form, because it is stored and shown. */
 function readName(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Z][A-Z_]{1,63}$/.test(value) ? value : undefined;
 }

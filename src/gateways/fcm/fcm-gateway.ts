@@ -1,23 +1,25 @@
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
 import type { HeaderField } from '../../outgoing/http2/header-field.ts';
-import { fieldOf } from '../../outgoing/http2/request.ts';
+import type { SendUnowned } from '../../outgoing/request.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import type { Recipient } from '../../push/model/device.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import { AccessTokens, type RequestToken } from './access-token.ts';
-import { type FcmVerdict, readFcmAnswer, readFcmSilence } from './fcm-answer.ts';
+import { gatewayAnswer } from '../answer.ts';
+import { unansweredOutcome } from '../outcomes.ts';
+import { AccessTokens } from './access-token.ts';
+import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
 import { type ProjectRate, ProjectRates } from './project-rate.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 export interface FcmGatewayOptions {
   readonly account: ServiceAccount;
-  /** Asks for access tokens. It trusts the same certificates. */
-  readonly requestToken: RequestToken;
+  /** Requests access tokens. It trusts the same certificates. */
+  readonly requestToken: SendUnowned;
   /** In place of Google's. */
   readonly origin?: string | undefined;
   /** Certificates to trust in place of the system's, as PEM. */
@@ -25,25 +27,25 @@ export interface FcmGatewayOptions {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   /** Shared by all gateways of a server. */
-  readonly paces?: ProjectRates;
+  readonly rates?: ProjectRates;
   readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
   readonly requestTimeoutMs?: number;
-  /** Hears what an operator may want to know of. */
-  readonly tell?: (news: Http2Event) => void;
+  /** Reports what an operator may want to know. */
+  readonly onEvent?: (event: Http2Event) => void;
 }
 
 const ORIGIN = 'https://fcm.googleapis.com';
 
-/** FCM ends a connection that has more at a time, and wants some of them. Source: push protocol, §8.2. */
+/** FCM ends a connection with more concurrent requests, and wants several connections. Source: push protocol, §8.2. */
 const STREAMS_MAX = 100;
 const CONNECTIONS_MAX = 15;
 
-/** As many as all connections take together. */
+/** As many as all connections accept together. */
 const AT_ONCE = STREAMS_MAX * CONNECTIONS_MAX;
 
-/** FCM itself gives up after about five seconds; less than ten would be too little. Source: the same. */
+/** FCM gives up after about 5 s, and asks clients to wait at least 10 s. Source: the same. */
 const REQUEST_TIMEOUT_MS = 15_000;
 
 /** FCM ends a connection after four minutes without a request, and at the third ping in a row. Source: the same. */
@@ -51,7 +53,7 @@ const IDLE_CLOSE_MS = 150_000;
 const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 7_000;
 
-/** What FCM says of a device that belongs to another project. Source: push protocol, §8.2. */
+/** FCM's error code for a device of another project. Source: push protocol, §8.2. */
 const OTHER_PROJECT = 'SENDER_ID_MISMATCH';
 
 const TOO_MANY_WAIT: Outcome = {
@@ -61,7 +63,7 @@ const TOO_MANY_WAIT: Outcome = {
   scope: 'gateway',
 };
 
-/** Makes the way to the devices that Firebase reaches, for one instance. Source: push protocol, §8.2. */
+/** Makes the gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
 export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
   return new FcmGateway(options);
 }
@@ -79,26 +81,26 @@ class FcmGateway implements Gateway<'fcm'> {
   private readonly nowMs: () => number;
   private readonly path: string;
   private readonly tokens: AccessTokens;
-  private readonly pace: ProjectRate;
-  private readonly origin: Http2Client;
-  private readonly known: Sender = { of: this, isNewcomer: false };
-  private readonly newcomer: Sender = { of: this, isNewcomer: true };
-  /** Whether a device of this project was reached: of one that is of another, that says something then. */
+  private readonly rate: ProjectRate;
+  private readonly client: Http2Client;
+  private readonly known: Sender = { owner: this, isTrusted: true };
+  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  /** A device of this project was reached, so the account is the right one. */
   private hasReached = false;
 
   constructor(options: FcmGatewayOptions) {
-    const { account, requestToken, nowMs, ca, findAddresses, timers, tell } = options;
+    const { account, requestToken, nowMs, ca, findAddresses, timers, onEvent } = options;
     this.nowMs = nowMs;
     this.path = fcmPath(account.projectId);
     this.tokens = new AccessTokens({ account, request: requestToken, nowMs });
-    const paces = options.paces ?? new ProjectRates({ timers: timers ?? monotonicTimers });
-    this.pace = paces.of(account.projectId);
-    this.origin = new Http2Client({
+    const rates = options.rates ?? new ProjectRates({ timers: timers ?? monotonicTimers });
+    this.rate = rates.of(account.projectId);
+    this.client = new Http2Client({
       origin: options.origin ?? ORIGIN,
       ca,
       connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
       streamsPerConnectionMax: STREAMS_MAX,
-      // Whoever sends more than `atOnce` at a time is told so.
+      // Callers keep to `atOnce`, so this is not reached.
       waitingMax: AT_ONCE,
       requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       idleCloseMs: IDLE_CLOSE_MS,
@@ -106,7 +108,7 @@ class FcmGateway implements Gateway<'fcm'> {
       overduePingMs: OVERDUE_PING_MS,
       findAddresses,
       ...(timers === undefined ? {} : { timers }),
-      ...(tell === undefined ? {} : { tell }),
+      ...(onEvent === undefined ? {} : { onEvent }),
     });
   }
 
@@ -117,16 +119,16 @@ class FcmGateway implements Gateway<'fcm'> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.tokens[Symbol.dispose]();
-    await this.origin[Symbol.asyncDispose]();
+    await this.client[Symbol.asyncDispose]();
   }
 
   private async deliver({ token, acceptedBefore }: Recipient, bodies: FcmBodies): Promise<Outcome> {
     const sender = acceptedBefore ? this.known : this.newcomer;
-    // Before it takes a place among those that go out: without a token, none does.
+    // Before it counts against the rate: without a token nothing is sent.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
-    if (this.pace.isFull) return TOO_MANY_WAIT;
-    const turn = this.pace.take(sender);
+    if (this.rate.isFull) return TOO_MANY_WAIT;
+    const turn = this.rate.take(sender);
     if (turn !== undefined) await turn;
     const message = { token, bodies, sender };
     const verdict = await this.send(message, access.field);
@@ -152,23 +154,22 @@ class FcmGateway implements Gateway<'fcm'> {
     { token, bodies, sender }: Message,
     authorization: HeaderField,
   ): Promise<FcmVerdict> {
-    const result = await this.origin.send({
+    const result = await this.client.send({
       path: this.path,
       fields: [authorization, CONTENT_TYPE],
       body: bodies.of(token, this.nowMs()),
       sender,
     });
-    if (result.result !== 'answered') return { outcome: readFcmSilence(result) };
-    const { status, body } = result;
-    const retryAfter = fieldOf(result.fields, 'retry-after');
-    return readFcmAnswer({ status, body, retryAfter }, this.nowMs());
+    return result.result === 'answered'
+      ? readFcmAnswer(gatewayAnswer(result), this.nowMs())
+      : { outcome: unansweredOutcome(result.why) };
   }
 
   private learn({ outcome, isOverQuota }: FcmVerdict, acceptedBefore: boolean): Outcome {
-    // FCM does not always say that only one device gets too much, and a newcomer must not slow down all others.
-    if (isOverQuota === true && (acceptedBefore || !this.hasReached)) this.pace.slowDown();
+    // FCM does not always say that only the quota of one device is exceeded, and a newcomer must not slow down all.
+    if (isOverQuota === true && (acceptedBefore || !this.hasReached)) this.rate.slowDown();
     if (outcome.result === 'accepted') this.hasReached = true;
-    // Where no device was reached, it is probably the account of another project: no device may be lost by that.
+    // If no device was reached yet, the account is probably of another project: no device may be removed for that.
     if (outcome.result === 'token-gone' && outcome.reason === OTHER_PROJECT && !this.hasReached) {
       return { result: 'refused', reason: outcome.reason, words: '' };
     }

@@ -10,10 +10,9 @@ import {
 import type { PublishId } from '../../push/model/publish.ts';
 import type { FcmPayload } from '../../push/payloads/fcm.ts';
 
-/** A Firebase installation id, which newer apps register in the place of a token. Source: push protocol, §8.2. */
+/** A Firebase installation id, which newer apps register instead of a token. Source: push protocol, §8.2. */
 const INSTALLATION_ID = /^[\w-]{22}$/;
 
-/** What all requests say beside who sends. */
 export const CONTENT_TYPE = keptField('content-type', 'application/json');
 
 /** The path that messages of a project are posted to. Source: push protocol, §8.2. */
@@ -22,15 +21,15 @@ export function fcmPath(projectId: string): string {
 }
 
 /**
- * The bodies of one publish's requests. They differ in the device alone, so the rest is written once, and again
- * when its time to live has become a second shorter.
+ * The bodies of one publish's requests. They differ only in the device, so the rest is serialised once, and again each
+ * time its time to live gets a second shorter.
  */
 export class FcmBodies {
   private readonly message: FcmMessageFields;
   private readonly validateOnly: boolean;
   private readonly endsAtMs: number | undefined;
   private ttlSeconds: number | undefined;
-  /** All that follows the device. */
+  /** The bytes after the device. */
   private rest: Buffer;
 
   constructor(notification: Notification<FcmPayload>) {
@@ -47,13 +46,13 @@ export class FcmBodies {
 
   /** The body for one device. */
   of(token: string, nowMs: number): Buffer {
-    this.keepTime(nowMs);
+    this.updateTtl(nowMs);
     const target = INSTALLATION_ID.test(token) ? 'fid' : 'token';
     const start = Buffer.from(`{"message":{"${target}":${JSON.stringify(token)},`);
     return Buffer.concat([start, this.rest]);
   }
 
-  private keepTime(nowMs: number): void {
+  private updateTtl(nowMs: number): void {
     if (this.endsAtMs === undefined) return;
     const ttlSeconds = Math.max(0, Math.ceil((this.endsAtMs - nowMs) / 1000));
     if (ttlSeconds === this.ttlSeconds) return;
@@ -66,15 +65,14 @@ export class FcmBodies {
     const ttl = this.ttlSeconds === undefined ? undefined : `${this.ttlSeconds}s`;
     const message = android === undefined ? others : { ...others, android: { ...android, ttl } };
     const validateOnly = this.validateOnly ? ',"validate_only":true' : '';
-    // There is data in each, so it is not the empty object.
+    // A message always has data, so this is never the empty object.
     return Buffer.from(`${JSON.stringify(message).slice(1)}${validateOnly}}`);
   }
 }
 
 /**
- * Where the device shows a notification, and the customer did not say what it replaces, it replaces itself: it may
- * have to be sent twice, when nobody knows whether the first one arrived. Not by a collapse key: FCM keeps messages
- * of four keys for a device that is away and drops the others. Source: push protocol, §8.2.
+ * Gives a visible notification a tag, unless the publisher gave one, so that a notification sent twice is shown once. A
+ * collapse key would not do: FCM keeps messages of four keys for an offline device and drops the others. Source: push protocol, §8.2.
  */
 function withTag(message: FcmMessageFields, publishId: PublishId): FcmMessageFields {
   const notification = message.android?.notification;
@@ -83,6 +81,6 @@ function withTag(message: FcmMessageFields, publishId: PublishId): FcmMessageFie
     ...message,
     android: { ...message.android, notification: { ...notification, tag: publishId } },
   };
-  // A double is the lesser evil than none.
+  // A duplicate is better than a message that is too large.
   return fcmMessageBytes(tagged) <= FCM_MESSAGE_BYTES_MAX ? tagged : message;
 }

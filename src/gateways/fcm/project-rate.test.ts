@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { ProjectRate, ProjectRates } from './project-rate.ts';
 
-const sender = { of: {}, isNewcomer: false };
+const sender = { owner: {}, isTrusted: true };
 
 /** A pace, and when each of those that it let through could go. */
 function paced(perMinute?: number) {

@@ -1,126 +1,125 @@
 import type { Timers } from '../../runtime/ports.ts';
 import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
+import { TokenBucket } from '../../runtime/token-bucket.ts';
 
 export interface ProjectRateOptions {
   readonly timers: Timers;
-  /** What Google takes of one project in a minute, unless it has agreed to more. */
+  /** The quota that Google has granted to the project. */
   readonly perMinute?: number;
 }
 
-/** Source: push protocol, §8.2, "Quotas". */
+/** Default quota. Source: push protocol, §8.2, "Quotas". */
 const PER_MINUTE = 600_000;
 
-/** How long it takes at least from hardly anything to all that is allowed. Source: the same. */
+/** Least time for the ramp from the lowest rate to the quota. Source: the same. */
 const RAMP_MS = 60_000;
 
-/** Messages that may go out at once after a pause. So a small publish waits for nothing. */
+/** Messages that may leave at once after a pause, so that a small publish does not wait. */
 const BURST = 1_000;
 
-/** At which pace the ramp begins, as a part of the quota. */
-const FLOOR = 0.1;
+/** The rate at which the ramp begins, as a share of the quota. */
+const LOWEST_SHARE = 0.1;
 
-/** The longest that anybody waits at the slowest pace: with its request, still less than a claim on it lasts. */
+/** Longest wait at the lowest rate. Together with the request it is shorter than the lease of a delivery. */
 const WAIT_MS_MAX = 15_000;
 
-/** The least time between two looks at who may go. */
-const TURN_MS = 10;
+/** Least time between two rounds of letting messages go. */
+const ROUND_MS = 10;
 
-/** That Google has had too much is said by many answers at once. */
+/** Google reports one overload in many answers, so the rate is halved once in this time. */
 const SLOW_DOWN_MS = 1_000;
 
 /**
- * The pace at which one project sends, and the only thing that decides on it. It never lets more through in any
- * minute than Google allows, and begins slowly: it rises while somebody waits for it, falls again at the same rate
- * while nobody does, and halves when Google has had too much. That it then is left alone for a while is for the one
- * who sends to see to.
+ * Limits the rate at which one project sends: a token bucket with a rate that adapts. It never exceeds the project's
+ * quota in any minute. It starts slowly, rises while messages wait, falls at the same speed while none do, and halves
+ * when Google reports an overload. Backing off is the caller's job.
  */
 export class ProjectRate {
   private readonly timers: Timers;
-  /** Messages per millisecond. */
-  private readonly most: number;
-  private readonly least: number;
-  private readonly burst: number;
-  private rate: number;
-  private allowance: number;
-  private lookedAtMs: number;
+  private readonly bucket: TokenBucket;
+  /** What the bucket is refilled with now. */
+  private readonly rate: { perSecond: number; readonly burst: number };
+  private readonly highest: number;
+  private readonly lowest: number;
+  private adaptedAtMs: number;
   private slowedAtMs = Number.NEGATIVE_INFINITY;
   private readonly waiting = new SenderQueue<() => void>();
-  private isTurnPlanned = false;
+  private isRoundPlanned = false;
 
   constructor({ timers, perMinute = PER_MINUTE }: ProjectRateOptions) {
     this.timers = timers;
-    this.burst = Math.min(BURST, perMinute / 2);
-    // What goes at once and what follows within a minute is the quota together.
-    this.most = (perMinute - this.burst) / 60_000;
-    this.least = this.most * FLOOR;
-    this.rate = this.least;
-    this.allowance = this.burst;
-    this.lookedAtMs = timers.now();
+    const burst = Math.min(BURST, perMinute / 2);
+    // The burst and what follows within a minute make up the quota together.
+    this.highest = (perMinute - burst) / 60;
+    this.lowest = this.highest * LOWEST_SHARE;
+    this.rate = { perSecond: this.lowest, burst };
+    this.adaptedAtMs = timers.now();
+    this.bucket = new TokenBucket(this.rate, this.adaptedAtMs);
   }
 
-  /** Whether so many wait that one more might wait too long: several instances send to the project at once. */
+  /** Whether another message might wait too long: several instances may send to the project at once. */
   get isFull(): boolean {
-    return this.waiting.size >= this.least * WAIT_MS_MAX;
+    return this.waiting.size >= (this.lowest * WAIT_MS_MAX) / 1000;
   }
 
-  /** Settles when the next message may go; `undefined`: now. Senders take turns. */
+  /** Settles when the next message may leave; `undefined`: now. Senders take turns. */
   take(sender: Sender): Promise<void> | undefined {
-    this.look();
-    if (this.waiting.size === 0 && this.allowance >= 1) {
-      this.allowance--;
-      return undefined;
-    }
-    this.planTurn();
+    const nowMs = this.adapt();
+    if (this.waiting.size === 0 && this.bucket.take(this.rate, nowMs)) return undefined;
+    this.planRound(nowMs);
     return new Promise((resolve) => {
       this.waiting.add(resolve, sender);
     });
   }
 
-  /** Google has had too much: somebody else sends as well, or the quota is smaller. */
+  /** Google reports an overload: someone else sends as well, or the quota is smaller. */
   slowDown(): void {
-    this.look();
-    if (this.lookedAtMs - this.slowedAtMs < SLOW_DOWN_MS) return;
-    this.slowedAtMs = this.lookedAtMs;
-    this.rate = Math.max(this.least, this.rate / 2);
-    this.allowance = Math.min(this.allowance, 0);
+    const nowMs = this.adapt();
+    if (nowMs - this.slowedAtMs < SLOW_DOWN_MS) return;
+    this.slowedAtMs = nowMs;
+    this.bucket.charge(Math.max(0, this.bucket.left(this.rate, nowMs)));
+    this.rate.perSecond = Math.max(this.lowest, this.rate.perSecond / 2);
   }
 
-  /** Counts the time that has passed. */
-  private look(): void {
+  /** Adapts the rate to the time that has passed, and refills the bucket. */
+  private adapt(): number {
     const nowMs = this.timers.now();
-    const passedMs = nowMs - this.lookedAtMs;
-    this.lookedAtMs = nowMs;
-    const stepped = ((this.most - this.least) * passedMs) / RAMP_MS;
-    const rate = this.rate + (this.waiting.size > 0 ? stepped : -stepped);
-    this.rate = Math.min(this.most, Math.max(this.least, rate));
-    this.allowance = Math.min(this.burst, this.allowance + this.rate * passedMs);
+    const passedMs = nowMs - this.adaptedAtMs;
+    this.adaptedAtMs = nowMs;
+    const step = ((this.highest - this.lowest) * passedMs) / RAMP_MS;
+    const perSecond = this.rate.perSecond + (this.waiting.size > 0 ? step : -step);
+    this.rate.perSecond = Math.min(this.highest, Math.max(this.lowest, perSecond));
+    // Now, because the rate may have changed by the next time.
+    this.bucket.left(this.rate, nowMs);
+    return nowMs;
   }
 
-  private planTurn(): void {
-    if (this.isTurnPlanned) return;
-    this.isTurnPlanned = true;
-    const delayMs = Math.max(TURN_MS, (1 - this.allowance) / this.rate);
-    this.timers.after(delayMs, () => {
-      this.isTurnPlanned = false;
-      this.turn();
+  private planRound(nowMs: number): void {
+    if (this.isRoundPlanned) return;
+    this.isRoundPlanned = true;
+    const missing = 1 - this.bucket.left(this.rate, nowMs);
+    this.timers.after(Math.max(ROUND_MS, (missing * 1000) / this.rate.perSecond), () => {
+      this.isRoundPlanned = false;
+      this.runRound();
     });
   }
 
-  private turn(): void {
-    this.look();
-    const next: (() => void)[] = [];
-    for (; this.allowance >= 1 && this.waiting.size > 0; this.allowance--) {
-      const go = this.waiting.take();
-      if (go !== undefined) next.push(go);
+  /** Lets as many waiting messages go as the bucket allows. */
+  private runRound(): void {
+    const nowMs = this.adapt();
+    const released: (() => void)[] = [];
+    while (this.waiting.size > 0 && this.bucket.take(this.rate, nowMs)) {
+      const release = this.waiting.take();
+      if (release !== undefined) released.push(release);
     }
-    if (this.waiting.size > 0) this.planTurn();
-    for (const go of next) go();
+    if (this.waiting.size > 0) this.planRound(nowMs);
+    for (const release of released) release();
   }
 }
 
-/** The paces of a server: one for each project, whichever instances send to it. */
+/** The rates of a server: one for each project, whichever instances send to it. */
 export class ProjectRates {
-  private readonly paces = new Map<string, ProjectRate>();
+  private readonly rates = new Map<string, ProjectRate>();
   private readonly options: ProjectRateOptions;
 
   constructor(options: ProjectRateOptions) {
@@ -128,10 +127,10 @@ export class ProjectRates {
   }
 
   of(projectId: string): ProjectRate {
-    const known = this.paces.get(projectId);
+    const known = this.rates.get(projectId);
     if (known !== undefined) return known;
-    const pace = new ProjectRate(this.options);
-    this.paces.set(projectId, pace);
-    return pace;
+    const rate = new ProjectRate(this.options);
+    this.rates.set(projectId, rate);
+    return rate;
   }
 }

@@ -53,23 +53,23 @@ describe('the file of a service account', () => {
 
   it.each([
     [{ ...file, type: 'authorized_user' }, 'its type is not "service_account"'],
-    [{ ...file, project_id: undefined }, 'its project_id is missing, or none'],
-    [{ ...file, project_id: '../secrets' }, 'its project_id is missing, or none'],
-    [{ ...file, client_email: 'a\nb@c' }, 'its client_email is missing, or none'],
-    [{ ...file, client_email: 7 }, 'its client_email is missing, or none'],
+    [{ ...file, project_id: undefined }, 'its project_id is missing or malformed'],
+    [{ ...file, project_id: '../secrets' }, 'its project_id is missing or malformed'],
+    [{ ...file, client_email: 'a\nb@c' }, 'its client_email is missing or malformed'],
+    [{ ...file, client_email: 7 }, 'its client_email is missing or malformed'],
     [{ ...file, token_uri: 'file:///etc/passwd' }, 'its token_uri is not an http or https address'],
     [{ ...file, token_uri: ['a'] }, 'its token_uri is not an http or https address'],
     [{ ...file, private_key: undefined }, 'its private_key is missing'],
-    [{ ...file, private_key: pem.slice(0, 200) }, 'its private_key is no private key in PEM'],
+    [{ ...file, private_key: pem.slice(0, 200) }, 'its private_key is not a private key in PEM'],
     [
       { ...file, private_key: String(publicKey.export({ format: 'pem', type: 'spki' })) },
-      'its private_key is no private key in PEM',
+      'its private_key is not a private key in PEM',
     ],
     [
       { project_info: { project_id: 'shop-1234' }, client: [] },
       'it is the google-services.json of an app; the file of a service account is needed',
     ],
-    [[], 'it is no JSON object'],
+    [[], 'it is not a JSON object'],
   ])('is told what is wrong with it (%#)', (value, why) => {
     expect(read(value)).toEqual({ ok: false, why });
   });
@@ -81,7 +81,7 @@ describe('the file of a service account', () => {
     const private_key = String(key.export({ format: 'pem', type: 'pkcs8' }));
     expect(read({ ...file, private_key })).toEqual({
       ok: false,
-      why: 'its private_key is no RSA key of 2048 bits or more, as those from Google are',
+      why: 'its private_key is not an RSA key of at least 2048 bits',
     });
   });
 

@@ -1,14 +1,14 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 
-/** Who sends, as Google knows them. */
+/** A Google service account that may send. */
 export interface ServiceAccount {
   readonly projectId: string;
   readonly clientEmail: string;
   readonly privateKey: KeyObject;
-  /** Which of the account's keys this is, where the file says so. */
+  /** Id of the key, if the file has one. */
   readonly privateKeyId: string | undefined;
-  /** Where access tokens are asked for. */
+  /** Where access tokens are requested. */
   readonly tokenUri: string;
 }
 
@@ -16,22 +16,22 @@ export type ReadServiceAccount =
   | { readonly ok: true; readonly account: ServiceAccount }
   | { readonly ok: false; readonly why: string };
 
-/** Of files that do not name one. Source: push protocol, §8.2. */
+/** For files without a `token_uri`. Source: push protocol, §8.2. */
 const TOKEN_URI = 'https://oauth2.googleapis.com/token';
 
 const TYPE = 'service_account';
 
-/** It becomes a part of a path. Old ones begin with a domain, as in `example.com:shop`. */
+/** It becomes part of a path. Old ids begin with a domain, as in `example.com:shop`. */
 const PROJECT_ID = /^[A-Za-z0-9][\w.:-]{0,127}$/;
 
 const CLIENT_EMAIL = /^[\x21-\x7e]+@[\x21-\x7e]+$/;
 
 const KEY_BITS_MIN = 2048;
 
-/** Reads the JSON file of a service account; or says what is wrong with it, and nothing of what is in it. */
+/** Reads the JSON file of a service account. A fault never quotes the file. */
 export function readServiceAccount(bytes: Uint8Array): ReadServiceAccount {
   const file = readJsonObject(bytes);
-  if (file === undefined) return fault('it is no JSON object');
+  if (file === undefined) return fault('it is not a JSON object');
   if ('project_info' in file) {
     return fault(
       'it is the google-services.json of an app; the file of a service account is needed',
@@ -40,10 +40,10 @@ export function readServiceAccount(bytes: Uint8Array): ReadServiceAccount {
   const { type, project_id, client_email, private_key_id, token_uri } = file;
   if (type !== undefined && type !== TYPE) return fault(`its type is not "${TYPE}"`);
   if (typeof project_id !== 'string' || !PROJECT_ID.test(project_id)) {
-    return fault('its project_id is missing, or none');
+    return fault('its project_id is missing or malformed');
   }
   if (typeof client_email !== 'string' || !CLIENT_EMAIL.test(client_email)) {
-    return fault('its client_email is missing, or none');
+    return fault('its client_email is missing or malformed');
   }
   const tokenUri = token_uri ?? TOKEN_URI;
   if (typeof tokenUri !== 'string' || !isHttpUrl(tokenUri)) {
@@ -76,10 +76,10 @@ function readPrivateKey({ private_key }: JsonObject): KeyObject | string {
     const isStrong = (key.asymmetricKeyDetails?.modulusLength ?? 0) >= KEY_BITS_MIN;
     return key.asymmetricKeyType === 'rsa' && isStrong
       ? key
-      : `its private_key is no RSA key of ${KEY_BITS_MIN} bits or more, as those from Google are`;
+      : `its private_key is not an RSA key of at least ${KEY_BITS_MIN} bits`;
   } catch {
-    // Whatever the parser says could quote what it was given.
-    return 'its private_key is no private key in PEM';
+    // The parser's message could quote the key.
+    return 'its private_key is not a private key in PEM';
   }
 }
 

@@ -1,54 +1,43 @@
 import { isFieldValue } from '../../outgoing/http2/header-field.ts';
+import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
-/** What became of a request for an access token. */
-export type TokenRequestResult =
-  | {
-      readonly result: 'answered';
-      readonly status: number;
-      readonly headers: { get(name: string): string | null };
-      readonly body: Uint8Array;
-    }
-  | { readonly result: 'timeout' }
-  | { readonly result: 'unreachable'; readonly why: string }
-  | { readonly result: 'not-allowed'; readonly why: string };
-
-/** Why there is no access token, which is what becomes of each notification: who we are is not believed, or Google is away. */
+/** Why there is no access token, as the outcome of each notification: the account is refused, or Google is unavailable. */
 export type TokenFault = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
 
 export type ReadToken =
   | { readonly ok: true; readonly token: string; readonly validMs: number }
   | { readonly ok: false; readonly fault: TokenFault };
 
-/** How long a token is good where the answer does not say so: as long as Google's are. Source: push protocol, §8.2. */
+/** How long a token is valid if the answer does not say: as long as Google's are. Source: push protocol, §8.2. */
 const VALID_SECONDS = 3600;
 
 /** Statuses below 500 after which the same request may succeed. */
 const TRY_AGAIN_STATUSES: readonly number[] = [408, 421, 425, 429];
 
-/** Errors that say nothing of who asks. Source: RFC 6749, 4.1.2.1, and what Google adds. */
+/** Errors that are not about the account. Source: RFC 6749, 4.1.2.1, and what Google adds. */
 const TRY_AGAIN_ERRORS: readonly string[] = [
   'internal_failure',
   'server_error',
   'temporarily_unavailable',
 ];
 
-/** Reads what was answered to a request for an access token. Source: RFC 6749, 5. */
-export function readTokenResult(result: TokenRequestResult, nowMs: number): ReadToken {
+/** Reads the answer to a request for an access token. Source: RFC 6749, 5. */
+export function readTokenResult(result: OutgoingAnswer, nowMs: number): ReadToken {
   switch (result.result) {
     case 'answered': {
       const retryAfter = result.headers.get('retry-after') ?? undefined;
       return readTokenAnswer(result.status, result.body, readRetryAfter(retryAfter, nowMs));
     }
     case 'timeout':
-      return away('no-answer');
+      return unavailable('no-answer');
     case 'unreachable':
-      return away('unreachable');
+      return unavailable('unreachable');
     case 'not-allowed':
-      return wrong('address-not-allowed', result.why);
+      return refused('address-not-allowed', result.why);
     default:
       return result satisfies never;
   }
@@ -59,37 +48,37 @@ function readTokenAnswer(status: number, body: Uint8Array, afterMs: number | und
   if (status === 200) return readGranted(answer);
   const error = readError(answer);
   const reason = error ?? `http-${status}`;
-  const isAway =
+  const isUnavailable =
     status < 400 ||
     status >= 500 ||
     TRY_AGAIN_STATUSES.includes(status) ||
     TRY_AGAIN_ERRORS.includes(reason);
-  if (isAway) return away(reason, afterMs);
+  if (isUnavailable) return unavailable(reason, afterMs);
   const { error_description } = answer;
-  return wrong(reason, typeof error_description === 'string' ? error_description : '');
+  return refused(reason, typeof error_description === 'string' ? error_description : '');
 }
 
 function readGranted({ access_token, expires_in }: JsonObject): ReadToken {
-  // Somebody else answers, such as the page of a hotel that wants to be logged in to.
+  // Something else answered, such as a captive portal.
   if (typeof access_token !== 'string' || access_token === '' || !isFieldValue(access_token)) {
-    return away('no-access-token');
+    return unavailable('no-access-token');
   }
   const isTime = typeof expires_in === 'number' && expires_in > 0;
   const validMs = (isTime ? Math.min(expires_in, VALID_SECONDS) : VALID_SECONDS) * 1000;
   return { ok: true, token: access_token, validMs };
 }
 
-/** It is kept and shown. */
+/** An error code of bounded form, because it is stored and shown. */
 function readError({ error }: JsonObject): string | undefined {
   return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined;
 }
 
-function away(why: string, afterMs?: number): ReadToken {
+function unavailable(why: string, afterMs?: number): ReadToken {
   const reason = `access-token-${why}`;
   return { ok: false, fault: { result: 'try-again', reason, afterMs, scope: 'connection' } };
 }
 
-function wrong(why: string, words: string): ReadToken {
+function refused(why: string, words: string): ReadToken {
   const reason = `access-token-${why}`;
   const fault = { result: 'not-authorised', reason, words: redactedText(words) } as const;
   return { ok: false, fault: { ...fault, scope: 'connection' } };

@@ -1,8 +1,8 @@
 import { expect, it } from 'bun:test';
 import { EncryptionBudget } from './encryption-budget.ts';
 
-it('lets 32 at a time go on, in the order in which they came, and the loop turn in between', async () => {
-  const turns = new EncryptionBudget();
+it('lets 32 messages be encrypted in one turn of the event loop, in order of arrival', async () => {
+  const budget = new EncryptionBudget();
   const done: number[] = [];
   let loopTurns = 0;
   const seenAt: number[] = [];
@@ -15,7 +15,7 @@ it('lets 32 at a time go on, in the order in which they came, and the loop turn 
 
   await Promise.all(
     Array.from({ length: 100 }, async (_, number) => {
-      const turn = turns.take({ of: turns, isNewcomer: false });
+      const turn = budget.take({ owner: budget, isTrusted: true });
       if (turn !== undefined) await turn;
       done.push(number);
       seenAt.push(loopTurns);

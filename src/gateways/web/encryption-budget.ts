@@ -1,18 +1,18 @@
 import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
 
-/** A message takes about 60 µs, so these take 2 ms. */
-const PER_TURN = 32;
+/** Encrypting a message takes about 60 µs, so these take 2 ms. */
+const PER_LOOP_TURN = 32;
 
 /**
- * Encrypts a bounded number of messages in one turn of the event loop, and the rest in later turns: a thousand at once
- * would delay everything else on this thread.
+ * Limits how many messages are encrypted in one turn of the event loop: a thousand at once would delay everything else
+ * on this thread. The others follow in later turns, in fair order.
  */
 export class EncryptionBudget {
-  private left = PER_TURN;
+  private left = PER_LOOP_TURN;
   private readonly waiting = new SenderQueue<() => void>();
   private isRefillPlanned = false;
 
-  /** `undefined`: now. */
+  /** Settles when the message may be encrypted; `undefined`: now. */
   take(sender: Sender): Promise<void> | undefined {
     this.planRefill();
     if (this.left > 0) {
@@ -29,9 +29,9 @@ export class EncryptionBudget {
     this.isRefillPlanned = true;
     setImmediate(() => {
       this.isRefillPlanned = false;
-      this.left = PER_TURN;
+      this.left = PER_LOOP_TURN;
       for (; this.left > 0 && this.waiting.size > 0; this.left--) this.waiting.take()?.();
-      if (this.left < PER_TURN) this.planRefill();
+      if (this.left < PER_LOOP_TURN) this.planRefill();
     });
   }
 }

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import { FakeTimers } from '../../../testing/fake-timers.ts';
-import { Http1Pool, type SendOverHttp1 } from './http1-pool.ts';
+import type { OutgoingAnswer } from '../../outgoing/request.ts';
+import { Http1Pool } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
 
-type Answer = Awaited<ReturnType<SendOverHttp1>>;
-
-const taken: Answer = {
+const taken: OutgoingAnswer = {
   result: 'answered',
   status: 201,
   headers: new Headers(),
@@ -13,16 +12,16 @@ const taken: Answer = {
 };
 
 /** Requests that the push service has not answered yet. */
-let open: { readonly path: string; answer(answer: Answer): void }[];
-let lane: Http1Pool;
-let places: Http1Slots;
+let open: { readonly path: string; answer(answer: OutgoingAnswer): void }[];
+let pool: Http1Pool;
+let slots: Http1Slots;
 beforeEach(() => {
   open = [];
-  places = new Http1Slots();
-  lane = laneTo('http://push.example');
+  slots = new Http1Slots();
+  pool = poolTo('http://push.example');
 });
 
-function laneTo(origin: string): Http1Pool {
+function poolTo(origin: string): Http1Pool {
   return new Http1Pool(origin, {
     send: ({ url }) =>
       new Promise((resolve) => {
@@ -31,16 +30,16 @@ function laneTo(origin: string): Http1Pool {
     timers: new FakeTimers(),
     timeoutMs: 15_000,
     answerBytesMax: 4_096,
-    places,
+    slots,
   });
 }
 
 const [one, other] = [{}, {}];
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-function send(count: number, path: string, of: object, isNewcomer = false, to = lane) {
+function send(count: number, path: string, owner: object, isTrusted = true, to = pool) {
   return Array.from({ length: count }, () =>
-    to.send({ path, fields: [], body: new Uint8Array(), sender: { of, isNewcomer } }),
+    to.send({ path, fields: [], body: new Uint8Array(), sender: { owner, isTrusted } }),
   );
 }
 
@@ -57,7 +56,7 @@ describe('requests over HTTP/1.1', () => {
   });
 
   it('for newcomers leave places to others, who then need not wait', async () => {
-    send(100, '/new', one, true);
+    send(100, '/new', one, false);
     await settled();
     expect(openOf('/new')).toBe(48);
     send(16, '/known', one);
@@ -81,18 +80,18 @@ describe('requests over HTTP/1.1', () => {
   });
 
   it('to many push services leave places for another', async () => {
-    for (let n = 0; n < 150; n++) send(4, '/new', one, true, laneTo(`http://bad-${n}.example`));
+    for (let n = 0; n < 150; n++) send(4, '/new', one, false, poolTo(`http://bad-${n}.example`));
     await settled();
     expect(openOf('/new')).toBe(96);
     send(10, '/known', other);
     await settled();
     expect(openOf('/known')).toBe(10);
     // One push service leaves places to others even without newcomers.
-    const [quiet, busy] = [laneTo('http://quiet.example'), laneTo('http://busy.example')];
+    const [quiet, busy] = [poolTo('http://quiet.example'), poolTo('http://busy.example')];
     for (const { answer } of open.splice(0, 106)) answer(taken);
     await settled();
-    send(200, '/busy', one, false, busy);
-    send(5, '/quiet', other, false, quiet);
+    send(200, '/busy', one, true, busy);
+    send(5, '/quiet', other, true, quiet);
     await settled();
     expect(openOf('/quiet')).toBe(5);
     expect(open.length).toBeLessThanOrEqual(128);

@@ -1,53 +1,31 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
+import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Http1Slots, SlotWaiter } from './http1-slots.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
 
-/** Sends one request over HTTP/1.1, to an address that its maker has checked; follows no redirect, never throws. */
-export type SendOverHttp1 = (request: {
-  readonly url: string;
-  readonly method: 'POST';
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array<ArrayBuffer>;
-  readonly timeoutMs: number;
-  readonly answerBytesMax: number;
-  /** Gives up early: `unreachable`, "aborted". */
-  readonly signal: AbortSignal;
-}) => Promise<
-  | {
-      readonly result: 'answered';
-      readonly status: number;
-      readonly headers: Headers;
-      readonly body: Uint8Array;
-    }
-  | { readonly result: 'timeout' }
-  | { readonly result: 'unreachable'; readonly why: string }
-  | { readonly result: 'not-allowed'; readonly why: string }
->;
-
 export interface Http1PoolOptions {
-  readonly send: SendOverHttp1;
+  readonly send: SendUnowned;
   readonly timers: Timers;
   /** From `send` to the answer, waiting included. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
-  /** The places that all push services share. */
-  readonly places: Http1Slots;
+  /** Shared by all push services. */
+  readonly slots: Http1Slots;
 }
 
-/** Requests under way to one push service, each of which holds a connection. */
-const AT_ONCE = 64;
+/** Requests in flight to one push service. Each holds a connection. */
+const IN_FLIGHT_MAX = 64;
 
 /** Sends to one push service over HTTP/1.1. Newcomers leave some of its connections to other devices. */
 export class Http1Pool implements SlotWaiter {
   private readonly origin: string;
   private readonly options: Http1PoolOptions;
   private readonly stop = new AbortController();
-  private underWay = 0;
-  private newcomersUnderWay = 0;
   private readonly waiting = new SenderQueue<Waiting>();
+  private inFlight = 0;
+  private untrustedInFlight = 0;
 
   constructor(origin: string, options: Http1PoolOptions) {
     this.origin = origin;
@@ -76,54 +54,53 @@ export class Http1Pool implements SlotWaiter {
     }
   }
 
-  /** Gives up what is under way, and what waits. */
+  /** Gives up requests in flight and those that wait. */
   close(): void {
     this.stop.abort();
   }
 
-  /** Begins the next waiting request that may have a place; gives whether there was one. */
-  beginNext(): boolean {
-    if (!this.hasPlace) return false;
-    const next = this.waiting.take(this.hasPlaceForNewcomer);
-    if (this.waiting.size === 0) this.options.places.leave(this);
+  startNext(): boolean {
+    if (!this.hasSlot) return false;
+    const next = this.waiting.take(this.hasUntrustedSlot);
+    if (this.waiting.size === 0) this.options.slots.stopWaiting(this);
     if (next === undefined) return false;
-    this.begin(next.sender);
+    this.start(next.sender);
     next.enter();
     return true;
   }
 
   private async enter(sender: Sender): Promise<void> {
-    const isFirst = !this.waiting.doKnownWait;
-    if (isFirst && (sender.isNewcomer ? this.hasPlaceForNewcomer : this.hasPlace)) {
-      this.begin(sender);
+    const isFirst = !this.waiting.hasTrusted;
+    if (isFirst && (sender.isTrusted ? this.hasSlot : this.hasUntrustedSlot)) {
+      this.start(sender);
       return;
     }
     await new Promise<void>((resolve) => {
       this.waiting.add({ sender, enter: resolve }, sender);
-      this.options.places.wait(this);
+      this.options.slots.wait(this);
     });
   }
 
-  private get hasPlace(): boolean {
-    const { places } = this.options;
-    return places.hasPlace(false) && this.underWay < Math.min(AT_ONCE, places.mostOfOne);
+  private get hasSlot(): boolean {
+    const { slots } = this.options;
+    return slots.hasFree(true) && this.inFlight < Math.min(IN_FLIGHT_MAX, slots.limitPerPool);
   }
 
-  private get hasPlaceForNewcomer(): boolean {
-    const most = newcomersMax(AT_ONCE, this.waiting.doKnownWait);
-    return this.hasPlace && this.newcomersUnderWay < most && this.options.places.hasPlace(true);
+  private get hasUntrustedSlot(): boolean {
+    const limit = untrustedLimit(IN_FLIGHT_MAX, this.waiting.hasTrusted);
+    return this.hasSlot && this.untrustedInFlight < limit && this.options.slots.hasFree(false);
   }
 
-  private leave(sender: Sender): void {
-    this.underWay--;
-    if (sender.isNewcomer) this.newcomersUnderWay--;
-    this.options.places.giveBack(sender.isNewcomer);
+  private start({ isTrusted }: Sender): void {
+    this.inFlight++;
+    if (!isTrusted) this.untrustedInFlight++;
+    this.options.slots.take(isTrusted);
   }
 
-  private begin({ isNewcomer }: Sender): void {
-    this.underWay++;
-    if (isNewcomer) this.newcomersUnderWay++;
-    this.options.places.take(isNewcomer);
+  private leave({ isTrusted }: Sender): void {
+    this.inFlight--;
+    if (!isTrusted) this.untrustedInFlight--;
+    this.options.slots.giveBack(isTrusted);
   }
 }
 
@@ -132,7 +109,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** Errors before there is a connection: no device can have caused them. */
+/** Errors before a connection is made, which no device can have caused. */
 const UNREACHABLE: readonly string[] = [
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -148,7 +125,7 @@ function reasonOf(why: string): string {
   return UNREACHABLE.includes(why) ? 'unreachable' : 'connection-lost';
 }
 
-function readAnswer(answer: Awaited<ReturnType<SendOverHttp1>>): WebPushResult {
+function readAnswer(answer: OutgoingAnswer): WebPushResult {
   switch (answer.result) {
     case 'answered': {
       const retryAfter = answer.headers.get('retry-after') ?? undefined;

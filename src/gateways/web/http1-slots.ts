@@ -1,62 +1,62 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 
 /**
- * Most HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process, webhooks
- * included (`BUN_CONFIG_MAX_HTTP_REQUESTS`, set in `bin/fanfare`), so hanging push services must not take them all.
+ * HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process, webhooks included
+ * (`BUN_CONFIG_MAX_HTTP_REQUESTS`, set in `bin/fanfare`), so hanging push services must not take them all.
  */
-const AT_ONCE = 128;
+const IN_FLIGHT_MAX = 128;
 
-/** Something that waits for places. */
+/** A pool whose requests wait for a slot. */
 export interface SlotWaiter {
-  /** Begins one more request if there is one and it may have a place; gives whether it did. */
-  beginNext(): boolean;
+  /** Starts the next waiting request that may have a slot; gives whether there was one. */
+  startNext(): boolean;
 }
 
-/** The places for HTTP/1.1 requests that all push services share. */
+/** Limits the HTTP/1.1 requests of all push services together. Pools that wait take turns. */
 export class Http1Slots {
-  private underWay = 0;
-  private newcomersUnderWay = 0;
-  /** The first one is next. */
+  private inFlight = 0;
+  private untrustedInFlight = 0;
+  /** The first is next. */
   private readonly waiting = new Set<SlotWaiter>();
 
-  /** Most places of one push service: no more than it leaves free, so that another always finds one. */
-  get mostOfOne(): number {
-    return AT_ONCE - this.underWay;
+  /** How many one push service may have: as many as it leaves free, so that another always finds one. */
+  get limitPerPool(): number {
+    return IN_FLIGHT_MAX - this.inFlight;
   }
 
-  hasPlace(isNewcomer: boolean): boolean {
-    if (this.underWay >= AT_ONCE) return false;
-    return !isNewcomer || this.newcomersUnderWay < newcomersMax(AT_ONCE, false);
+  hasFree(isTrusted: boolean): boolean {
+    if (this.inFlight >= IN_FLIGHT_MAX) return false;
+    return isTrusted || this.untrustedInFlight < untrustedLimit(IN_FLIGHT_MAX, false);
   }
 
-  take(isNewcomer: boolean): void {
-    this.count(isNewcomer, 1);
+  take(isTrusted: boolean): void {
+    this.count(isTrusted, 1);
   }
 
-  /** Gives a place back, and begins what waits for one. */
-  giveBack(isNewcomer: boolean): void {
-    this.count(isNewcomer, -1);
-    for (let hasBegun = true; hasBegun; ) {
-      hasBegun = false;
-      for (const one of [...this.waiting]) {
-        if (!one.beginNext()) continue;
-        hasBegun = true;
+  /** Gives a slot back, and starts what waits for one. */
+  giveBack(isTrusted: boolean): void {
+    this.count(isTrusted, -1);
+    for (let hasStarted = true; hasStarted; ) {
+      hasStarted = false;
+      for (const pool of [...this.waiting]) {
+        if (!pool.startNext()) continue;
+        hasStarted = true;
         // If it still waits, it goes to the end.
-        if (this.waiting.delete(one)) this.waiting.add(one);
+        if (this.waiting.delete(pool)) this.waiting.add(pool);
       }
     }
   }
 
-  wait(one: SlotWaiter): void {
-    this.waiting.add(one);
+  wait(pool: SlotWaiter): void {
+    this.waiting.add(pool);
   }
 
-  leave(one: SlotWaiter): void {
-    this.waiting.delete(one);
+  stopWaiting(pool: SlotWaiter): void {
+    this.waiting.delete(pool);
   }
 
-  private count(isNewcomer: boolean, change: 1 | -1): void {
-    this.underWay += change;
-    if (isNewcomer) this.newcomersUnderWay += change;
+  private count(isTrusted: boolean, change: 1 | -1): void {
+    this.inFlight += change;
+    if (!isTrusted) this.untrustedInFlight += change;
   }
 }

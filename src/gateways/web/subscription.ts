@@ -2,12 +2,12 @@ import { decodeBase64 } from '../../push/credentials/base64url.ts';
 import { isJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
-/** Where a browser is reached, and what its messages are encrypted with. */
+/** How a browser is reached, and the keys for its messages. */
 export interface Subscription {
   /** Scheme, host and port of its push service. */
   readonly origin: string;
   readonly hostname: string;
-  /** The rest of its endpoint. Whoever knows it can reach the browser: it is a secret. */
+  /** Path and query of the endpoint. They are a secret: anyone who knows them can send to the browser. */
   readonly path: string;
   readonly keys: SubscriptionKeys;
 }
@@ -15,7 +15,7 @@ export interface Subscription {
 const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
-/** Reads the token of a browser, which was checked when it registered; `undefined` where it is none nevertheless. */
+/** Reads the token of a browser; `undefined` if it is malformed, although it was checked at registration. */
 export function readSubscription(token: string): Subscription | undefined {
   const { endpoint, keys } = readJson(token) ?? {};
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;

@@ -1,24 +1,24 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
-import { signEs256 } from '../jwt.ts';
+import { signJwt } from '../jwt.ts';
 
-/** What tells push services who sends, and browsers who may. */
+/** The VAPID credentials: they authenticate us to push services and browsers. */
 export interface VapidSettings {
   /** 65 bytes of P-256 in URL-safe base64, without padding. */
   readonly publicKey: string;
   /** 32 bytes in URL-safe base64. */
   readonly privateKey: string;
-  /** How push services reach the operator: `mailto:…` or `https://…`. */
+  /** The operator's contact: `mailto:…` or `https://…`. */
   readonly subject: string;
 }
 
-/** Half of what is allowed: clocks differ. Source: RFC 8292, 2. */
+/** Half of what is allowed, because clocks differ. Source: RFC 8292, 2. */
 const VALID_SECONDS = 12 * 3600;
 
-/** Renewed long before it ends, for the same reason. */
+/** Renewed long before the end, for the same reason. */
 const RENEWED_AFTER_MS = (VALID_SECONDS / 2) * 1000;
 
-/** Signs what push services are told of who sends. */
+/** Signs VAPID tokens. */
 export class VapidSigner {
   private readonly settings: VapidSettings;
   private readonly key: KeyObject;
@@ -28,15 +28,15 @@ export class VapidSigner {
     this.key = readPrivateKey(settings);
   }
 
-  /** What `Authorization` says to the push service at an origin. Source: RFC 8292, 2 and 3. */
+  /** The value of `Authorization` for the push service at an origin. Source: RFC 8292, 2 and 3. */
   sign(origin: string, nowMs: number): string {
     const { publicKey, subject } = this.settings;
     const claims = { aud: origin, exp: Math.floor(nowMs / 1000) + VALID_SECONDS, sub: subject };
-    return `vapid t=${signEs256({ typ: 'JWT' }, claims, this.key)}, k=${publicKey}`;
+    return `vapid t=${signJwt({ typ: 'JWT' }, claims, this.key)}, k=${publicKey}`;
   }
 }
 
-/** `Authorization` for one push service: signed once for six hours, not for each message. */
+/** The `Authorization` field for one push service; signed every six hours, not for each message. */
 export class VapidAuthorization {
   private readonly signer: VapidSigner;
   private readonly origin: string;
@@ -49,7 +49,7 @@ export class VapidAuthorization {
 
   at(nowMs: number): HeaderField {
     const ageMs = nowMs - (this.signed?.atMs ?? nowMs);
-    // Also where the clock was set back: what was signed by the wrong one would end too far ahead.
+    // Also after the clock was set back: the old token would expire too far ahead.
     if (this.signed === undefined || Math.abs(ageMs) >= RENEWED_AFTER_MS) {
       const field = keptField('authorization', this.signer.sign(this.origin, nowMs));
       this.signed = { field, atMs: nowMs };

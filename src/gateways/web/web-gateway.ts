@@ -3,6 +3,7 @@ import { webMessage } from '../../push/messages/web-message.ts';
 import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/requests/push-service.ts';
+import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';
@@ -14,20 +15,20 @@ import { WebPushFields } from './web-push-request.ts';
 
 export interface WebGatewayOptions {
   readonly vapid: VapidSettings;
-  /** Looked at for each message: they may have changed since a browser registered. */
+  /** Checked for each message: they may have changed since a browser registered. */
   readonly rules: PushServiceRules;
-  /** Whoever made them closes them. They connect to private addresses exactly where `rules` allow that. */
-  readonly origins: Pick<PushServices, 'send'>;
+  /** Closed by their owner. They must allow private addresses exactly if `rules` do. */
+  readonly services: Pick<PushServices, 'send'>;
   readonly nowMs: () => number;
 }
 
-/** Enough for 8,000 messages a second to a push service that takes an eighth of a second for each. */
+/** Enough for 8,000 messages a second at an answer time of 125 ms. */
 const AT_ONCE = 1_000;
 
-/** Push services of which something is remembered. One that was forgotten begins anew. */
-const SERVICES_MAX = 100;
+/** Push services whose signed token is kept. */
+const AUTHORIZATIONS_MAX = 100;
 
-/** Makes the way to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
+/** Makes the gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
 export function createWebGateway(options: WebGatewayOptions): Gateway<'web'> {
   return new WebGateway(options);
 }
@@ -37,11 +38,11 @@ class WebGateway implements Gateway<'web'> {
   readonly atOnce = AT_ONCE;
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
-  private readonly turns = new EncryptionBudget();
-  private readonly known: Sender = { of: this, isNewcomer: false };
-  private readonly newcomer: Sender = { of: this, isNewcomer: true };
-  /** What tells each push service who sends, by its origin. */
-  private readonly services = new Map<string, VapidAuthorization>();
+  private readonly encryptionBudget = new EncryptionBudget();
+  private readonly known: Sender = { owner: this, isTrusted: true };
+  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  /** By origin of the push service. */
+  private readonly authorizations = new Map<string, VapidAuthorization>();
 
   constructor(options: WebGatewayOptions) {
     this.options = options;
@@ -56,7 +57,7 @@ class WebGateway implements Gateway<'web'> {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.services.clear();
+    this.authorizations.clear();
   }
 
   private async deliver(
@@ -70,12 +71,12 @@ class WebGateway implements Gateway<'web'> {
     const authorization = this.authorizationAt(subscription.origin);
     if (authorization === undefined) return refuse('host-not-allowed');
 
-    const turn = this.turns.take(sender);
+    const turn = this.encryptionBudget.take(sender);
     if (turn !== undefined) await turn;
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refuse('bad-keys');
     const nowMs = this.options.nowMs();
-    const result = await this.options.origins.send(subscription.origin, {
+    const result = await this.options.services.send(subscription.origin, {
       path: subscription.path,
       fields: [authorization.at(nowMs), ...fields.at(nowMs, subscription.hostname)],
       body,
@@ -84,15 +85,16 @@ class WebGateway implements Gateway<'web'> {
     return readWebPushResult(result, this.options.nowMs());
   }
 
-  /** `undefined`: messages may not be sent there. */
+  /** `undefined` if messages may not be sent there. */
   private authorizationAt(origin: string): VapidAuthorization | undefined {
-    const known = this.services.get(origin);
+    const known = this.authorizations.get(origin);
     if (known !== undefined) return known;
     if (!readEndpoint(`${origin}/`, this.options.rules).ok) return undefined;
     const authorization = new VapidAuthorization(this.signer, origin);
-    const [oldest] = this.services.keys();
-    if (oldest !== undefined && this.services.size >= SERVICES_MAX) this.services.delete(oldest);
-    this.services.set(origin, authorization);
+    const [oldest] = this.authorizations.keys();
+    if (oldest !== undefined && this.authorizations.size >= AUTHORIZATIONS_MAX)
+      this.authorizations.delete(oldest);
+    this.authorizations.set(origin, authorization);
     return authorization;
   }
 }
@@ -101,17 +103,12 @@ function refuse(reason: string): Outcome {
   return { result: 'refused', reason, words: '' };
 }
 
-/** `undefined` where the browser's key is none. */
+/** `undefined` if the browser's key is invalid. */
 function encryptFor({ keys }: Subscription, plaintext: Plaintext): Buffer<ArrayBuffer> | undefined {
   try {
     return encrypt(plaintext, keys);
   } catch (error) {
-    if (
-      error instanceof Error &&
-      'code' in error &&
-      error.code === 'ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY'
-    )
-      return undefined;
+    if (errorCode(error) === 'ERR_CRYPTO_ECDH_INVALID_PUBLIC_KEY') return undefined;
     throw error;
   }
 }

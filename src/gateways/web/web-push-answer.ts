@@ -1,56 +1,49 @@
-import type { Outcome, TroubleScope } from '../../push/gateway.ts';
+import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redacted-text.ts';
+import type { GatewayAnswer } from '../answer.ts';
+import { tryAgain, unansweredOutcome } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
-import { scopeOfUnanswered } from '../unanswered.ts';
 
-/** What a push service answered. */
-export interface WebPushAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  /** Its beginning is enough. */
-  readonly body: Uint8Array;
-}
-
-/** What became of a message on its way to a push service. */
+/** What became of a request to a push service. */
 export type WebPushResult =
-  | { readonly result: 'answered'; readonly answer: WebPushAnswer }
-  /** It may have been taken all the same, or never have left. `reason` is a word. */
+  | { readonly result: 'answered'; readonly answer: GatewayAnswer }
+  /** It is unknown whether it was processed. `reason` is a code. */
   | { readonly result: 'not-answered'; readonly reason: string }
-  /** The address of the push service may not be connected to. `words` say which, and why. */
+  /** The address of the push service may not be connected to. `words` say which one, and why. */
   | { readonly result: 'not-allowed'; readonly words: string };
 
-/** What Mozilla's service says in numbers: the subscription is not there, or no more. Source: push protocol, §8.3.4. */
+/** Mozilla's error numbers for a subscription that does not exist (any more). Source: push protocol, §8.3.4. */
 const GONE_ERRNOS: readonly unknown[] = [102, 103, 105, 106];
 
-/** Mozilla's service wants to be asked again at once. Source: the same. */
+/** Mozilla's error number for "try again at once". Source: the same. */
 const AT_ONCE_ERRNO = 202;
 
-/** What "at once" is taken for: a device that fails at once again must not keep everybody busy. */
+/** Pause for "at once": a device that fails again and again must not cause a loop. */
 const AT_ONCE_MS = 1000;
 
-/** Apple says with 400 what others say with 403: subscribed with another key. Source: the same. */
+/** Apple's reason, with status 400, for a subscription made with another VAPID key. Others answer 403. Source: the same. */
 const APPLE_OTHER_KEY = 'VapidPkHashMismatch';
 
-/** Mozilla's service has trouble with one of those that it reaches single browsers through. Source: the same. */
+/** Mozilla's error numbers for trouble with a bridge, which concerns some browsers only. Source: the same. */
 const BRIDGE_ERRNOS: readonly unknown[] = [900, 901, 902, 903];
 
 /**
- * Statuses below 500 after which the same request may succeed; Windows says 406 where others say 429. That too much
- * is sent is mostly said of one browser; where it is said of many in a row, the pipeline finds it out.
+ * Statuses below 500 after which the same request may succeed. Windows answers 406 where others answer 429. An exceeded
+ * rate is mostly that of one browser; if it is not, the circuit breaker finds out.
  */
 const TRY_AGAIN_STATUSES: readonly number[] = [406, 408, 421, 425, 429];
 
 /**
- * Reads what became of a message. Nothing is ever refused for all of a publish: each push service has rules of its
- * own, and one of them must not keep a publish from the browsers of others.
+ * Reads what became of a message. It never refuses a whole publish: each push service has its own rules, and one of
+ * them must not stop a publish for the browsers of others.
  */
 export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome {
   switch (result.result) {
     case 'answered':
       return readWebPushAnswer(result.answer, nowMs);
     case 'not-answered':
-      return readSilence(result.reason);
+      return unansweredOutcome(result.reason);
     case 'not-allowed':
       return { result: 'refused', reason: 'address-not-allowed', words: result.words };
     default:
@@ -58,19 +51,8 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
   }
 }
 
-function readSilence(reason: string): Outcome {
-  // The endpoint is too long for any request.
-  if (reason === 'too-large') return { result: 'refused', reason, words: '' };
-  return tryAgain(reason, undefined, scopeOfUnanswered(reason));
-}
-
-/** The gateway is the one push service here: each is a way of its own, and others are not held up by its trouble. */
-function tryAgain(reason: string, afterMs: number | undefined, scope: TroubleScope): Outcome {
-  return { result: 'try-again', reason, afterMs, scope };
-}
-
-/** Reads what a push service answered for one message. Sources: push protocol, §8.3.4, and RFC 8030. */
-export function readWebPushAnswer(answer: WebPushAnswer, nowMs: number): Outcome {
+/** Reads a push service's answer to one message. Scope `gateway` means this one push service. Sources: push protocol, §8.3.4, and RFC 8030. */
+export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome {
   const { status } = answer;
   if (status >= 200 && status < 300) return { result: 'accepted' };
   const { errno, appleReason, words } = readBody(answer.body);
@@ -92,9 +74,8 @@ export function readWebPushAnswer(answer: WebPushAnswer, nowMs: number): Outcome
 }
 
 interface AnswerBody {
-  /** Of Mozilla's service. */
+  /** Mozilla's error number. */
   readonly errno: number | undefined;
-  /** Of Apple's service. */
   readonly appleReason: string | undefined;
   readonly words: string;
 }
@@ -118,7 +99,7 @@ function readAppleReason({ reason }: JsonObject): string | undefined {
   return typeof reason === 'string' && /^[A-Z][A-Za-z]{2,39}$/.test(reason) ? reason : undefined;
 }
 
-/** Of an object, only what is known to be meant for people; Apple's has nothing. */
+/** Of a JSON object, only the field that is meant for people; Apple's answers have none. */
 function wordsIn(object: JsonObject | undefined): string | undefined {
   if (object === undefined) return undefined;
   const { message } = object;

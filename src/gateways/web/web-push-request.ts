@@ -4,16 +4,16 @@ import type { PublishId } from '../../push/model/publish.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 
-/** A message on its way to a push service. */
+/** A request that sends one message to a push service. */
 export interface WebPushRequest {
   readonly path: string;
   readonly fields: readonly HeaderField[];
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Several instances share the connections to a push service. */
+  /** For fairness: several instances share the connections to a push service. */
   readonly sender: Sender;
 }
 
-/** What all messages say beside who sends, and for how long. Sources: RFC 8030, 5.3, and RFC 8291, 4. */
+/** Header fields of all messages. Sources: RFC 8030, 5.3, and RFC 8291, 4. */
 const SAME_FOR_ALL: readonly HeaderField[] = [
   keptField('content-encoding', 'aes128gcm'),
   keptField('content-type', 'application/octet-stream'),
@@ -21,13 +21,13 @@ const SAME_FOR_ALL: readonly HeaderField[] = [
 ];
 
 /**
- * Where a message has no topic. Google keeps messages of four topics for a browser that is away and drops the
- * others, so a topic for each publish would lose what it is to protect: there, a double is the lesser evil.
+ * Push services to which messages go without a topic. Google keeps messages of four topics for an offline browser and
+ * drops the others, so a topic for each publish would lose messages; a duplicate is better.
  * Sources: Firebase, "Non-collapsible and collapsible messages"; webpush-wg/webpush-protocol#62.
  */
 const WITHOUT_TOPIC = /(?:^|\.)(?:googleapis|google)\.com$/;
 
-/** Makes the header fields of one publish's messages, but for `Authorization`. */
+/** Makes the header fields of one publish's messages, without `Authorization`. */
 export class WebPushFields {
   private readonly topic: HeaderField;
   private readonly endsAtMs: number;
@@ -53,9 +53,9 @@ export class WebPushFields {
 }
 
 /**
- * What a message replaces while it waits for its browser: only itself, so that one that was sent twice is shown
- * once. The 32 digits of the publish's id are as long as a topic may be, and base64 that Apple can decode, as it
- * insists on. Source: RFC 8030, 5.4.
+ * A waiting message with the same topic is replaced, so a topic for each publish lets a message sent twice be shown once.
+ * The 32 hexadecimal digits of the publish id are as long as a topic may be, and valid base64, which Apple insists on.
+ * Source: RFC 8030, 5.4.
  */
 function topicOf(publishId: PublishId): string {
   return publishId.replace(/^pubid-/, '').replaceAll('-', '');

@@ -20,24 +20,24 @@ import type { Gateway } from '../../push/gateway.ts';
 import type { Platform } from '../../push/model/device.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { LiveInstance } from '../../tenants/live-instances.ts';
+import type { LiveInstance } from '../../tenants/push-instance.ts';
 
-/** Something that a gateway needs and that cannot be used, in words for the operator. */
+/** A setting of a gateway that cannot be used, in words for the operator. */
 export interface GatewayFault {
   readonly instance: string;
   readonly setting: string;
   readonly why: string;
 }
 
-/** The gateway of one platform of one instance, and what it was made from. */
+/** The gateway of one platform of one instance. `from` identifies the settings that it was made from. */
 interface Made {
   readonly from: string;
-  /** Whether it is one, and does not only stand in for what could not be made. */
+  /** `false`: a stand-in for a gateway that could not be made. */
   readonly isUsable: boolean;
   readonly gateway: Gateway<Platform>;
 }
 
-/** Reads a file that a setting names; the fault is thrown as a value of its own. */
+/** A file that a setting names cannot be used. */
 class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
   readonly setting: string;
@@ -48,16 +48,16 @@ class UnusableFile extends Error {
   }
 }
 
-/** The ways to the devices of every instance that this server serves. */
+/** The gateways of all instances of this server. */
 export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly log: Log;
   private readonly resolver: Resolver;
   private readonly tokens = new ProviderTokens();
   private readonly environments = new RecentEnvironments();
-  private readonly paces = new ProjectRates({ timers: monotonicTimers });
-  /** By whom they trust and where they may connect to: instances share the connections to push services. */
-  private readonly webOrigins = new Map<string, PushServices>();
-  private readonly http1Places = new Http1Slots();
+  private readonly projectRates = new ProjectRates({ timers: monotonicTimers });
+  /** Shared by instances with the same certificates and address rules. */
+  private readonly pushServices = new Map<string, PushServices>();
+  private readonly http1Slots = new Http1Slots();
   private readonly made = new Map<string, Made>();
   private instances = new Map<number, DeliveredInstance>();
   private readonly closing = new Set<Promise<void>>();
@@ -72,8 +72,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 
   /**
-   * Takes over these instances. What has not changed stays as it is, with its connections. Gives what could not be
-   * made: those platforms keep the gateway that they had, or let their devices wait.
+   * Replaces all instances. A gateway whose settings have not changed stays, with its connections. Gives the gateways that
+   * could not be made: those platforms keep the one that they had, or let their devices wait.
    */
   replace(served: readonly LiveInstance[]): readonly GatewayFault[] {
     const faults: GatewayFault[] = [];
@@ -91,11 +91,11 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           const { from, open } = make();
           return this.keepOrOpen(name, { from, isUsable: true }, open);
         } catch (error) {
-          // Whatever it is, it must not keep the changes of other instances from being served.
+          // A fault of one instance must not block changes of the others.
           const setting = error instanceof UnusableFile ? error.setting : platform;
           const why = error instanceof Error ? error.message : String(error);
           faults.push({ instance: instance.id, setting, why });
-          // What worked goes on: with another gateway or none, devices would wait, or be given up for good.
+          // A usable gateway stays: otherwise devices would wait, or be given up for good.
           const before = this.made.get(name);
           if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
           const from = `unusable ${setting}`;
@@ -123,7 +123,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     for (const name of this.made.keys()) this.close(name);
     await Promise.all(this.closing);
     await Promise.all(
-      [...this.webOrigins.values()].map((origins) => origins[Symbol.asyncDispose]()),
+      [...this.pushServices.values()].map((services) => services[Symbol.asyncDispose]()),
     );
   }
 
@@ -133,9 +133,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     open: () => Gateway<P>,
   ): Gateway<P> {
     const before = this.made.get(name);
-    // A name holds its platform, so what was made under it is of this one.
+    // The name contains the platform, so the type is right.
     if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
-    // Where this throws, the one before is still there.
+    // First: if this throws, the old one stays.
     const gateway = open();
     if (before !== undefined) this.close(name);
     this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
@@ -172,7 +172,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           tokens: this.tokens,
           memory: this.environments,
           findAddresses: this.findFor(instance),
-          tell: (which, news) => this.tell('apns', which, news),
+          onEvent: (environment, event) => this.logEvent('apns', environment, event),
         }),
     };
   }
@@ -195,9 +195,9 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           ca,
           requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
           findAddresses: this.findFor(instance),
-          paces: this.paces,
+          rates: this.projectRates,
           nowMs: Date.now,
-          tell: (news) => this.tell('fcm', origin ?? 'fcm.googleapis.com', news),
+          onEvent: (event) => this.logEvent('fcm', origin ?? 'fcm.googleapis.com', event),
         }),
     };
   }
@@ -211,29 +211,29 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         createWebGateway({
           vapid,
           rules: { allowedHosts, allowPrivateAddresses },
-          origins: this.webOriginsOf(allowPrivateAddresses, ca),
+          services: this.pushServicesOf(allowPrivateAddresses, ca),
           nowMs: Date.now,
         }),
     };
   }
 
-  private webOriginsOf(allowPrivateAddresses: boolean, ca: string | undefined): PushServices {
+  private pushServicesOf(allowPrivateAddresses: boolean, ca: string | undefined): PushServices {
     const name = JSON.stringify([allowPrivateAddresses, ca]);
-    let origins = this.webOrigins.get(name);
-    if (origins === undefined) {
+    let services = this.pushServices.get(name);
+    if (services === undefined) {
       const send = this.sendTo(allowPrivateAddresses, ca);
       const guard = { allowPrivateAddresses, resolver: this.resolver };
-      origins = new PushServices({
+      services = new PushServices({
         findAddresses: createGuardedLookup(guard, ownerOfPushService),
         sendOverHttp1: (request) =>
           send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
-        http1Places: this.http1Places,
+        http1Slots: this.http1Slots,
         ca,
-        tell: (origin, news) => this.tell('web', origin, news),
+        onEvent: (origin, event) => this.logEvent('web', origin, event),
       });
-      this.webOrigins.set(name, origins);
+      this.pushServices.set(name, services);
     }
-    return origins;
+    return services;
   }
 
   private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
@@ -245,26 +245,26 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     });
   }
 
-  /** The operator names these hosts: a proxy or a stand-in may be at a private address. */
+  /** The operator chose these hosts, so private addresses are allowed: a proxy or a fake gateway may be there. */
   private findFor(instance: string): FindAddresses {
     const guard = { allowPrivateAddresses: true, resolver: this.resolver };
     return createGuardedLookup(guard, () => ownerOf(instance));
   }
 
-  private tell(platform: Platform, where: string, news: Http2Event): void {
-    switch (news.news) {
+  private logEvent(platform: Platform, where: string, event: Http2Event): void {
+    switch (event.event) {
       case 'unreachable':
-        this.log.warn('A gateway cannot be reached', { platform, where, why: news.why });
+        this.log.warn('Gateway unreachable', { platform, where, why: event.why });
         return;
       case 'reached':
-        this.log.info('A gateway is reached', { platform, where });
+        this.log.info('Gateway reachable again', { platform, where });
         return;
       case 'connection-leaving':
       case 'connection-ended':
-        this.log.debug('A connection to a gateway ends', { platform, where, why: news.why });
+        this.log.debug('Connection to a gateway closed', { platform, where, why: event.why });
         return;
       default:
-        news satisfies never;
+        event satisfies never;
     }
   }
 }
@@ -273,7 +273,7 @@ function ownerOf(instance: string): string {
   return `instance ${instance}`;
 }
 
-/** Instances share the connections to a push service, so its name is looked up at nobody else's cost. */
+/** Instances share the connections to a push service, so its lookups have a quota of their own. */
 function ownerOfPushService(host: string): string {
   return `push service ${host}`;
 }

@@ -1,14 +1,14 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { Pause, PublishEvents } from '../../push/delivering/ports.ts';
-import type { DeliveryStore } from '../../push/delivery-store.ts';
+import type { DeliveryStore, Pause, PublishEvents } from '../../push/delivering/ports.ts';
+
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStatementFault } from '../../stores/database/faults.ts';
 import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
-import type { LiveInstance } from '../../tenants/live-instances.ts';
+import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { StartFailed } from '../start-failed.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
 import type { StoreHealth } from './store-health.ts';
@@ -58,7 +58,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   }
   tellFaults(faults, log);
 
-  const told = health.toldBy('push');
+  const told = health.reporter('push');
   const idOf = (instance: number) => gateways.byNumber(instance)?.id;
   const whose = ({ instance }: { readonly instance: number }) => ({
     instance: idOf(instance) ?? `number ${instance}`,

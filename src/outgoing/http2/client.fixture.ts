@@ -8,7 +8,7 @@ import type { Http2Result } from './request.ts';
 export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
   const timers = new FakeTimers();
   const network = new FakeNetwork();
-  const news: Http2Event[] = [];
+  const events: Http2Event[] = [];
   const origin = new Http2Client({
     origin: 'https://push.example.test',
     connectionsMax: 4,
@@ -18,7 +18,7 @@ export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
     findAddresses: async () => ({ ok: true, addresses: ['192.0.2.1'] }),
     openWire: network.openWire,
     timers,
-    tell: (told) => news.push(told),
+    onEvent: (event) => events.push(event),
     ...options,
   });
   /** Requests with their path as body, and what became of each so far. */
@@ -36,7 +36,7 @@ export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
     return results;
   };
   const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
-  return { origin, network, timers, news, post, postAs, settled };
+  return { origin, network, timers, events, post, postAs, settled };
 }
 
 export function paths(count: number, prefix = '/'): readonly string[] {

@@ -229,7 +229,7 @@ describe('what a peer takes', () => {
 
 describe('a connection', () => {
   it('that says goodbye finishes what it has taken; the rest goes over another', async () => {
-    const { network, post, settled, news } = originOnFakes();
+    const { network, post, settled, events } = originOnFakes();
     const results = post('/a', '/b', '/c');
     await settled();
     const [first] = network.lines;
@@ -241,9 +241,9 @@ describe('a connection', () => {
     expect(network.lines).toHaveLength(1);
     expect(inShort(results)).toEqual(['200', '200', '-']);
     expect(first?.isClosed).toBe(true);
-    expect(news).toContainEqual({
-      news: 'connection-leaving',
-      why: 'the peer says goodbye (0, {"reason":"Shutdown"})',
+    expect(events).toContainEqual({
+      event: 'connection-leaving',
+      why: 'GOAWAY (0, {"reason":"Shutdown"})',
     });
   });
 
@@ -483,7 +483,7 @@ describe('a connection', () => {
 
 describe('an origin that cannot be reached', () => {
   it('says so after two attempts, and tries again with growing pauses', async () => {
-    const { network, post, timers, news, settled } = originOnFakes({ requestTimeoutMs: 60_000 });
+    const { network, post, timers, events, settled } = originOnFakes({ requestTimeoutMs: 60_000 });
     network.failure = { why: 'ECONNREFUSED' };
     const results = post('/a', '/b');
     await settled();
@@ -494,7 +494,7 @@ describe('an origin that cannot be reached', () => {
       why: 'unreachable',
       detail: 'ECONNREFUSED',
     });
-    expect(news).toEqual([{ news: 'unreachable', why: 'ECONNREFUSED' }]);
+    expect(events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
 
     for (let seconds = 0; seconds < 60; seconds++) {
       post('/c');
@@ -506,8 +506,8 @@ describe('an origin that cannot be reached', () => {
     const later = post('/d');
     await timers.advance(11_000);
     expect(inShort(later)).toEqual(['200']);
-    expect(news.at(-1)).toEqual({ news: 'reached' });
-    expect(news).toHaveLength(2);
+    expect(events.at(-1)).toEqual({ event: 'reached' });
+    expect(events).toHaveLength(2);
   });
 
   it('is not asked for ever where it takes connections and ends each', async () => {
@@ -543,9 +543,9 @@ describe('an origin that cannot be reached', () => {
     expect(network.attempts).toEqual([]);
   });
 
-  it('says at once where it speaks no HTTP/2', async () => {
+  it('says at once where the peer speaks no HTTP/2', async () => {
     const { network, post, settled } = originOnFakes();
-    network.failure = { why: 'it speaks no HTTP/2', noHttp2: true };
+    network.failure = { why: 'the peer speaks no HTTP/2', noHttp2: true };
     const results = post('/a');
     await settled();
     expect(inShort(results)).toEqual(['unprocessed no-http2']);
@@ -628,7 +628,7 @@ describe('bounds', () => {
 });
 
 describe('newcomers', () => {
-  const newcomer = { of: {}, isNewcomer: true };
+  const newcomer = { owner: {}, isTrusted: false };
   /** Makes a peer never answer newcomers, and all others at once. */
   const answerKnown = (line: FakeLine) => {
     line.sendSettings({ maxConcurrentStreams: 100 });
@@ -698,8 +698,8 @@ describe('instances that share an origin', () => {
         line.answer(id);
       };
     };
-    postAs({ of: {}, isNewcomer: false }, ...paths(100, '/much'));
-    postAs({ of: {}, isNewcomer: false }, ...paths(3, '/little'));
+    postAs({ owner: {}, isTrusted: true }, ...paths(100, '/much'));
+    postAs({ owner: {}, isTrusted: true }, ...paths(3, '/little'));
     await settled();
     expect(Math.max(...paths(3, '/little').map((path) => order.indexOf(path)))).toBeLessThan(8);
   });

@@ -1,53 +1,54 @@
 import type { Timers } from '../../runtime/ports.ts';
-import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { FindAddresses } from './addresses.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
+import { type ConnectFailure, Connector } from './connector.ts';
 import { Exchange } from './exchange.ts';
 import { FRAME_BYTES_MAX } from './frames.ts';
 import { headerBytesMax } from './header-encoder.ts';
 import { type HeaderField, keptField } from './header-field.ts';
 import { createOpenWire, type OpenWire } from './open-wire.ts';
+import { ReconnectPause } from './reconnect-pause.ts';
 import type { Http2Request, Http2Result, UnprocessedWhy } from './request.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 import type { Wire } from './wire.ts';
 
 export interface Http2ClientOptions {
-  /** `https://host:port`, or `http://host:port`, which is spoken to as one that is known to speak HTTP/2. */
+  /** `https://host:port`, or `http://host:port` for a peer that is known to speak HTTP/2 without TLS. */
   readonly origin: string;
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca?: string | undefined;
   readonly connectionsMax: number;
   readonly streamsPerConnectionMax: number;
-  /** Requests that wait for a connection. */
+  /** Requests that may wait for a connection. */
   readonly waitingMax: number;
-  /** From `send` to the answer, waiting and connecting included. Kept to a quarter of a second. */
+  /** From `send` to the answer, waiting and connecting included. Enforced to a quarter of a second. */
   readonly requestTimeoutMs: number;
-  /** For everything that opens a connection, to the peer's first word. */
+  /** For opening a connection, up to the peer's first frame. */
   readonly connectTimeoutMs?: number;
-  /** A connection that had no request for so long is closed. */
+  /** A connection without requests for this long is closed. */
   readonly idleCloseMs?: number;
-  /** A connection that was silent for so long is asked whether it is there. Gateways want no less than a minute. */
+  /** A connection silent for this long is pinged. */
   readonly idlePingMs?: number;
-  /** The same where an answer is owed; further requests then go over another connection. */
+  /** The same while an answer is due; further requests then go over another connection. */
   readonly overduePingMs?: number;
   readonly pingTimeoutMs?: number;
-  /** Asked for each connection. It may refuse addresses, and then nothing connects to any. */
+  /** Called for each connection. If it refuses the host, none is opened. */
   readonly findAddresses: FindAddresses;
   readonly openWire?: OpenWire;
   readonly timers?: Timers;
-  /** Hears what an operator may want to know of. */
-  readonly tell?: (news: Http2Event) => void;
+  /** Reports what an operator may want to know. */
+  readonly onEvent?: (event: Http2Event) => void;
 }
 
 export type Http2Event =
-  /** The first time after it was reached. */
-  | { readonly news: 'unreachable'; readonly why: string }
-  /** It is reached again. */
-  | { readonly news: 'reached' }
-  | { readonly news: 'connection-leaving'; readonly why: string }
-  | { readonly news: 'connection-ended'; readonly why: string };
+  /** Reported once until it is reached again. */
+  | { readonly event: 'unreachable'; readonly why: string }
+  | { readonly event: 'reached' }
+  | { readonly event: 'connection-leaving'; readonly why: string }
+  | { readonly event: 'connection-ended'; readonly why: string };
 
-/** What is kept of the body of an answer. */
+/** How much of an answer's body is kept. */
 export const ANSWER_BYTES_MAX = 4096;
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -56,30 +57,18 @@ const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 5_000;
 const PING_TIMEOUT_MS = 5_000;
 
-/** How often deadlines are looked at while there are requests, and connections while there are none. */
+/** How often deadlines are checked while there are requests, and connections while there are none. */
 const TICK_MS = 250;
 const IDLE_TICK_MS = 5_000;
 
-/** Addresses that one attempt tries. */
-const ADDRESSES_MAX = 4;
+/** How often a request may be refused before it fails. */
+const REFUSALS_MAX = 5;
 
-/** How often one request may be turned away. */
-const TURNED_AWAY_MAX = 5;
-
-/** Attempts in a row after which those that wait are told. A single one may be chance. */
+/** Failed attempts to connect after which waiting requests fail. A single one may be chance. */
 const FAILURES_MAX = 2;
 
-/** Pause between attempts; it doubles with each that fails. */
-const PAUSE_MS = 100;
-const PAUSE_MS_MAX = 10_000;
-
-interface Failure {
-  readonly why: UnprocessedWhy;
-  readonly detail: string;
-}
-
-/** One connection, and what the origin knows of it. */
-interface Line {
+/** A connection of the pool. */
+interface Pooled {
   readonly startedAtMs: number;
   /** `undefined` while it is being opened. */
   connection: Connection | undefined;
@@ -88,44 +77,45 @@ interface Line {
 }
 
 /**
- * Sends requests to one origin, over as few connections as it takes and at most so many. It obeys what each peer
- * says it takes, sends again what was certainly not processed, and replaces connections that end.
+ * Sends requests to one origin over a small pool of HTTP/2 connections. It respects the limits of each peer, sends
+ * again what was certainly not processed, and replaces connections that end.
  *
- * `send` settles with a value in every case, soon after the request's time is over at the latest.
+ * `send` settles with a value in every case, at the latest soon after the request's timeout.
  */
 export class Http2Client implements AsyncDisposable {
   private readonly options: Http2ClientOptions;
-  private readonly url: URL;
   private readonly timers: Timers;
-  private readonly openWire: OpenWire;
-  private readonly findAddresses: FindAddresses;
+  private readonly connector: Connector;
+  private readonly connectTimeoutMs: number;
   private readonly connectionOptions: ConnectionOptions;
   private readonly pseudoBytesMax: number;
-  /** Those that may take requests now or soon. */
-  private lines: Line[] = [];
-  /** Those that finish what they have. */
+  /** Connections that accept requests, or will. */
+  private pool: Pooled[] = [];
+  /** Connections that only finish what they have. */
   private readonly leaving = new Set<Connection>();
-  /** Turned away and waiting again, before all others. */
-  private readonly returned: Exchange[] = [];
-  private readonly waiting = new SenderQueue<Exchange>();
-  /** Sender of requests that name none. */
-  private readonly ownSender: Sender = { of: this, isNewcomer: false };
+  private readonly waiting = new WaitingRequests();
+  private readonly pause = new ReconnectPause();
   private stopTick: (() => void) | undefined;
   private isTickSlow = false;
-  private attempts = 0;
-  private failures = 0;
-  private pausedUntilMs = 0;
   private isSendingPlanned = false;
   private isReached = true;
   private isClosed = false;
 
   constructor(options: Http2ClientOptions) {
     this.options = options;
-    this.url = new URL(options.origin);
-    this.timers = options.timers ?? monotonicTimers;
-    this.openWire = options.openWire ?? createOpenWire(this.timers);
-    this.findAddresses = options.findAddresses;
-    const pseudoFields = pseudoFieldsOf(this.url);
+    const origin = new URL(options.origin);
+    const { timers = monotonicTimers } = options;
+    this.timers = timers;
+    this.connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+    this.connector = new Connector({
+      origin,
+      ca: options.ca,
+      timeoutMs: this.connectTimeoutMs,
+      findAddresses: options.findAddresses,
+      openWire: options.openWire ?? createOpenWire(timers),
+      now: () => timers.now(),
+    });
+    const pseudoFields = pseudoFieldsOf(origin);
     this.pseudoBytesMax = headerBytesMax(pseudoFields, '');
     this.connectionOptions = {
       pseudoFields,
@@ -134,10 +124,11 @@ export class Http2Client implements AsyncDisposable {
       overduePingMs: options.overduePingMs ?? OVERDUE_PING_MS,
       idlePingMs: options.idlePingMs ?? IDLE_PING_MS,
       pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
+      timers,
     };
   }
 
-  /** What is going on, for metrics. */
+  /** For metrics and tests. */
   get state(): {
     readonly connections: number;
     readonly inFlight: number;
@@ -147,7 +138,7 @@ export class Http2Client implements AsyncDisposable {
     return {
       connections: connections.length,
       inFlight: connections.reduce((sum, { inFlight }) => sum + inFlight, 0),
-      waiting: this.waitingCount,
+      waiting: this.waiting.size,
     };
   }
 
@@ -158,18 +149,18 @@ export class Http2Client implements AsyncDisposable {
     });
   }
 
-  /** Sends further requests over new connections only; those under way go on. */
+  /** Sends further requests over new connections only; those in flight go on. */
   replaceConnections(why: string): void {
-    for (const { connection } of [...this.lines]) connection?.leave(why);
+    for (const { connection } of [...this.pool]) connection?.leave(why);
   }
 
-  /** Closes every connection. What is under way or waits settles at once. */
+  /** Closes every connection. All requests settle at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.isClosed = true;
     this.stopTick?.();
     this.stopTick = undefined;
     for (const connection of this.connections()) connection.close();
-    this.settleWaiting({ why: 'closed', detail: 'closed' });
+    this.failWaiting({ why: 'closed', detail: 'closed' });
   }
 
   private accept(exchange: Exchange): void {
@@ -177,11 +168,11 @@ export class Http2Client implements AsyncDisposable {
     if (refused !== undefined) {
       return exchange.settle({ result: 'unprocessed', why: refused, detail: undefined });
     }
-    const { isNewcomer } = exchange;
-    const isFirst = isNewcomer ? this.waitingCount === 0 : !this.doKnownWait;
-    const connection = isFirst ? this.roomiest(isNewcomer) : undefined;
+    const { isTrusted } = exchange;
+    const isFirst = isTrusted ? !this.waiting.hasTrusted : this.waiting.size === 0;
+    const connection = isFirst ? this.roomiest(isTrusted) : undefined;
     if (connection === undefined) {
-      this.waiting.add(exchange, exchange.request.sender ?? this.ownSender);
+      this.waiting.add(exchange);
       this.connectIfNeeded();
     } else {
       connection.send(exchange);
@@ -191,65 +182,52 @@ export class Http2Client implements AsyncDisposable {
 
   private refuse({ fields, path }: Http2Request): UnprocessedWhy | undefined {
     if (this.isClosed) return 'closed';
-    if (this.waitingCount >= this.options.waitingMax) return 'too-many-waiting';
+    if (this.waiting.size >= this.options.waitingMax) return 'too-many-waiting';
     return this.pseudoBytesMax + headerBytesMax(fields, path) > FRAME_BYTES_MAX
       ? 'too-large'
       : undefined;
   }
 
-  /** The connection with the most room: for newcomers, or for other devices. */
-  private roomiest(forNewcomers: boolean): Connection | undefined {
-    const { doKnownWait } = this;
+  /** The connection with the most room for trusted or untrusted requests. */
+  private roomiest(isTrusted: boolean): Connection | undefined {
+    const { hasTrusted } = this.waiting;
     let found: Connection | undefined;
-    let most = 0;
-    for (const { connection } of this.lines) {
+    let foundRoom = 0;
+    for (const { connection } of this.pool) {
       if (connection === undefined) continue;
-      const room = forNewcomers ? connection.roomForNewcomers(doKnownWait) : connection.room;
-      if (room > most) {
-        most = room;
+      const room = isTrusted ? connection.room : connection.roomForUntrusted(hasTrusted);
+      if (room > foundRoom) {
+        foundRoom = room;
         found = connection;
       }
     }
     return found;
   }
 
-  private get waitingCount(): number {
-    return this.returned.length + this.waiting.size;
-  }
-
-  /** Whether requests wait that are not for newcomers. */
-  private get doKnownWait(): boolean {
-    return this.returned.length > 0 || this.waiting.doKnownWait;
-  }
-
-  private takeWaiting(mayBeNewcomer = true): Exchange | undefined {
-    return this.returned.shift() ?? this.waiting.take(mayBeNewcomer);
-  }
-
   private sendWaiting(): void {
-    while (this.waitingCount > 0) {
-      const connection = this.roomiest(false);
+    while (this.waiting.size > 0) {
+      const connection = this.roomiest(true);
       if (connection === undefined) return this.connectIfNeeded();
-      const forNewcomers = this.roomiest(true);
-      const exchange = this.takeWaiting(forNewcomers !== undefined);
-      // Only newcomers wait, and they have their whole share of these connections.
+      const forUntrusted = this.roomiest(false);
+      const exchange = this.waiting.take(forUntrusted !== undefined);
+      // Only untrusted requests wait, and they have their whole share of these connections.
       if (exchange === undefined) return this.connectIfNeeded();
-      const chosen = exchange.isNewcomer ? forNewcomers : connection;
+      const chosen = exchange.isTrusted ? connection : forUntrusted;
       (chosen ?? connection).send(exchange);
     }
   }
 
-  private takeBack(exchange: Exchange): void {
-    exchange.turnedAway++;
-    if (this.isClosed || exchange.turnedAway >= TURNED_AWAY_MAX) {
+  private onRefused(exchange: Exchange): void {
+    exchange.refusals++;
+    if (this.isClosed || exchange.refusals >= REFUSALS_MAX) {
       const why = this.isClosed ? 'closed' : 'turned-away';
       return exchange.settle({ result: 'unprocessed', why, detail: undefined });
     }
-    this.returned.push(exchange);
+    this.waiting.addRefused(exchange);
     this.planSending();
   }
 
-  /** Sends what waits as soon as whoever is at work now is done. */
+  /** Sends what waits once the current call stack is done. */
   private planSending(): void {
     if (this.isSendingPlanned) return;
     this.isSendingPlanned = true;
@@ -260,182 +238,138 @@ export class Http2Client implements AsyncDisposable {
   }
 
   /**
-   * Opens one more connection where requests wait and none takes them. One after the other: each must have answered
-   * before the next is opened, since many peers take a single request until they know who is asking. One whose
-   * first request hangs is not waited for: the others would hang with it until their time is over.
+   * Opens one more connection if requests wait and none accepts them. Connections are opened one after the other: each
+   * must have answered before the next, since many peers accept a single request until they know who is asking. Only
+   * a connection whose first request hangs is not waited for.
    */
   private connectIfNeeded(): void {
-    if (this.isClosed || this.waitingCount === 0) return;
-    if (this.lines.length >= this.options.connectionsMax) return;
-    if (this.lines.some(isUnproven)) return;
-    if (this.timers.now() < this.pausedUntilMs) return;
-    const line: Line = {
-      startedAtMs: this.timers.now(),
-      connection: undefined,
-      isUseful: false,
-    };
-    this.lines.push(line);
-    void this.open(line);
+    if (this.isClosed || this.waiting.size === 0) return;
+    if (this.pool.length >= this.options.connectionsMax) return;
+    if (this.pool.some(isUnproven)) return;
+    const nowMs = this.timers.now();
+    if (!this.pause.isOver(nowMs)) return;
+    const pooled: Pooled = { startedAtMs: nowMs, connection: undefined, isUseful: false };
+    this.pool.push(pooled);
+    void this.open(pooled);
   }
 
-  private async open(line: Line): Promise<void> {
-    let failure: Failure | undefined = { why: 'unreachable', detail: 'a fault of this server' };
+  private async open(pooled: Pooled): Promise<void> {
+    let failure: ConnectFailure | undefined = { why: 'unreachable', detail: 'internal error' };
     try {
-      failure = await this.openAny(line);
-    } finally {
-      // Also where something was thrown: the origin must not wait for this one for ever.
-      if (failure !== undefined && this.forget(line)) this.countFailure(failure);
-    }
-  }
-
-  /** Tries the addresses in turn; each attempt begins with another one, so that connections are spread. */
-  private async openAny(line: Line): Promise<Failure | undefined> {
-    const { hostname, port, protocol } = this.url;
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const found = await this.findAddresses(host);
-    if (!found.ok) {
-      return { why: found.allowed ? 'unreachable' : 'not-allowed', detail: found.why };
-    }
-    const secure = protocol === 'https:';
-    let failure: Failure = { why: 'unreachable', detail: 'the name has no address' };
-    for (const address of rotated(found.addresses, this.attempts++).slice(0, ADDRESSES_MAX)) {
-      const leftMs = this.connectTimeoutMs - (this.timers.now() - line.startedAtMs);
-      if (leftMs <= 0 || this.isClosed) break;
-      const opening = await this.openWire(
-        {
-          address,
-          port: Number(port) || (secure ? 443 : 80),
-          serverName: secure ? host : undefined,
-          ca: this.options.ca,
-          // One address that does not answer leaves time for another.
-          timeoutMs: Math.min(leftMs, this.connectTimeoutMs / 2),
-        },
-        (wire) => this.attach(line, wire),
+      failure = await this.connector.connect(
+        (wire) => this.attach(pooled, wire),
+        () => !this.isClosed,
       );
-      if (opening.ok) return undefined;
-      // That it was reached and speaks no HTTP/2 says more than that another address is not reached.
-      if (failure.why === 'no-http2') continue;
-      failure = { why: opening.noHttp2 ? 'no-http2' : 'unreachable', detail: opening.why };
+    } finally {
+      // Also after an exception: otherwise the pool would wait for this connection forever.
+      if (failure !== undefined && this.remove(pooled)) this.onConnectFailure(failure);
     }
-    return failure;
   }
 
-  private attach(line: Line, wire: Wire): Connection | undefined {
+  private attach(pooled: Pooled, wire: Wire): Connection | undefined {
     if (this.isClosed) return undefined;
     const connection = new Connection(
       wire,
       {
-        onRoom: () => this.onRoom(line),
-        onTurnedAway: (exchange) => this.takeBack(exchange),
-        onLeaving: (why) => this.onLeaving(line, why),
-        onEnded: (why) => this.onEnded(line, why),
+        onRoom: () => this.onRoom(pooled),
+        onRefused: (exchange) => this.onRefused(exchange),
+        onLeaving: (why) => this.onLeaving(pooled, why),
+        onEnded: (why) => this.onEnded(pooled, why),
       },
       this.connectionOptions,
-      this.timers,
     );
-    line.connection = connection;
+    pooled.connection = connection;
     connection.start();
     return connection;
   }
 
-  private get connectTimeoutMs(): number {
-    return this.options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
-  }
-
-  private onRoom(line: Line): void {
-    if (!line.isUseful && (line.connection?.answers ?? 0) > 0) {
-      line.isUseful = true;
-      this.failures = 0;
-      this.tellReach({ news: 'reached' });
+  private onRoom(pooled: Pooled): void {
+    if (!pooled.isUseful && (pooled.connection?.answers ?? 0) > 0) {
+      pooled.isUseful = true;
+      this.pause.onUseful();
+      this.report({ event: 'reached' });
     }
-    if (this.waitingCount > 0) this.sendWaiting();
+    if (this.waiting.size > 0) this.sendWaiting();
   }
 
-  private onLeaving(line: Line, why: string): void {
-    if (!this.forget(line)) return;
-    if (line.connection !== undefined) this.leaving.add(line.connection);
-    this.options.tell?.({ news: 'connection-leaving', why });
-    this.replace(line, why);
+  private onLeaving(pooled: Pooled, why: string): void {
+    if (!this.remove(pooled)) return;
+    if (pooled.connection !== undefined) this.leaving.add(pooled.connection);
+    this.options.onEvent?.({ event: 'connection-leaving', why });
+    this.replace(pooled, why);
   }
 
-  private onEnded(line: Line, why: string): void {
-    if (line.connection !== undefined) this.leaving.delete(line.connection);
-    this.options.tell?.({ news: 'connection-ended', why });
-    if (this.forget(line)) this.replace(line, why);
+  private onEnded(pooled: Pooled, why: string): void {
+    if (pooled.connection !== undefined) this.leaving.delete(pooled.connection);
+    this.options.onEvent?.({ event: 'connection-ended', why });
+    if (this.remove(pooled)) this.replace(pooled, why);
   }
 
-  private replace(line: Line, why: string): void {
-    if (line.isUseful) {
-      // What kept further connections from opening says nothing of the one that is needed now.
-      this.failures = 0;
-      this.pausedUntilMs = 0;
-    } else {
-      // Otherwise one that takes connections and ends each of them would be asked for ever.
-      this.countFailure({ why: 'unreachable', detail: why });
-    }
-    // What the connection gives back is not here yet.
+  private replace(pooled: Pooled, why: string): void {
+    // A useful connection may be replaced at once. One that ended without an answer counts as a failure: otherwise we
+    // would reconnect in a loop to a peer that accepts connections only to end them.
+    if (pooled.isUseful) this.pause.end();
+    else this.onConnectFailure({ why: 'unreachable', detail: why });
+    // Later: the connection has not given its requests back yet.
     this.planSending();
   }
 
-  private countFailure(failure: Failure): void {
-    this.failures++;
-    const pauseMs = Math.min(PAUSE_MS * 2 ** (this.failures - 1), PAUSE_MS_MAX);
-    // Between half of it and all: other nodes wait as well.
-    this.pausedUntilMs = this.timers.now() + pauseMs * (0.5 + Math.random() / 2);
-    // Others are open, so requests do go out.
-    if (this.lines.length > 0) return;
-    if (this.failures < FAILURES_MAX && failure.why === 'unreachable') return;
-    this.tellReach({ news: 'unreachable', why: failure.detail });
-    this.settleWaiting(failure);
+  private onConnectFailure(failure: ConnectFailure): void {
+    this.pause.onFailure(this.timers.now());
+    // Other connections are open, so requests do go out.
+    if (this.pool.length > 0) return;
+    if (this.pause.failures < FAILURES_MAX && failure.why === 'unreachable') return;
+    this.report({ event: 'unreachable', why: failure.detail });
+    this.failWaiting(failure);
   }
 
-  /** Tells only what is new. */
-  private tellReach(news: Http2Event): void {
-    const reached = news.news === 'reached';
-    if (reached === this.isReached) return;
-    this.isReached = reached;
-    this.options.tell?.(news);
+  /** Reports only a change. */
+  private report(event: Extract<Http2Event, { readonly event: 'reached' | 'unreachable' }>): void {
+    const isReached = event.event === 'reached';
+    if (isReached === this.isReached) return;
+    this.isReached = isReached;
+    this.options.onEvent?.(event);
   }
 
-  private settleWaiting({ why, detail }: Failure): void {
-    for (let exchange = this.takeWaiting(); exchange !== undefined; exchange = this.takeWaiting()) {
-      exchange.settle({ result: 'unprocessed', why, detail });
+  private failWaiting({ why, detail }: ConnectFailure): void {
+    for (let next = this.waiting.take(); next !== undefined; next = this.waiting.take()) {
+      next.settle({ result: 'unprocessed', why, detail });
     }
   }
 
-  private forget(line: Line): boolean {
-    const before = this.lines.length;
-    this.lines = this.lines.filter((other) => other !== line);
-    return this.lines.length < before;
+  /** Gives whether it was in the pool. */
+  private remove(pooled: Pooled): boolean {
+    const before = this.pool.length;
+    this.pool = this.pool.filter((other) => other !== pooled);
+    return this.pool.length < before;
   }
 
   private connections(): readonly Connection[] {
-    const open = this.lines.flatMap(({ connection }) =>
-      connection === undefined ? [] : connection,
-    );
-    return [...open, ...this.leaving];
+    return [...this.pool.flatMap(({ connection }) => connection ?? []), ...this.leaving];
   }
 
   private tick(): void {
     this.stopTick = undefined;
     if (this.isClosed) return;
     const nowMs = this.timers.now();
-    this.dropOverdue(nowMs);
+    for (const exchange of this.waiting.takeOverdue(nowMs)) {
+      exchange.settle({ result: 'unprocessed', why: 'not-in-time', detail: undefined });
+    }
     for (const connection of this.connections()) connection.tick();
-    for (const line of [...this.lines]) this.closeIfUnused(line, nowMs);
+    for (const pooled of [...this.pool]) this.closeIfUnused(pooled, nowMs);
     this.sendWaiting();
     const { inFlight, waiting } = this.state;
     const isBusy = inFlight > 0 || waiting > 0;
-    if (isBusy || this.lines.length > 0) this.planTick(!isBusy);
+    if (isBusy || this.pool.length > 0) this.planTick(!isBusy);
   }
 
-  private planTick(slow: boolean): void {
+  private planTick(isSlow: boolean): void {
     this.stopTick?.();
-    this.isTickSlow = slow;
-    this.stopTick = this.timers.after(slow ? IDLE_TICK_MS : TICK_MS, () => this.tick());
+    this.isTickSlow = isSlow;
+    this.stopTick = this.timers.after(isSlow ? IDLE_TICK_MS : TICK_MS, () => this.tick());
   }
 
-  private closeIfUnused({ connection, startedAtMs }: Line, nowMs: number): void {
+  private closeIfUnused({ connection, startedAtMs }: Pooled, nowMs: number): void {
     if (connection === undefined) return;
     if (!connection.isOpen) {
       if (nowMs - startedAtMs >= this.connectTimeoutMs) connection.close();
@@ -443,23 +377,13 @@ export class Http2Client implements AsyncDisposable {
     }
     const idleSinceMs = connection.idleSinceMs ?? nowMs;
     if (nowMs - idleSinceMs >= (this.options.idleCloseMs ?? IDLE_CLOSE_MS)) {
-      connection.leave('it was not used');
-    }
-  }
-
-  private dropOverdue(nowMs: number): void {
-    if (this.waitingCount === 0) return;
-    const isOverdue = (exchange: Exchange) => exchange.deadlineMs <= nowMs;
-    const returned = this.returned.splice(0);
-    this.returned.push(...returned.filter((exchange) => !isOverdue(exchange)));
-    for (const exchange of [...returned.filter(isOverdue), ...this.waiting.takeAll(isOverdue)]) {
-      exchange.settle({ result: 'unprocessed', why: 'not-in-time', detail: undefined });
+      connection.leave('idle');
     }
   }
 }
 
-/** Whether it is still to be seen what a connection is good for. */
-function isUnproven({ connection }: Line): boolean {
+/** Whether a connection has yet to show that it answers. */
+function isUnproven({ connection }: Pooled): boolean {
   return connection === undefined || (connection.answers === 0 && !connection.isSlow);
 }
 
@@ -468,17 +392,5 @@ function pseudoFieldsOf({ protocol, host }: URL): readonly HeaderField[] {
     keptField(':method', 'POST'),
     keptField(':scheme', protocol.slice(0, -1)),
     keptField(':authority', host),
-  ];
-}
-
-/** Begins with another one each time, but with all IPv4 addresses before those of IPv6. */
-function rotated(addresses: readonly string[], by: number): readonly string[] {
-  const turn = (list: readonly string[]) => {
-    const at = list.length === 0 ? 0 : by % list.length;
-    return [...list.slice(at), ...list.slice(0, at)];
-  };
-  return [
-    ...turn(addresses.filter((address) => !address.includes(':'))),
-    ...turn(addresses.filter((address) => address.includes(':'))),
   ];
 }

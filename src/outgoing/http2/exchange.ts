@@ -2,27 +2,28 @@ import type { AnswerFields, Http2Request, Http2Result } from './request.ts';
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** A request on its way, and as much of its answer as is here. */
+/** A request that waits or is in flight, and what has come of its answer. */
 export class Exchange {
   readonly request: Http2Request;
   readonly deadlineMs: number;
-  /** Settles the request; once. */
+  /** Settles the request; to be called once. */
   readonly settle: (result: Http2Result) => void;
-  /** How often a peer turned it away. */
-  turnedAway = 0;
+  /** How often a peer refused it. */
+  refusals = 0;
 
-  // The following are set anew by each connection that it goes through.
+  // Each connection that it is sent over sets these anew.
 
   sentAtMs = 0;
-  /** What the peer lets us send of it. */
+  /** Flow-control window of its stream. */
   sendWindow = 0;
   /** Bytes of the body that were sent. */
   sentBytes = 0;
   /** 0 until the answer has begun. */
   status = 0;
   fields: AnswerFields = [];
-  private readonly chunks: Buffer[] = [];
+  /** Bytes of the answer's body that have come, kept or not. */
   bodyBytes = 0;
+  private readonly chunks: Buffer[] = [];
 
   constructor(request: Http2Request, deadlineMs: number, settle: (result: Http2Result) => void) {
     this.request = request;
@@ -30,27 +31,26 @@ export class Exchange {
     this.settle = settle;
   }
 
-  /** Whether no gateway has accepted a notification for its device yet. */
-  get isNewcomer(): boolean {
-    return this.request.sender?.isNewcomer === true;
+  get isTrusted(): boolean {
+    return this.request.sender?.isTrusted !== false;
   }
 
   get isSent(): boolean {
     return this.sentBytes === this.request.body.length;
   }
 
-  /** Begins it on a connection; nothing of an earlier one is left. */
+  /** Starts over on a connection. */
   begin(nowMs: number, sendWindow: number): void {
     this.sentAtMs = nowMs;
     this.sendWindow = sendWindow;
     this.sentBytes = 0;
   }
 
-  /** Keeps what stands between two places of the answer's body; what is over the bound is dropped. */
+  /** Keeps a part of the answer's body, up to `bytesMax` in all. */
   keep(bytes: Buffer, start: number, end: number, bytesMax: number): void {
     const last = Math.min(end, start + bytesMax - this.bodyBytes);
     this.bodyBytes += end - start;
-    // Copied: the bytes are only good until the next ones come.
+    // Copied: the bytes are only valid until the next ones come.
     if (last > start) this.chunks.push(Buffer.from(bytes.subarray(start, last)));
   }
 

@@ -1,4 +1,4 @@
-/** Types of frames. Source: RFC 9113, 6. */
+/** Frame types. Source: RFC 9113, 6. */
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -12,7 +12,7 @@ export const FRAME = {
   continuation: 9,
 } as const;
 
-/** Flags; what a bit means depends on the type. Source: RFC 9113, 6. */
+/** Flags. The meaning of a bit depends on the frame type. Source: RFC 9113, 6. */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 0x20 } as const;
 
 /** Settings. Source: RFC 9113, 6.5.2. */
@@ -25,7 +25,7 @@ export const SETTING = {
   maxHeaderListSize: 6,
 } as const;
 
-/** Source: RFC 9113, 7. */
+/** Error codes. Source: RFC 9113, 7. */
 export const ERROR = {
   noError: 0,
   protocolError: 1,
@@ -38,23 +38,38 @@ export const ERROR = {
   enhanceYourCalm: 11,
 } as const;
 
-/** What a client says first. Source: RFC 9113, 3.4. */
+/** The first bytes that a client sends. Source: RFC 9113, 3.4. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export const FRAME_HEADER_BYTES = 9;
 
-/** The largest frame that nobody has to allow. Source: RFC 9113, 6.5.2. */
+/** One setting in a SETTINGS frame. */
+export const SETTING_BYTES = 6;
+
+/** The frame size that every peer must accept. Source: RFC 9113, 6.5.2. */
 export const FRAME_BYTES_MAX = 16 * 1024;
 
-/** What may be sent before anyone said otherwise. Source: RFC 9113, 6.5.2 and 6.9.2. */
+/** The initial flow-control window. Source: RFC 9113, 6.5.2 and 6.9.2. */
 export const WINDOW_BYTES = 65_535;
 
 export const WINDOW_BYTES_MAX = 2 ** 31 - 1;
 
-/** Ids of streams have 31 bits. Source: RFC 9113, 5.1.1. */
+/** Stream ids have 31 bits. Source: RFC 9113, 5.1.1. */
 export const STREAM_ID_MAX = 2 ** 31 - 1;
 
-/** One frame. Its payload stands between `start` and `end` of `bytes`, which are only good until the call returns. */
+/** The peer broke the protocol; nothing more that it sends can be read. */
+export class ProtocolFault extends Error {
+  override readonly name = 'ProtocolFault';
+  readonly code: number;
+
+  /** `code` is one of `ERROR`. */
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** One frame. Its payload is `bytes` from `start` to `end`, and only valid until the call returns. */
 export type OnFrame = (
   type: number,
   flags: number,
@@ -73,15 +88,17 @@ export class FrameReader {
     this.onFrame = onFrame;
   }
 
-  /** Hands on the frames that are complete; `false` where one is larger than allowed. */
-  read(chunk: Buffer): boolean {
+  /** Hands on the frames that are complete. Throws a `ProtocolFault` for a frame that is too large. */
+  read(chunk: Buffer): void {
     const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
     this.rest = undefined;
     let at = 0;
     while (bytes.length - at >= FRAME_HEADER_BYTES) {
       const word = bytes.readUInt32BE(at);
       const length = word >>> 8;
-      if (length > FRAME_BYTES_MAX) return false;
+      if (length > FRAME_BYTES_MAX) {
+        throw new ProtocolFault(ERROR.frameSizeError, 'frame too large');
+      }
       const start = at + FRAME_HEADER_BYTES;
       const end = start + length;
       if (end > bytes.length) break;
@@ -90,8 +107,7 @@ export class FrameReader {
       this.onFrame(word & 0xff, flags, streamId, bytes, start, end);
       at = end;
     }
-    // Whoever gave the chunk may use its memory again.
+    // Copied: the caller may reuse the chunk's memory.
     if (at < bytes.length) this.rest = Buffer.from(bytes.subarray(at));
-    return true;
   }
 }

@@ -1,10 +1,11 @@
+import { ERROR, ProtocolFault } from './frames.ts';
 import { decodeHuffman } from './huffman.ts';
 import { FIELD_OVERHEAD_BYTES, FIELD_TABLE_BYTES, staticFields } from './static-fields.ts';
 
-/** What the fields of one answer may take: name, value and 32 each. It is announced to the peer. */
+/** Size limit of an answer's header fields: name, value and 32 bytes each. It is announced to the peer. */
 export const HEADER_LIST_BYTES_MAX = 16 * 1024;
 
-/** A number in a header block that is larger than this is no honest one. */
+/** No honest number in a header block is larger. */
 const INTEGER_MAX = 0xff_ffff;
 
 interface Entry {
@@ -15,14 +16,13 @@ interface Entry {
 
 const staticEntries: readonly Entry[] = staticFields.map(([name, value]) => entryOf(name, value));
 
-/** What is wrong with a header block. After it, nothing that the peer sends can be read. */
-export class HeaderFault extends Error {
-  override readonly name = 'HeaderFault';
+function fault(message: string): ProtocolFault {
+  return new ProtocolFault(ERROR.compressionError, message);
 }
 
 /** Reads the header fields of one connection's answers. Source: RFC 7541. */
 export class HeaderDecoder {
-  /** The oldest is first. */
+  /** The oldest first. */
   private readonly table: Entry[] = [];
   private tableBytes = 0;
   private tableBytesMax = FIELD_TABLE_BYTES;
@@ -31,8 +31,8 @@ export class HeaderDecoder {
   private end = 0;
 
   /**
-   * Reads a whole block: names and values in turn. It must be called for every block in the order that they came
-   * in, also where nobody wants the fields. Throws a `HeaderFault`.
+   * Decodes a whole block: names and values in turn. It must be called for every block in the order of arrival, even
+   * if nobody needs the fields. Throws a `ProtocolFault`.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): readonly string[] {
     this.bytes = bytes;
@@ -43,24 +43,24 @@ export class HeaderDecoder {
     while (this.at < end) {
       const entry = this.readField();
       if (entry === undefined) {
-        if (fields.length > 0) throw new HeaderFault('a table size after a field');
+        if (fields.length > 0) throw fault('table size update after a field');
         continue;
       }
       listBytes += entry.bytes;
-      if (listBytes > HEADER_LIST_BYTES_MAX) throw new HeaderFault('too many header fields');
+      if (listBytes > HEADER_LIST_BYTES_MAX) throw fault('too many header fields');
       fields.push(entry.name, entry.value);
     }
     return fields;
   }
 
-  /** One field, or `undefined` where the block says how large the table is. Source: RFC 7541, 6. */
+  /** One field, or `undefined` for a table size update. Source: RFC 7541, 6. */
   private readField(): Entry | undefined {
     const first = this.bytes[this.at] ?? 0;
     if (first >= 0x80) return this.entry(this.readInteger(7));
     if (first >= 0x40) return this.keep(this.readLiteral(6));
     if (first < 0x20) return this.readLiteral(4);
     const size = this.readInteger(5);
-    if (size > FIELD_TABLE_BYTES) throw new HeaderFault('a table larger than allowed');
+    if (size > FIELD_TABLE_BYTES) throw fault('table larger than allowed');
     this.tableBytesMax = size;
     this.makeRoom(0);
     return undefined;
@@ -77,13 +77,13 @@ export class HeaderDecoder {
       index <= staticEntries.length
         ? staticEntries[index - 1]
         : this.table[this.table.length - (index - staticEntries.length)];
-    if (entry === undefined) throw new HeaderFault('an index of no field');
+    if (entry === undefined) throw fault('index without a field');
     return entry;
   }
 
   private keep(entry: Entry): Entry {
     this.makeRoom(entry.bytes);
-    // One that is larger than the table only empties it.
+    // An entry larger than the table only empties it.
     if (entry.bytes <= this.tableBytesMax) {
       this.table.push(entry);
       this.tableBytes += entry.bytes;
@@ -106,7 +106,7 @@ export class HeaderDecoder {
     for (let shift = 0; ; shift += 7) {
       const byte = this.readByte();
       value += (byte & 127) * 2 ** shift;
-      if (value > INTEGER_MAX || shift > 28) throw new HeaderFault('a number too large');
+      if (value > INTEGER_MAX || shift > 28) throw fault('number too large');
       if (byte < 128) return value;
     }
   }
@@ -116,15 +116,15 @@ export class HeaderDecoder {
     const length = this.readInteger(7);
     const start = this.at;
     this.at += length;
-    if (this.at > this.end) throw new HeaderFault('a string longer than its block');
+    if (this.at > this.end) throw fault('string longer than its block');
     if (!compressed) return this.bytes.toString('latin1', start, this.at);
     const text = decodeHuffman(this.bytes, start, this.at);
-    if (text === undefined) throw new HeaderFault('a string in no known code');
+    if (text === undefined) throw fault('invalid Huffman code');
     return text;
   }
 
   private readByte(): number {
-    if (this.at >= this.end) throw new HeaderFault('a block that ends in the middle of a field');
+    if (this.at >= this.end) throw fault('block ends within a field');
     return this.bytes[this.at++] ?? 0;
   }
 }

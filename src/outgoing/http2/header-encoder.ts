@@ -2,23 +2,23 @@ import type { HeaderField } from './header-field.ts';
 import type { OutBuffer } from './out-buffer.ts';
 import { FIELD_TABLE_BYTES, staticFields, staticNameIndex } from './static-fields.ts';
 
-/** The first bits of each form, and how many are left for a number. Source: RFC 7541, 6. */
+/** The first bits of each field representation, and how many bits are left for a number. Source: RFC 7541, 6. */
 const INDEXED = [0x80, 7] as const;
 const KEPT = [0x40, 6] as const;
 const TABLE_SIZE = [0x20, 5] as const;
 const PLAIN = [0x00, 4] as const;
 
-/** A length or an index takes no more than this. */
+/** Bytes of a length or an index. */
 const INTEGER_BYTES_MAX = 5;
 
 const FIRST_DYNAMIC = staticFields.length + 1;
 const PATH = staticNameIndex(':path');
 const CONTENT_LENGTH = staticNameIndex('content-length');
 
-/** More than is written beside the fields and the characters of the path. */
+/** Upper bound of what is written besides fields and path. */
 const OWN_BYTES = 48;
 
-/** The most bytes that these take in a request, with its path. */
+/** Upper bound of the header bytes of a request with these fields and this path. */
 export function headerBytesMax(fields: readonly HeaderField[], path: string): number {
   let bytes = OWN_BYTES + path.length;
   for (const field of fields) bytes += field.literal.length + INTEGER_BYTES_MAX;
@@ -26,12 +26,12 @@ export function headerBytesMax(fields: readonly HeaderField[], path: string): nu
 }
 
 /**
- * Writes the header fields of one connection's requests. Fields that are kept go into a table that the peer has as
- * well, and are one byte from the second request on. Source: RFC 7541.
+ * Encodes the header fields of one connection's requests. Kept fields enter the dynamic table, so from the second
+ * request on they take one byte. Source: RFC 7541.
  */
 export class HeaderEncoder {
   private readonly out: OutBuffer;
-  /** How many fields were put into the table before each of those that are in it, in that order. */
+  /** By key of a field in the table: how many fields were inserted before it. */
   private readonly positions = new Map<string, number>();
   private readonly entries: HeaderField[] = [];
   private inserted = 0;
@@ -43,7 +43,7 @@ export class HeaderEncoder {
     this.out = out;
   }
 
-  /** The peer keeps no larger table than this. It never grows again: that would be worth little. */
+  /** Limits the table to what the peer accepts. It never grows again: that would gain little. */
   limitTable(bytes: number): void {
     if (bytes >= this.tableBytesMax) return;
     this.tableBytesMax = bytes;
@@ -51,7 +51,7 @@ export class HeaderEncoder {
     this.makeRoom(0);
   }
 
-  /** Writes the fields of one request into room that was reserved: as much as `headerBytesMax` says. */
+  /** Writes the fields of one request. `headerBytesMax` bytes must have been reserved. */
   write(
     pseudoFields: readonly HeaderField[],
     fields: readonly HeaderField[],
@@ -77,7 +77,7 @@ export class HeaderEncoder {
   private writeField(field: HeaderField): void {
     const { out } = this;
     if (field.staticIndex > 0) return out.integer(...INDEXED, field.staticIndex);
-    // It would empty the table for nothing.
+    // A field larger than the table would only empty it.
     if (!field.kept || field.tableBytes > this.tableBytesMax) {
       out.integer(...PLAIN, field.nameIndex);
       return out.bytes(field.literal);

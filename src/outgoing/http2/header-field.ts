@@ -1,45 +1,45 @@
 import { FIELD_OVERHEAD_BYTES, staticFieldIndex, staticNameIndex } from './static-fields.ts';
 
-/** A header field of a request, with all that can be worked out before it is sent. */
+/** A header field of a request, encoded as far as possible in advance. */
 export interface HeaderField {
   readonly name: string;
   readonly value: string;
-  /** Whether a connection keeps it, so that only the first request sends it in full: for what hardly changes. */
+  /** Whether it enters the dynamic table, so that only the first request of a connection sends it in full. */
   readonly kept: boolean;
-  /** Different for different fields. */
+  /** Unique for name and value. */
   readonly key: string;
-  /** Where the static table has it, or 0. */
+  /** Index in the static table, or 0. */
   readonly staticIndex: number;
-  /** Where the static table has its name, or 0. */
+  /** Index of its name in the static table, or 0. */
   readonly nameIndex: number;
-  /** Name, where the table has none, and value. */
+  /** The encoded value, after the encoded name if the static table has none. */
   readonly literal: Buffer;
-  /** What it takes in a table of fields. */
+  /** Its size in the dynamic table. */
   readonly tableBytes: number;
 }
 
 const NAME = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
-/** Only what nobody reads in two ways. */
+/** Printable ASCII, which every implementation reads the same way. */
 const VALUE = /^[\x20-\x7e]*$/;
 
-/** A field that each connection keeps. Throws where it could not be sent: callers check what others gave. */
+/** A field that rarely changes: each connection keeps it. Throws if it is not valid: callers check untrusted values. */
 export function keptField(name: string, value: string): HeaderField {
   return makeField(name, value, true);
 }
 
-/** A field that is sent in full each time: for what is different from request to request. */
+/** A field that differs between requests: it is sent in full each time. */
 export function plainField(name: string, value: string): HeaderField {
   return makeField(name, value, false);
 }
 
-/** Whether a text can be the value of a header field. */
+/** Whether a text may be the value of a header field. */
 export function isFieldValue(text: string): boolean {
   return VALUE.test(text);
 }
 
 function makeField(name: string, value: string, kept: boolean): HeaderField {
-  // The value may be a secret, so the error has none of it.
-  if (!NAME.test(name) || !VALUE.test(value)) throw new TypeError(`no header field: ${name}`);
+  // The value may be a secret, so the error does not quote it.
+  if (!NAME.test(name) || !VALUE.test(value)) throw new TypeError(`not a header field: ${name}`);
   const nameIndex = staticNameIndex(name);
   const written = stringBytes(value);
   return {
@@ -54,13 +54,13 @@ function makeField(name: string, value: string, kept: boolean): HeaderField {
   };
 }
 
-/** A string with its length in front, not compressed. Source: RFC 7541, 5.2. */
+/** A string literal without Huffman coding. Source: RFC 7541, 5.2. */
 function stringBytes(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([Buffer.from(integerBytes(bytes.length, 7)), bytes]);
 }
 
-/** A number of which the first byte has so many bits. Source: RFC 7541, 5.1. */
+/** An integer with a prefix of `prefixBits`. Source: RFC 7541, 5.1. */
 function integerBytes(value: number, prefixBits: number): readonly number[] {
   const full = (1 << prefixBits) - 1;
   if (value < full) return [value];

@@ -1,4 +1,4 @@
-/** How many bits the code of each byte has, and last that of the end of a text. Source: RFC 7541, appendix B. */
+/** Code length in bits of each byte value, and of the end marker. Source: RFC 7541, appendix B. */
 // biome-ignore format: one row per eight bytes, as in the source
 const CODE_BITS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -22,24 +22,23 @@ const CODE_BITS: readonly number[] = [
 
 const END = 256;
 
-/** Bits that may fill up the last byte. Source: RFC 7541, 5.2. */
+/** Padding bits in the last byte. Source: RFC 7541, 5.2. */
 const PADDING_BITS_MAX = 7;
 
-/** What half a byte leads to from each place in the tree: the next place, and with `WRITES` a byte above it. */
+/** Flags of a step: with `WRITES`, bits 8 to 15 are a decoded byte. The low 8 bits are the next node. */
 const WRITES = 0x1_0000;
 const IMPOSSIBLE = 0x2_0000;
 
-/** A place in the tree of codes: where each bit leads, another place or, below zero, a byte found. */
-type Place = [zero: number, one: number];
+/** A node of the code tree: what each bit leads to, another node or, as -1 - byte, a decoded byte. */
+type Node = [zero: number, one: number];
 
 const ROOT = 0;
 
 /**
- * Builds the tree. Codes count upwards, shorter ones first, those of one length in the order of their bytes; so
- * their lengths say all.
+ * Builds the code tree. The code is canonical: codes are numbered by length and then by byte, so lengths define it.
  */
-function buildTree(): readonly Place[] {
-  const places: Place[] = [[ROOT, ROOT]];
+function buildTree(): readonly Node[] {
+  const nodes: Node[] = [[ROOT, ROOT]];
   const ordered = CODE_BITS.map((bits, symbol) => ({ bits, symbol })).toSorted(
     (a, b) => a.bits - b.bits || a.symbol - b.symbol,
   );
@@ -48,41 +47,41 @@ function buildTree(): readonly Place[] {
   for (const { bits, symbol } of ordered) {
     code <<= bits - length;
     length = bits;
-    addCode(places, code, bits, symbol);
+    addCode(nodes, code, bits, symbol);
     code++;
   }
-  return places;
+  return nodes;
 }
 
-function addCode(places: Place[], code: number, bits: number, symbol: number): void {
+function addCode(nodes: Node[], code: number, bits: number, symbol: number): void {
   let at = ROOT;
   for (let left = bits - 1; left > 0; left--) {
-    const place = places[at] ?? [ROOT, ROOT];
+    const node = nodes[at] ?? [ROOT, ROOT];
     const bit = (code >> left) & 1;
-    if (place[bit] === ROOT) {
-      place[bit] = places.length;
-      places.push([ROOT, ROOT]);
+    if (node[bit] === ROOT) {
+      node[bit] = nodes.length;
+      nodes.push([ROOT, ROOT]);
     }
-    at = place[bit] ?? ROOT;
+    at = node[bit] ?? ROOT;
   }
-  const last = places[at];
+  const last = nodes[at];
   if (last !== undefined) last[code & 1] = -1 - symbol;
 }
 
-/** Half a byte is shorter than any code, so it finds one byte at most. */
-function buildSteps(places: readonly Place[]): Uint32Array {
-  const steps = new Uint32Array(places.length * 16);
-  for (const from of places.keys()) {
-    for (let half = 0; half < 16; half++) steps[from * 16 + half] = stepFrom(places, from, half);
+/** Precomputes the step for each node and half byte. Half a byte is shorter than any code, so it decodes one byte at most. */
+function buildSteps(nodes: readonly Node[]): Uint32Array {
+  const steps = new Uint32Array(nodes.length * 16);
+  for (const from of nodes.keys()) {
+    for (let half = 0; half < 16; half++) steps[from * 16 + half] = stepFrom(nodes, from, half);
   }
   return steps;
 }
 
-function stepFrom(places: readonly Place[], from: number, half: number): number {
+function stepFrom(nodes: readonly Node[], from: number, half: number): number {
   let at = from;
   let found = 0;
   for (let left = 3; left >= 0; left--) {
-    const next = places[at]?.[(half >> left) & 1] ?? ROOT;
+    const next = nodes[at]?.[(half >> left) & 1] ?? ROOT;
     if (next >= 0) {
       at = next;
       continue;
@@ -94,12 +93,12 @@ function stepFrom(places: readonly Place[], from: number, half: number): number 
   return found | at;
 }
 
-/** Where a text may end: before any code, or in padding, which is the start of the end's code: ones. */
-function findEnds(places: readonly Place[]): ReadonlySet<number> {
+/** Nodes at which a text may end: the root, or padding, which is a prefix of the end marker: all ones. */
+function findEnds(nodes: readonly Node[]): ReadonlySet<number> {
   const ends = new Set([ROOT]);
   let at = ROOT;
   for (let bits = 0; bits < PADDING_BITS_MAX; bits++) {
-    at = places[at]?.[1] ?? ROOT;
+    at = nodes[at]?.[1] ?? ROOT;
     ends.add(at);
   }
   return ends;
@@ -109,7 +108,7 @@ const tree = buildTree();
 const steps = buildSteps(tree);
 const ends = findEnds(tree);
 
-/** Decodes what stands between two places, or gives `undefined` where that is no such code. */
+/** Decodes the bytes from `start` to `end`; `undefined` if they are no valid code. */
 export function decodeHuffman(bytes: Buffer, start: number, end: number): string | undefined {
   // The shortest code has five bits.
   const text = Buffer.allocUnsafe(Math.ceil(((end - start) * 8) / 5));

@@ -15,7 +15,7 @@ export class FakeLine extends Peer {
     super((bytes) => {
       if (this.collector !== undefined) return this.collector(bytes);
       // As a real one, it delivers later, never in the middle of a call.
-      queueMicrotask(() => this.isClosed || listener()?.onData(bytes));
+      queueMicrotask(() => this.isClosed || listener()?.onBytes(bytes));
     });
     this.target = target;
     this.listener = listener;
@@ -30,7 +30,7 @@ export class FakeLine extends Peer {
 
   /** Sends bytes as they are. */
   sendRaw(bytes: Buffer): void {
-    queueMicrotask(() => this.listener()?.onData(bytes));
+    queueMicrotask(() => this.listener()?.onBytes(bytes));
   }
 
   /** Hands what is sent from now on to somebody else, until the function that it gives is called. */

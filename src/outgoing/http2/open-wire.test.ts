@@ -45,7 +45,7 @@ function ears() {
   const heard = Promise.withResolvers<string>();
   const closed = Promise.withResolvers<string>();
   const listener: WireListener = {
-    onData: (bytes) => heard.resolve(bytes.toString()),
+    onBytes: (bytes) => heard.resolve(bytes.toString()),
     onDrain: () => undefined,
     onClose: (why) => closed.resolve(why),
   };
@@ -133,7 +133,7 @@ describe('a wire', () => {
     const ended = Promise.withResolvers<void>();
     const port = await listening(createServer((socket) => void socket.on('close', ended.resolve)));
     const opening = await openWire(target(port, { serverName: undefined }), () => undefined);
-    expect(opening).toMatchObject({ ok: false, why: 'not wanted' });
+    expect(opening).toMatchObject({ ok: false, why: 'not needed any more' });
     await ended.promise;
   });
 });

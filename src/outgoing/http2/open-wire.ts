@@ -1,42 +1,43 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { errorWord } from '../../runtime/error-code.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-/** Where a wire leads. */
+/** What to connect to. */
 export interface WireTarget {
-  /** An IP address: the connection goes there and nowhere else. */
+  /** An IP address: nothing is looked up. */
   readonly address: string;
   readonly port: number;
-  /** The name, or the address itself, that the certificate must have; `undefined`: no TLS. */
+  /** The name or address that the certificate must be for; `undefined`: no TLS. */
   readonly serverName: string | undefined;
   /** Certificates to trust in place of the system's, as PEM. */
   readonly ca: string | undefined;
   readonly timeoutMs: number;
 }
 
-/** Whether a wire was opened; otherwise `why` is a code, or a few words. */
+/** Whether a wire was opened. `why` is a code or a few words. */
 export type WireOpening =
   | { readonly ok: true }
   | { readonly ok: false; readonly why: string; readonly noHttp2: boolean };
 
 /**
- * Opens a wire and hands it to `attach` the moment that it is open, so that not a byte of the peer is missed. It is
- * closed again where `attach` gives no listener.
+ * Opens a wire and hands it to `attach` the moment it is open, so that no byte is missed. It is closed again if
+ * `attach` gives no listener.
  */
 export type OpenWire = (
   target: WireTarget,
   attach: (wire: Wire) => WireListener | undefined,
 ) => Promise<WireOpening>;
 
-/** How long a closing connection may take to send what was written. */
+/** How long a closing connection may take to send its last bytes. */
 const END_MS_MAX = 5_000;
 
 const PROTOCOL = 'h2';
 
-const NO_HTTP2 = 'it speaks no HTTP/2';
+const NO_HTTP2 = 'the peer speaks no HTTP/2';
 
-/** What a server says that knows none of the protocols it is offered. */
+/** The TLS alert of a server that speaks none of the offered protocols. */
 const NO_PROTOCOL = /NO_APPLICATION_PROTOCOL/i;
 
 /** Makes the function that opens wires over the network. */
@@ -49,7 +50,7 @@ export function createOpenWire(timers: Timers): OpenWire {
         ? connectTls({
             host: address,
             port,
-            // Where it is an address, it is the very one that is connected to, and named nowhere.
+            // SNI takes no addresses (RFC 6066, 3).
             ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
             ALPNProtocols: [PROTOCOL],
             minVersion: 'TLSv1.2',
@@ -67,7 +68,7 @@ export function createOpenWire(timers: Timers): OpenWire {
       const stopTimer = timers.after(target.timeoutMs, () => giveUp('timeout'));
 
       socket.on('error', (error) => {
-        failure = codeOf(error);
+        failure = errorWord(error);
         if (listener === undefined) giveUp(failure);
       });
       socket.on('close', () => {
@@ -79,9 +80,9 @@ export function createOpenWire(timers: Timers): OpenWire {
         if (secure && protocolOf(socket) !== PROTOCOL) return giveUp(NO_HTTP2);
         socket.setNoDelay(true);
         const attached = attach(wireOf(socket, timers));
-        if (attached === undefined) return giveUp('not wanted');
+        if (attached === undefined) return giveUp('not needed any more');
         listener = attached;
-        socket.on('data', (bytes: Buffer) => attached.onData(bytes));
+        socket.on('data', (bytes: Buffer) => attached.onBytes(bytes));
         socket.on('drain', () => attached.onDrain());
         resolve({ ok: true });
       });
@@ -102,9 +103,4 @@ function wireOf(socket: Socket, timers: Timers): Wire {
 
 function protocolOf(socket: Socket): unknown {
   return 'alpnProtocol' in socket ? socket.alpnProtocol : undefined;
-}
-
-function codeOf(error: Error): string {
-  // Never the message: it may hold what others gave.
-  return 'code' in error ? String(error.code) : error.name;
 }

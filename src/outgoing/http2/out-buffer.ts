@@ -1,13 +1,12 @@
-/** Bytes of one piece. What is larger gets a piece of its own. */
+/** Size of one piece. A larger reservation gets a piece of its own. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Collects bytes that are to be written together. A piece that was taken is never written to again: whoever has
- * it may keep it.
+ * Collects bytes to be written together. A piece that was taken never changes again.
  */
 export class OutBuffer {
   private piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-  /** What is in it and was not taken stands between these two. */
+  /** The bytes not yet taken are between `start` and `end`. */
   private start = 0;
   private end = 0;
   private readonly full: Buffer[] = [];
@@ -17,7 +16,7 @@ export class OutBuffer {
     return this.fullBytes + this.end - this.start;
   }
 
-  /** Makes sure that so many bytes fit without a new piece. */
+  /** Makes sure that `bytes` more fit. */
   reserve(bytes: number): void {
     if (this.end + bytes <= this.piece.length) return;
     if (this.end > this.start) {
@@ -29,7 +28,7 @@ export class OutBuffer {
     this.end = 0;
   }
 
-  // The following want room that was reserved.
+  // The following need reserved room.
 
   byte(value: number): void {
     this.piece[this.end++] = value;
@@ -48,7 +47,7 @@ export class OutBuffer {
     this.end += this.piece.write(text, this.end, 'latin1');
   }
 
-  /** A number whose first byte has other bits above. Source: RFC 7541, 5.1. */
+  /** An integer with a prefix; `bitsAbove` are the other bits of its first byte. Source: RFC 7541, 5.1. */
   integer(bitsAbove: number, prefixBits: number, value: number): void {
     const full = (1 << prefixBits) - 1;
     if (value < full) return this.byte(bitsAbove | value);
@@ -71,12 +70,12 @@ export class OutBuffer {
     this.uint32(streamId);
   }
 
-  /** The place that is written to next, for `frameLengthAt`. */
+  /** Where the next byte goes, for `frameLengthAt`. */
   get position(): number {
     return this.end;
   }
 
-  /** Says how long the frame is whose header begins there: all that was written since. */
+  /** Sets the length of the frame that begins at `position` to all that was written since. */
   frameLengthAt(position: number, headerBytes: number): void {
     const length = this.end - position - headerBytes;
     this.piece[position] = length >> 16;
@@ -84,7 +83,7 @@ export class OutBuffer {
     this.piece[position + 2] = length;
   }
 
-  /** Gives what was collected, and begins anew. */
+  /** Gives what was collected, and starts over. */
   take(): readonly Buffer[] {
     const taken = this.full.splice(0);
     this.fullBytes = 0;

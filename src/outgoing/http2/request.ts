@@ -1,14 +1,14 @@
 import type { Sender } from '../../runtime/sender-queue.ts';
 import type { HeaderField } from './header-field.ts';
 
-/** A request to an origin. */
+/** A POST request to an origin. */
 export interface Http2Request {
-  /** With what follows it; printable ASCII without spaces. */
+  /** Path and query; printable ASCII without spaces. */
   readonly path: string;
-  /** Beside method, scheme, authority, path and the length of the body. Prepared once for many requests. */
+  /** Without method, scheme, authority, path and content-length. Prepared once for many requests. */
   readonly fields: readonly HeaderField[];
   readonly body: Uint8Array;
-  /** Needed where several instances share the origin, or some devices are newcomers. */
+  /** For fairness between senders; by default all requests of a client are of one trusted sender. */
   readonly sender?: Sender;
 }
 
@@ -25,45 +25,45 @@ export function fieldOf(fields: AnswerFields, name: string): string | undefined 
 
 /** Why a request was certainly not processed. */
 export type UnprocessedWhy =
-  /** None of the origin's addresses could be connected to. */
+  /** No address of the origin could be connected to. */
   | 'unreachable'
-  /** The addresses may not be used: the one who looks them up says so. */
+  /** The address lookup refused the host. */
   | 'not-allowed'
   /** The peer speaks no HTTP/2. */
   | 'no-http2'
-  /** The peer turned it away, again and again. */
+  /** The peer refused it again and again. */
   | 'turned-away'
-  /** It waited for its turn until its time was over. */
+  /** Its time was over before it could be sent. */
   | 'not-in-time'
-  /** Too many wait. */
+  /** The queue is full. */
   | 'too-many-waiting'
-  /** It is larger than a request can be. */
+  /** Its header is larger than a frame. */
   | 'too-large'
-  /** The origin was closed. */
+  /** The client was closed. */
   | 'closed';
 
-/** Why nobody knows whether a request was processed. */
+/** Why it is unknown whether a request was processed. */
 export type UnknownWhy =
   /** No answer in time, while other requests were answered. */
   | 'no-answer'
   /** No answer in time, to any request. */
   | 'silence'
-  /** The peer gave this request up. */
+  /** The peer reset the stream. */
   | 'reset'
   /** The connection ended. */
   | 'connection-lost'
-  /** The peer said something that is no HTTP/2. */
+  /** The peer broke the protocol. */
   | 'protocol-error'
-  /** The origin was closed. */
+  /** The client was closed. */
   | 'closed';
 
-/** What became of a request. `detail` is for people: a code or a few words, never anything of the request. */
+/** What became of a request. `detail` is for people: a code or a few words, never a part of the request. */
 export type Http2Result =
   | {
       readonly result: 'answered';
       readonly status: number;
       readonly fields: AnswerFields;
-      /** Its first bytes, as many as the origin keeps of one. */
+      /** Its first `ANSWER_BYTES_MAX` bytes. */
       readonly body: Buffer;
     }
   | {

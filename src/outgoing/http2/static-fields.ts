@@ -1,4 +1,4 @@
-/** The header fields that both sides know from the start, the first at index 1. Source: RFC 7541, appendix A. */
+/** The static table of header fields; the first has index 1. Source: RFC 7541, appendix A. */
 export const staticFields: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -68,13 +68,13 @@ export function staticNameIndex(name: string): number {
   return staticFields.findIndex(([known]) => known === name) + 1;
 }
 
-/** The index of this very field, or 0. */
+/** The index of the field with this name and value, or 0. */
 export function staticFieldIndex(name: string, value: string): number {
   return staticFields.findIndex(([known, its]) => known === name && its === value) + 1;
 }
 
-/** What an entry of either table counts for beside its characters. Source: RFC 7541, 4.1. */
+/** Size of a table entry besides its characters. Source: RFC 7541, 4.1. */
 export const FIELD_OVERHEAD_BYTES = 32;
 
-/** How large a table of fields is where neither side says otherwise. Source: RFC 9113, 6.5.2. */
+/** Default size of the dynamic table. Source: RFC 9113, 6.5.2. */
 export const FIELD_TABLE_BYTES = 4096;

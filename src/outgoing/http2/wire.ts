@@ -1,6 +1,6 @@
-/** The way to a peer, once it is open. */
+/** An open byte stream to a peer. */
 export interface Wire {
-  /** `false`: it is full, and says when it has drained. The bytes belong to it from here on. */
+  /** Gives `false` when it is full; `onDrain` follows. The bytes must not change afterwards. */
   write(bytes: Buffer): boolean;
   /** Sends what was written, then closes. */
   end(): void;
@@ -8,11 +8,11 @@ export interface Wire {
   destroy(): void;
 }
 
-/** What a wire says, as soon as it is open. */
+/** Receives what happens on a wire, from the moment that it is open. */
 export interface WireListener {
-  /** The bytes are only good until the call returns. */
-  onData(bytes: Buffer): void;
+  /** The bytes are only valid until the call returns. */
+  onBytes(bytes: Buffer): void;
   onDrain(): void;
-  /** Once, whoever closed it. `why` is a code, or a few words. */
+  /** Called once, whichever side closed it. `why` is a code or a few words. */
   onClose(why: string): void;
 }

@@ -1,4 +1,4 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Outcome } from '../gateway.ts';
 import type { Platform, Recipient } from '../model/device.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
@@ -93,9 +93,9 @@ export class Lane {
   private turn = 0;
   private isStopped = false;
   private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
-  private leasedUntilMs = 0;
+  private claimedUntilMs = 0;
   private readonly isLeased = (part: Part): boolean =>
-    part.work.leasedUntilMs >= this.leasedUntilMs;
+    part.work.claimedUntilMs >= this.claimedUntilMs;
 
   constructor(options: LaneOptions) {
     this.options = options;
@@ -132,8 +132,12 @@ export class Lane {
   add(work: Work, places: readonly number[], stored: () => StoredPublish | undefined): void {
     this.usedAtMs = this.options.timers.now();
     const prepared = this.prepare(work, stored);
-    const byWay = Map.groupBy(places, (place) => this.way(this.originOf(work, place)));
-    for (const [way, some] of byWay) this.addTo(way, work, prepared, some);
+    if (this.platform === 'web') {
+      const byWay = Map.groupBy(places, (place) => this.way(this.originOf(work, place)));
+      for (const [way, some] of byWay) this.addTo(way, work, prepared, some);
+    } else {
+      this.addTo(this.way(''), work, prepared, places);
+    }
     this.unjam();
   }
 
@@ -189,7 +193,7 @@ export class Lane {
   }
 
   private prepare({ job }: Work, stored: () => StoredPublish | undefined): Prepared {
-    const { publish } = job.job;
+    const { publish } = job;
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
     const prepared = new Prepared(publish, stored(), this.options.instanceId, this.gateway);
@@ -198,20 +202,25 @@ export class Lane {
   }
 
   private originOf(work: Work, place: number): string {
-    return this.platform === 'web' ? endpointOrigin(work.recipients[place]?.token ?? '') : '';
+    return endpointOrigin(work.recipients[place]?.token ?? '');
   }
 
   private addTo(way: Way, work: Work, prepared: Prepared, some: readonly number[]): void {
     const nowMs = this.options.timers.now();
     way.usedAtMs = nowMs;
-    const byLine = Map.groupBy(some, (place) => {
+    const known: number[] = [];
+    const newcomers: number[] = [];
+    for (const place of some) {
       const recipient = work.recipients[place];
-      return recipient === undefined || !this.witnesses.has(recipient);
-    });
-    for (const [areNewcomers, all] of byLine) {
+      if (recipient === undefined) continue;
+      (this.witnesses.has(recipient) ? known : newcomers).push(place);
+    }
+    for (const all of [known, newcomers]) {
+      if (all.length === 0) continue;
       prepared.uses++;
-      const { left } = this;
+      const areNewcomers = all === newcomers;
       const [places, tried] = this.splitTried(way, work, all);
+      const { left } = this;
       work.parts.push(new Part({ work, way, prepared, areNewcomers, places, tried, nowMs, left }));
       if (!areNewcomers) way.breaker.arrived();
     }
@@ -277,7 +286,7 @@ export class Lane {
   private next(): Part | undefined {
     if (this.isStopped) return undefined;
     const nowMs = this.options.timers.now();
-    this.leasedUntilMs = nowMs + this.options.limits.sendMs;
+    this.claimedUntilMs = nowMs + this.options.limits.sendMs;
     const may: MayBeSent = {
       nowMs,
       most: this.mostOfWay(),
@@ -296,7 +305,7 @@ export class Lane {
 
   /** Newcomers leave some places of the whole lane to other devices, however many ways they wait on. */
   private hasPlaceForNewcomer(): boolean {
-    return this.newcomersInFlight < newcomersMax(this.gateway.atOnce, false);
+    return this.newcomersInFlight < untrustedLimit(this.gateway.atOnce, false);
   }
 
   /**

@@ -11,13 +11,10 @@ export function resultOf(
 ): DeviceResult {
   switch (after.what) {
     case 'accepted':
-      return {
-        what: 'accepted',
-        device: number,
-        platform,
-        userId,
-        ...(acceptedBefore ? {} : { firstToken: token }),
-      };
+      // Without a spread, which costs as much as all the rest.
+      return acceptedBefore
+        ? { what: 'accepted', device: number, platform, userId }
+        : { what: 'accepted', device: number, platform, userId, firstToken: token };
     case 'retry': {
       const { dueAtMs, reason, words } = after;
       return { what: 'retry', device: number, platform, attempts, dueAtMs, reason, words };

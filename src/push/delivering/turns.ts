@@ -58,10 +58,13 @@ export class Turns<Item extends Waiting> {
       if (this.place >= this.lines.length) this.place = 0;
       const items = this.lines[this.place]?.items ?? [];
       this.place++;
-      const some = random === undefined ? items.slice(0, 1) : items;
-      const may = some.filter(mayHaveOne);
-      if (may.length > 0) return may[Math.floor((random ?? 0) * may.length)];
+      const item = random === undefined ? items[0] : oneOf(items.filter(mayHaveOne), random);
+      if (item !== undefined && mayHaveOne(item)) return item;
     }
     return undefined;
   }
+}
+
+function oneOf<Item>(items: readonly Item[], random: number): Item | undefined {
+  return items[Math.floor(random * items.length)];
 }

@@ -1,4 +1,4 @@
-import { newcomersMax } from '../../runtime/newcomer-share.ts';
+import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Outcome } from '../gateway.ts';
 import { Breaker, type Sent, type Ticket } from './breaker.ts';
 import { Bucket, type Rate } from './bucket.ts';
@@ -90,7 +90,7 @@ export class Way {
 
   /** Whether one more newcomer may be sent to, of `most` sends in all. */
   hasPlaceForNewcomer(most: number): boolean {
-    return this.newcomers.inFlight < newcomersMax(most, !this.known.isEmpty);
+    return this.newcomers.inFlight < untrustedLimit(most, !this.known.isEmpty);
   }
 
   /** Takes note of an outcome, and gives what it changed about the circuit. */
@@ -170,7 +170,7 @@ export class Part implements PartOfWork {
     this.way = way;
     this.prepared = prepared;
     this.areNewcomers = areNewcomers;
-    this.places = [...places, ...tried];
+    this.places = places.concat(tried);
     this.triedFrom = places.length;
     this.waitingSinceMs = nowMs;
     this.left = left;

@@ -11,18 +11,22 @@ const DEVICES_MAX = 4_000;
  * gateway, while those of other devices may be made up by whoever registered them.
  */
 export class Witnesses {
-  /** Accepted tokens by device number, oldest first. */
-  private readonly tokens = new Map<number, string>();
+  /**
+   * Accepted tokens by device number. When the newer half is full, it becomes the older one, which is forgotten:
+   * removing the oldest entry of a `Map` one by one would take longer than all the rest.
+   */
+  private newer = new Map<number, string>();
+  private older: ReadonlyMap<number, string> = new Map();
   /** Oldest first. The store is not told: doubt ends with the next acceptance, and a restart is rare. */
   private readonly doubted = new Set<number>();
 
   has(recipient: Recipient): boolean {
-    return !this.doubted.has(recipient.number) && this.wasAccepted(recipient);
+    return !this.isDoubted(recipient.number) && this.wasAccepted(recipient);
   }
 
   /** Whether a device was ever accepted, doubted or not. */
   wasAccepted({ number, token, acceptedBefore }: Recipient): boolean {
-    return acceptedBefore || this.tokens.get(number) === token;
+    return acceptedBefore || (this.newer.get(number) ?? this.older.get(number)) === token;
   }
 
   /** From now on a device is no witness, until it is accepted again. */
@@ -34,16 +38,21 @@ export class Witnesses {
   }
 
   add({ number, token, acceptedBefore }: Recipient): void {
-    this.doubted.delete(number);
+    if (this.doubted.size > 0) this.doubted.delete(number);
     if (acceptedBefore) return;
-    this.tokens.set(number, token);
-    if (this.tokens.size <= DEVICES_MAX) return;
-    const [oldest] = this.tokens.keys();
-    if (oldest !== undefined) this.tokens.delete(oldest);
+    this.newer.set(number, token);
+    if (this.newer.size < DEVICES_MAX / 2) return;
+    this.older = this.newer;
+    this.newer = new Map();
   }
 
   clear(): void {
-    this.tokens.clear();
+    this.newer.clear();
+    this.older = new Map();
     this.doubted.clear();
+  }
+
+  private isDoubted(device: number): boolean {
+    return this.doubted.size > 0 && this.doubted.has(device);
   }
 }

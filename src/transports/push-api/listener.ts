@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { PushRefusal } from '../../push/refusal.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -9,7 +10,6 @@ import { statuses } from './problems.ts';
 import type { PushFamily } from './routes.ts';
 import type { Connection } from './server/connection.ts';
 import {
-  type Certificate,
   type ConnectionError,
   HttpServer,
   type HttpServerEvents,

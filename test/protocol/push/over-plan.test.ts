@@ -1,14 +1,16 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
+import { admin } from '../../../testing/clients/admin-api.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,
   expectEmpty,
+  type Instance,
   NEIGHBOUR,
+  newInstance,
   publish,
-  reconfigure,
   refusal,
   registered,
   registration,
@@ -17,35 +19,45 @@ import {
   TO_USERS,
 } from './exchange.ts';
 
-/** Gateways have accepted these devices, or all that there are. */
-function accept(server: Fanfare, ids?: readonly string[]): void {
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startPush();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Marks devices as accepted by a gateway. */
+function accept(ids: readonly string[]): void {
   using store = new Database(join(server.directory, 'fanfare.db'));
-  const of = ids === undefined ? '1' : `id IN (${ids.map((id) => `'${id}'`).join()})`;
-  store.run(`UPDATE devices SET accepted_at = 1 WHERE ${of}`);
+  const list = ids.map((id) => `'${id}'`).join();
+  store.run(`UPDATE devices SET accepted_at = 1 WHERE id IN (${list})`);
   store.run(`UPDATE instance_numbers SET accepted = (
     SELECT COUNT(*) FROM devices WHERE instance = instance_numbers.number AND accepted_at IS NOT NULL)`);
 }
 
-const limited = (devices: number) => ({ instance: { limits: { publishesPerSecond: 0, devices } } });
+const instanceFor = (devices: number) => newInstance(server, { limits: { devices } });
+
+async function setLimit({ id }: Instance, devices: number): Promise<void> {
+  const body = { limits: { devices } };
+  expect((await admin(server, 'PATCH', `/instances/${id}`, { body })).status).toBe(200);
+}
 
 describe('an instance with more accepted devices than its limit', () => {
   it('cannot publish: 402; its devices can do all that they could', async () => {
-    await using server = await startPush(limited(3));
+    const instance = await instanceFor(3);
     const toBoth = async () =>
       [
-        await publish(server, '/interests', TO_INTERESTS),
-        await publish(server, '/users', TO_USERS),
-        await publish(server, '', TO_INTERESTS),
+        await publish(instance, '/interests', TO_INTERESTS),
+        await publish(instance, '/users', TO_USERS),
+        await publish(instance, '', TO_INTERESTS),
       ].map(({ status }) => status);
-    const first = await registered(server, 'fcm');
-    const third = await registered(server, 'apns');
-    await registered(server, 'web');
-    accept(server);
+    const first = await registered(instance, 'fcm');
+    const third = await registered(instance, 'apns');
+    accept([first, third, await registered(instance, 'web')]);
     expect(await toBoth()).toEqual([200, 200, 200]);
 
-    await reconfigure(server, limited(2));
+    await setLimit(instance, 2);
     expect(await toBoth()).toEqual([402, 402, 402]);
-    expect(await publish(server, '/interests', TO_INTERESTS)).toMatchObject(
+    expect(await publish(instance, '/interests', TO_INTERESTS)).toMatchObject(
       refusal(
         402,
         'Payment Required',
@@ -53,49 +65,49 @@ describe('an instance with more accepted devices than its limit', () => {
       ),
     );
     // What is wrong with the publish itself is said first.
-    expect((await publish(server, '/interests', {})).status).toBe(422);
+    expect((await publish(instance, '/interests', {})).status).toBe(422);
     await registered(server, 'fcm', {}, NEIGHBOUR.id);
     expect(
-      (await publish(server, '/interests', TO_INTERESTS, { 'idempotency-key': 'k' })).status,
+      (await publish(instance, '/interests', TO_INTERESTS, { 'idempotency-key': 'k' })).status,
     ).toBe(402);
 
-    await expectEmpty(ask(server, 'DELETE', device(`apns/${third}`)));
+    await expectEmpty(ask(instance, 'DELETE', device(`apns/${third}`, instance.id)));
     expect(await toBoth()).toEqual([200, 200, 200]);
     expect(
-      (await publish(server, '/interests', TO_INTERESTS, { 'idempotency-key': 'k' })).status,
+      (await publish(instance, '/interests', TO_INTERESTS, { 'idempotency-key': 'k' })).status,
     ).toBe(200);
-    await expectEmpty(ask(server, 'DELETE', device(`fcm/${first}`)));
+    await expectEmpty(ask(instance, 'DELETE', device(`fcm/${first}`, instance.id)));
   });
 
   it('is what strangers cannot make it: devices that no gateway has accepted do not count', async () => {
-    await using server = await startPush(limited(5));
+    const instance = await instanceFor(5);
     const ids = [];
-    for (let n = 0; n < 5; n++) ids.push(await registered(server, 'fcm'));
-    await reconfigure(server, limited(2));
-    accept(server, ids.slice(0, 2));
-    expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(200);
-    accept(server, ids.slice(0, 3));
-    expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(402);
+    for (let n = 0; n < 5; n++) ids.push(await registered(instance, 'fcm'));
+    await setLimit(instance, 2);
+    accept(ids.slice(0, 2));
+    expect((await publish(instance, '/interests', TO_INTERESTS)).status).toBe(200);
+    accept(ids.slice(0, 3));
+    expect((await publish(instance, '/interests', TO_INTERESTS)).status).toBe(402);
   });
 });
 
 describe('an instance with as many devices as its limit', () => {
   it('takes no more: SDKs come back later, and nothing else is refused', async () => {
-    await using server = await startPush(limited(2));
-    const [first] = [await registered(server, 'fcm'), await registered(server, 'web')];
+    const instance = await instanceFor(2);
+    const [first] = [await registered(instance, 'fcm'), await registered(instance, 'web')];
     const [iphone, android] = [registration('apns'), registration('fcm')];
     const register = (platform: string, body: object) =>
-      ask(server, 'POST', device(platform), { body });
+      ask(instance, 'POST', device(platform, instance.id), { body });
     const refused = await register('apns', iphone);
     expect(refused).toMatchObject(
       refusal(429, 'Instance Full', 'The instance has reached its limit of devices: 2'),
     );
     expect(refused.headers.get('retry-after')).toBe('600');
     await server.logged(/Instance is full/);
-    expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(200);
-    const interests = device(`fcm/${first}/interests`);
-    await expectEmpty(ask(server, 'PUT', interests, { body: { interests: ['a'] } }));
-    await expectEmpty(ask(server, 'DELETE', device(`fcm/${first}`)));
+    expect((await publish(instance, '/interests', TO_INTERESTS)).status).toBe(200);
+    const interests = device(`fcm/${first}/interests`, instance.id);
+    await expectEmpty(ask(instance, 'PUT', interests, { body: { interests: ['a'] } }));
+    await expectEmpty(ask(instance, 'DELETE', device(`fcm/${first}`, instance.id)));
     expect((await register('apns', iphone)).status).toBe(200);
     expect((await register('fcm', android)).status).toBe(429);
     // The same token again is the same device.

@@ -7,14 +7,10 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { Certificate } from '../../../runtime/certificate.ts';
 import { HEAD_BYTES_MAX, type PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
-
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface ListenSettings {
   readonly host: string;

@@ -1,0 +1,46 @@
+import type { StepResult } from '../load/open-loop.ts';
+import type { CpuUsage } from '../machine/cpu-usage.ts';
+import type { FanOut } from './fan-outs.ts';
+
+/** How thoroughly to measure. */
+export interface Effort {
+  readonly runs: number;
+  /** The timed part of one step. */
+  readonly stepSeconds: number;
+  /** See `Search`. */
+  readonly factorMin: number;
+  readonly turns: number;
+}
+
+/** One step of a search, and whether everything was delivered once and in time. */
+export interface TriedStep {
+  readonly result: StepResult;
+  readonly cpu: CpuUsage | undefined;
+  readonly isHeld: boolean;
+}
+
+/** Where one run of one server ended. */
+export interface FanOutFigure {
+  readonly deliveriesPerSecond: number;
+  /** Publishes per second, or whatever else makes events; 0 where not even one holds. */
+  readonly publishesPerSecond: number;
+  /** Of the steps that held, the one whose rate is closest to that; nothing where none did. */
+  readonly best: TriedStep | undefined;
+  /** Steps that failed and were repeated because others used the machine. */
+  readonly repeated: number;
+  /** Steps that others disturbed no less, and that counted because enough had been repeated. */
+  readonly disturbed: number;
+}
+
+/** All runs of one server. */
+export interface Measured {
+  readonly server: string;
+  readonly runs: readonly FanOutFigure[];
+}
+
+/** One fan-out: the floor, and the server beside it. Runs of the same index were made together. */
+export interface Comparison {
+  readonly scenario: FanOut;
+  readonly floor: Measured;
+  readonly server: Measured;
+}

@@ -1,0 +1,136 @@
+import type { LoadSize } from '../load/open-loop.ts';
+import type { Role } from '../servers.ts';
+
+/** A question about fan-out: how many deliveries per second hold a latency. */
+export interface FanOut {
+  readonly name: string;
+  readonly description: string;
+  readonly load: LoadSize;
+  /** Who the floor is loaded with in place of that, where it knows no such thing. */
+  readonly floorLoad?: LoadSize;
+  /** Settings of the app, where those that an app has by itself are in the way. */
+  readonly app?: Readonly<Record<string, unknown>>;
+  readonly dataBytes: number;
+  /** What the 99th percentile must not exceed, from due to read. */
+  readonly p99MsMax: number;
+  /** Where the search starts: publishes, or whatever else makes events. */
+  readonly publishesPerSecond: number;
+  /** The share of the floor's figure that Fanfare should reach. */
+  readonly ratioMin: number;
+}
+
+/** What backends have: so few that requests wait for one, and a server finds few at the same time. */
+const PUBLISHERS = 16;
+/** What a small backend has. */
+const FEW_PUBLISHERS = 4;
+/** More than are ever waiting for an answer at a rate that holds, so that none waits for a connection. */
+const MANY_PUBLISHERS = 256;
+
+const P99_MS_MAX = 25;
+
+const hotCrowd = { channels: 1, subscribersEach: 1000 };
+const hot: FanOut = {
+  name: 'hot',
+  description: '1,000 subscribers of one channel, 200-byte events',
+  load: { crowd: hotCrowd, publishers: PUBLISHERS },
+  dataBytes: 200,
+  p99MsMax: P99_MS_MAX,
+  publishesPerSecond: 200,
+  ratioMin: 1.1,
+};
+
+const spreadCrowd = { channels: 100, subscribersEach: 10 };
+const spread: FanOut = {
+  name: 'spread',
+  description: '100 channels of 10 subscribers, 200-byte events to random channels',
+  load: { crowd: spreadCrowd, publishers: PUBLISHERS },
+  dataBytes: 200,
+  p99MsMax: P99_MS_MAX,
+  publishesPerSecond: 2000,
+  ratioMin: 1,
+};
+
+/** The same with fewer publishers, where a server finds less at the same time, or with so many that it finds all there is. */
+function publishedOver(publishers: number, fanOut: FanOut): FanOut {
+  return {
+    ...fanOut,
+    name: `${fanOut.name}-${publishers}`,
+    description: `${fanOut.description}, published over ${publishers} connections and not ${PUBLISHERS}`,
+    load: { ...fanOut.load, publishers },
+  };
+}
+
+/** Besides those who stay, so that a channel has 100 members at most: what is allowed by default. */
+const MEMBERS_WHO_STAY = 99;
+
+/** Everything about fan-out that is measured. */
+export const fanOuts: readonly FanOut[] = [
+  hot,
+  publishedOver(FEW_PUBLISHERS, hot),
+  publishedOver(MANY_PUBLISHERS, hot),
+  spread,
+  publishedOver(FEW_PUBLISHERS, spread),
+  publishedOver(MANY_PUBLISHERS, spread),
+  {
+    name: 'many',
+    description: '10,000 connections, one channel each, 200-byte events to random channels',
+    load: {
+      crowd: { channels: 10_000, subscribersEach: 1 },
+      publishers: MANY_PUBLISHERS,
+    },
+    dataBytes: 200,
+    p99MsMax: P99_MS_MAX,
+    publishesPerSecond: 4000,
+    ratioMin: 0.9,
+  },
+  {
+    name: 'presence',
+    description:
+      '10 presence channels of 100 members, of whom one comes and goes; the floor publishes as much to as many',
+    load: {
+      crowd: { channels: 10, subscribersEach: MEMBERS_WHO_STAY, kind: 'presence' },
+      publishers: 0,
+      eventSource: 'member-changes',
+    },
+    floorLoad: {
+      crowd: { channels: 10, subscribersEach: MEMBERS_WHO_STAY },
+      publishers: MANY_PUBLISHERS,
+    },
+    // With which an event of the floor is as long as the two of a member are on average.
+    dataBytes: 80,
+    p99MsMax: P99_MS_MAX,
+    publishesPerSecond: 500,
+    ratioMin: 0.5,
+  },
+  {
+    name: 'client-events',
+    description: '100 private channels of 10 connections that all talk, 200-byte client events',
+    load: {
+      crowd: { channels: 100, subscribersEach: 10, kind: 'private' },
+      publishers: 0,
+      eventSource: 'client-events',
+    },
+    app: { clientEvents: true, limits: { clientEventsPerSecond: 0 } },
+    dataBytes: 200,
+    p99MsMax: P99_MS_MAX,
+    publishesPerSecond: 2000,
+    ratioMin: 1,
+  },
+];
+
+/** The fan-out of this name. */
+export function fanOutNamed(name: string): FanOut {
+  const found = fanOuts.find((fanOut) => fanOut.name === name);
+  if (found === undefined) throw new Error(`there is no fan-out ${name}`);
+  return found;
+}
+
+/** Whom a server is loaded with: the one to measure, or the floor beside it. */
+export function loadOf(fanOut: FanOut, role: Role): LoadSize {
+  return role === 'floor' ? (fanOut.floorLoad ?? fanOut.load) : fanOut.load;
+}
+
+/** How many hear each event: whoever sends one does not hear it. */
+export function hearersOf({ crowd, eventSource }: LoadSize): number {
+  return eventSource === 'client-events' ? crowd.subscribersEach - 1 : crowd.subscribersEach;
+}

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { Random } from '../../testing/random.ts';
+import type { AppAddress } from '../bench-app.ts';
+import { signedTarget } from '../load/trigger-request.ts';
+import { startFanfare } from '../servers.ts';
+import { Crowd } from './crowd.ts';
+
+/** `npm run bench -- soak`: clients come, go, subscribe and chat for a while, and every delivery is checked. */
+
+const help = `Lets clients come, go, subscribe and chat. Every client must receive exactly the events that are for it, the server
+must be empty at the end, and its memory must not grow.
+
+npm run bench -- soak [options]
+
+  --minutes N        (10)
+  --connections N    (2000)
+  --seed N           repeat an earlier run
+  --help             print this
+`;
+
+const REPORT_MS = 30_000;
+const SAMPLE_MS = 1000;
+
+/** Growth of the memory from the first fifth of the time to the end. */
+const GROWTH_MAX = 0.05;
+
+/** How long the server may take to notice that all clients have left. */
+const EMPTY_WITHIN_MS = 10_000;
+
+/** Runs the command. Resolves with its exit code. */
+export async function soak(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: 'string', default: '10' },
+      connections: { type: 'string', default: '2000' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(help);
+    return 0;
+  }
+  const lifeMs = Number(values.minutes) * 60_000;
+  const connections = Number(values.connections);
+  console.log(`${connections} connections, ${values.minutes} minutes, --seed ${values.seed}`);
+
+  await using server = await startFanfare([], {
+    clientEvents: true,
+    limits: { presenceMembers: connections },
+  });
+  const crowd = new Crowd(server.app, new Random(Number(values.seed)), Math.ceil(connections / 5));
+  const memory: MemorySample[] = [];
+
+  await crowd.gather(connections);
+  const beganMs = performance.now();
+  const elapsedMs = () => performance.now() - beganMs;
+  const report = () => console.log(reportOf(crowd, elapsedMs(), server.pid));
+  const sampling = setInterval(() => {
+    memory.push({ atMs: elapsedMs(), megabytes: residentMegabytes(server.pid) });
+  }, SAMPLE_MS);
+  const reporting = setInterval(report, REPORT_MS);
+  await crowd.live(() => elapsedMs() >= lifeMs || crowd.expectations.faults.length > 0);
+  clearInterval(sampling);
+  clearInterval(reporting);
+  report();
+
+  const problems = [...crowd.expectations.faults];
+  const check = (holds: boolean, otherwise: string) => {
+    if (!holds) problems.push(otherwise);
+  };
+  await crowd.disperse();
+  const { subscribed, unsubscribed, connected, disconnected } = crowd.deeds;
+  check(subscribed === unsubscribed, `${subscribed} subscribed and ${unsubscribed} unsubscribed`);
+  check(connected === disconnected, `${connected} connected and ${disconnected} disconnected`);
+  const left = await channelsLeft(server.app);
+  check(left === '{"channels":{}}', `channels are occupied after all clients have left: ${left}`);
+  const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+  const expected = {
+    fanfare_connections: 0,
+    fanfare_channels: 0,
+    fanfare_connections_opened_total: connected,
+    fanfare_connections_refused_total: 0,
+    fanfare_slow_connections_closed_total: 0,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    const found = sumOf(metrics, name);
+    check(found === value, `${name} is ${found} and not ${value}`);
+  }
+  const growth = memoryGrowth(memory, lifeMs);
+  console.log(growth.text);
+  check(growth.share <= GROWTH_MAX, growth.text);
+
+  for (const problem of problems) console.log(`BROKEN: ${problem}`);
+  console.log(problems.length === 0 ? 'Everything adds up.' : `Repeat with --seed ${values.seed}`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+interface MemorySample {
+  readonly atMs: number;
+  readonly megabytes: number;
+}
+
+function reportOf({ deeds, expectations, connections }: Crowd, elapsedMs: number, pid?: number) {
+  return [
+    `${Math.round(elapsedMs / 1000)} s`,
+    `${residentMegabytes(pid).toFixed(1)} MB`,
+    `${connections} connections`,
+    ...Object.entries(deeds).map(([what, times]) => `${times} ${what}`),
+    `${expectations.heardCount} received`,
+  ].join(', ');
+}
+
+function residentMegabytes(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+/** The occupied channels as the server lists them, once there are none or the time is over. */
+async function channelsLeft(app: AppAddress): Promise<string> {
+  const deadlineMs = performance.now() + EMPTY_WITHIN_MS;
+  for (;;) {
+    const target = signedTarget(app, 'GET', '/channels');
+    const said = await (await fetch(`http://${app.host}:${app.port}${target}`)).text();
+    if (said === '{"channels":{}}' || performance.now() > deadlineMs) return said;
+    await Bun.sleep(100);
+  }
+}
+
+/** The sum of all series of a metric. `undefined`: there is no such metric. */
+function sumOf(metrics: string, name: string): number | undefined {
+  const lines = metrics
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  if (lines.length === 0) return undefined;
+  return lines.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+}
+
+/** Compares the first tenth after the first fifth with the last tenth. */
+function memoryGrowth(memory: readonly MemorySample[], lifeMs: number) {
+  const during = (from: number, to: number) => {
+    const samples = memory.filter(({ atMs }) => atMs >= from * lifeMs && atMs < to * lifeMs);
+    return samples.reduce((sum, { megabytes }) => sum + megabytes, 0) / samples.length;
+  };
+  const [before, after] = [during(0.2, 0.3), during(0.9, 1)];
+  const share = after / before - 1;
+  const text = `memory: ${before.toFixed(1)} MB, at the end ${after.toFixed(1)} MB (${(share * 100).toFixed(1)} %)`;
+  return { share, text };
+}

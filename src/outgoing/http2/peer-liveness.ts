@@ -1,0 +1,68 @@
+import type { Exchange } from './exchange.ts';
+
+export interface LivenessOptions {
+  /** Silence while an answer is due, after which the peer is pinged and gets no more requests. */
+  readonly overduePingMs: number;
+  /** Silence without requests in flight, after which the peer is pinged. */
+  readonly idlePingMs: number;
+  /** Silence after a ping that ends the connection. */
+  readonly pingTimeoutMs: number;
+}
+
+/** Requests in a row without an answer in time, after which the connection gets no more. */
+const UNANSWERED_MAX = 3;
+
+/** When a peer was last heard from, and whether it still answers. */
+export class PeerLiveness {
+  heardAtMs: number;
+  private readonly options: LivenessOptions;
+  private pingedAtMs: number | undefined;
+  private answeredAtMs = Number.NEGATIVE_INFINITY;
+  private unansweredInRow = 0;
+
+  constructor(options: LivenessOptions, nowMs: number) {
+    this.options = options;
+    this.heardAtMs = nowMs;
+  }
+
+  /** Too many requests in a row had no answer. */
+  get isUnresponsive(): boolean {
+    return this.unansweredInRow >= UNANSWERED_MAX;
+  }
+
+  onBytes(nowMs: number): void {
+    this.heardAtMs = nowMs;
+    this.pingedAtMs = undefined;
+  }
+
+  onAnswer(): void {
+    this.unansweredInRow = 0;
+    this.answeredAtMs = this.heardAtMs;
+  }
+
+  /** A request had no answer in time; gives whether others had one since it was sent. */
+  onUnanswered(exchange: Exchange): boolean {
+    this.unansweredInRow++;
+    return this.answeredAtMs > exchange.sentAtMs;
+  }
+
+  /** Whether the answer to a request is overdue. */
+  isOverdue(exchange: Exchange | undefined, nowMs: number): boolean {
+    return (
+      exchange !== undefined &&
+      nowMs - Math.max(this.answeredAtMs, exchange.sentAtMs) >= this.options.overduePingMs
+    );
+  }
+
+  /** Whether a silent peer is to be pinged now, or is gone. `oldest` is the oldest request in flight. */
+  check(oldest: Exchange | undefined, nowMs: number): 'ping' | 'gone' | undefined {
+    const { overduePingMs, idlePingMs, pingTimeoutMs } = this.options;
+    if (this.pingedAtMs !== undefined) {
+      return nowMs - this.pingedAtMs < pingTimeoutMs ? undefined : 'gone';
+    }
+    const silentMs = nowMs - Math.max(this.heardAtMs, oldest?.sentAtMs ?? 0);
+    if (silentMs < (oldest === undefined ? idlePingMs : overduePingMs)) return undefined;
+    this.pingedAtMs = nowMs;
+    return 'ping';
+  }
+}
