@@ -43,7 +43,7 @@ export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-type Received = Parameters<FakeGatewaysOptions['hear']>[0];
+type Received = Parameters<FakeGatewaysOptions['onReceived']>[0];
 
 /** `fanfare fake-gateways`: runs stand-ins for the gateways and prints what they receive, until a signal. */
 export async function fakeGateways({ given, output }: Invocation): Promise<ExitCode> {
@@ -59,7 +59,8 @@ export async function fakeGateways({ given, output }: Invocation): Promise<ExitC
       web: readPort(given, { option: 'web-port', fallback: PORTS.web }),
     },
     directory: given.value('directory') ?? DIRECTORY,
-    hear: (received) => output.print(asJson ? JSON.stringify({ received }) : lineOf(received)),
+    onReceived: (received) =>
+      output.print(asJson ? JSON.stringify({ received }) : lineOf(received)),
   });
   const { controlUrl, settings } = gateways;
   output.print(

@@ -96,23 +96,34 @@ async function deliver(
   const instance = await new StoredInstances(database).numberOf(stored.id);
   const inAnHour = Date.now() + HOUR_MS + 1000;
   const untilMs = inAnHour + HOUR_MS;
-  const claims = await store.claimPlanning(inAnHour, untilMs, 100, []);
+  const claims = await store.claimPlans({
+    nowMs: inAnHour,
+    untilMs,
+    limit: 100,
+    except: [],
+  });
   const found = claims.find((claim) => claim.publish.id === id)?.publish;
   if (found === undefined) throw new Error('the publish is not to be planned');
   const devices = await audience.numbers(instance, 'interests', interest, 0, 100);
   const planned = { apns: 0, fcm: devices.length, web: 0 };
   const upTo = devices.at(-1) ?? 0;
-  const page = await store.addPage(found.number, { after: 0, upTo, devices, planned }, untilMs);
+  const page = await store.addPage({
+    publish: found.number,
+    page: { after: 0, upTo, devices, planned },
+    claimedUntilMs: untilMs,
+  });
   if (page === undefined) throw new Error('the page was not added');
-  await store.endPlanning(found.number, upTo, Date.now());
+  await store.endPlanning({ publish: found.number, after: upTo, nowMs: Date.now() });
   const recipients = await audience.recipients(instance, devices);
   const job = {
     what: 'page',
     page,
-    job: { publish: found, devices, leasedUntilMs: untilMs },
+    publish: found,
+    devices,
+    claimedUntilMs: untilMs,
   } as const;
   const results = recipients.flatMap((to, at) => outcomes[at]?.(to) ?? []);
-  await store.finishJob(job, results, Date.now());
+  await store.settle({ job, results, nowMs: Date.now() });
 }
 
 const accepted = ({ number, platform, userId }: Recipient): DeviceResult => ({
