@@ -1,7 +1,7 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { Pause, PublishEvents } from '../../push/delivering/ports.ts';
-import type { DeliveryStore } from '../../push/delivery-store.ts';
+import type { DeliveryStore, Pause, PublishEvents } from '../../push/delivering/ports.ts';
+
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';

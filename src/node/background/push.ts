@@ -15,6 +15,7 @@ import { isStatementFault } from '../../stores/database/faults.ts';
 import { StoredDevices } from '../../stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../stores/push/publishes/device-story.ts';
 import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import type { LiveInstances } from '../../tenants/live-tenants.ts';
@@ -29,9 +30,9 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
+import { GarbageLoop } from './garbage-loop.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import type { StoreHealth } from './store-health.ts';
-import { Sweeper } from './sweeper.ts';
 
 export interface PushPartOptions {
   readonly config: Config;
@@ -63,6 +64,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
+  const stories = new StoredStories(database);
   const sink = new PushWebhooks({ instances: instances.directory, webhooks, now: Date.now });
   const delivery = parts.use(
     openPushDelivery({
@@ -75,7 +77,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       events: (instanceId) =>
         new CompletionEvents({
           publishes,
-          deliveries,
+          stories,
           untold: new StoredUntoldEnds(database),
           sink,
           instanceId,
@@ -90,8 +92,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   );
   const garbage = new GarbageCollector(database);
   parts.use(
-    new Sweeper({
-      sweepSome: (nowMs) => garbage.collectSome(nowMs),
+    new GarbageLoop({
+      collectSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed: health.reporter('push'),
       now: Date.now,
     }),
@@ -108,7 +110,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       instances: instances.directory,
       devices,
       publishes,
-      stories: deliveries,
+      stories,
       pauses: () => delivery.figures().pauses,
       webhooks: sink,
       storeFault: () => health.fault(),

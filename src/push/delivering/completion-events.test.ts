@@ -3,6 +3,7 @@ import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
 import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
@@ -57,6 +58,7 @@ class Sink implements PushWebhookSink {
 let timers: FakeTimers;
 let publishes: MemoryPublishes;
 let deliveries: MemoryDeliveries;
+let stories: MemoryStories;
 let untold: MemoryUntoldEnds;
 let sink: Sink;
 let log: ReturnType<typeof keptLog>;
@@ -70,6 +72,7 @@ beforeEach(() => {
   const devices = new MemoryDevices();
   publishes = new MemoryPublishes(devices);
   deliveries = new MemoryDeliveries(publishes, devices);
+  stories = new MemoryStories(publishes, devices);
   untold = new MemoryUntoldEnds(publishes);
   sink = new Sink();
   log = keptLog();
@@ -87,7 +90,7 @@ afterEach(async () => {
 function start(isAlone = false): CompletionEvents {
   const server = new CompletionEvents({
     publishes,
-    deliveries,
+    stories,
     untold,
     sink,
     instanceId: (number) => served.get(number),
@@ -120,7 +123,7 @@ async function claimed(
     devicesMax: 0,
     pendingBytesMax: 0,
   });
-  const claims = await deliveries.claimPlanning(nowMs, nowMs + 1, 100, []);
+  const claims = await deliveries.claimPlans({ nowMs, untilMs: nowMs + 1, limit: 100, except: [] });
   const claim = claims.find(({ publish }) => publish.id === id);
   if (claim === undefined) throw new Error('the publish is not to be planned');
   return claim.publish;
@@ -129,7 +132,7 @@ async function claimed(
 /** The same, and finished: it reaches nobody. */
 async function finished(target?: PublishTarget, webhookUrl?: string): Promise<PublishUnderWay> {
   const publish = await claimed(target, webhookUrl);
-  await deliveries.endPlanning(publish.number, 0, timers.now());
+  await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() });
   return publish;
 }
 
@@ -141,7 +144,7 @@ describe('a publish', () => {
     const news = start();
     const publish = await claimed();
     news.started(publish);
-    await deliveries.endPlanning(publish.number, 0, timers.now() + 70);
+    await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() + 70 });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.kept = promise;
     news.finished(publish);

@@ -1,7 +1,7 @@
 import type { Log, Timers } from '../../runtime/ports.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { PublishStore } from '../publish-store.ts';
+import type { StoryStore } from '../story-store.ts';
 import { hasEndToTell, TOLD_WITHIN_MS, type UntoldEnds } from '../untold-ends.ts';
 import { publishWebhookUrl } from '../webhooks/publish-webhook.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
@@ -10,7 +10,7 @@ import { readStoredPublish } from './stored-publish.ts';
 
 export interface CompletionEventsOptions {
   readonly publishes: Pick<PublishStore, 'status'>;
-  readonly deliveries: Pick<DeliveryStore, 'usersReached'>;
+  readonly stories: Pick<StoryStore, 'usersReached'>;
   readonly untold: UntoldEnds;
   readonly sink: PushWebhookSink;
   /** The id of an instance, by its number; `undefined`: it is not served any more. */
@@ -120,7 +120,7 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
 
   /** Settles when what tells of it is in the store. */
   private async tellEnd(owner: string, publish: PublishUnderWay, atMs: number): Promise<void> {
-    const { publishes, deliveries, sink } = this.options;
+    const { publishes, stories, sink } = this.options;
     const { id, instance, number, kind, body, dueAtMs } = publish;
     const told: Promise<void>[] = [];
     if (publishWebhookUrl(body) !== undefined) {
@@ -134,7 +134,7 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
       }
     }
     if (kind === 'users' && sink.wants(owner, 'v1.PublishToUsersAttempt')) {
-      const { delivered, failed } = await deliveries.usersReached(number);
+      const { delivered, failed } = await stories.usersReached(number);
       const known = new Set([...delivered, ...failed]);
       const names = readStoredPublish(publish)?.target.names ?? [];
       const noDevices = names.filter((name) => !known.has(name));

@@ -1,4 +1,4 @@
-import type { AfterProgress, Job, PublishUnderWay } from '../model/delivery.ts';
+import type { AfterPart, Job, PublishUnderWay } from '../model/delivery.ts';
 import { type Platform, platforms, type Recipient } from '../model/device.ts';
 import { expireWaiting, returnLater, returnNow, returnUnanswered } from './giving-back.ts';
 import { HeldWorks } from './held-works.ts';
@@ -26,7 +26,7 @@ export interface PlannedPage {
   readonly page: number;
   readonly publish: PublishUnderWay;
   readonly recipients: readonly Recipient[];
-  readonly leasedUntilMs: number;
+  readonly claimedUntilMs: number;
   readonly stored: StoredPublish;
 }
 
@@ -112,21 +112,21 @@ export class Deliverer {
   }
 
   /** Delivers a page for which room is held already; it is no longer. */
-  deliverPlanned({ page, publish, recipients, leasedUntilMs, stored }: PlannedPage): void {
+  deliverPlanned({ page, publish, recipients, claimedUntilMs, stored }: PlannedPage): void {
     const devices = recipients.map(({ number }) => number);
-    const job: Job = { what: 'page', page, job: { publish, devices, leasedUntilMs } };
+    const job: Job = { what: 'page', page, publish, devices, claimedUntilMs };
     this.held.claim(job);
     this.begin(job, recipients, () => stored);
   }
 
   /** Delivers a job that was claimed. Never throws. */
   async deliverClaimed(claimed: Job): Promise<void> {
-    const { publish } = claimed.job;
+    const { publish } = claimed;
     const { instance } = publish;
     if (claimed.what === 'page') this.held.room.cameBack(instance);
     const job = this.held.claim(claimed);
     if (job === undefined) return;
-    const { devices } = job.job;
+    const { devices } = job;
     const { audience } = this.ports;
     // Nothing else is claimed meanwhile, so this must not take for ever.
     const recipients = await this.access.insist(
@@ -188,7 +188,7 @@ export class Deliverer {
     recipients: readonly Recipient[],
     readStored: () => StoredPublish | undefined,
   ): void {
-    const { publish } = job.job;
+    const { publish } = job;
     const { unkept } = this.progress;
     const work = new Work(job, recipients, { nowMs: this.ports.timers.now(), unkept });
     this.held.add(work);
@@ -268,7 +268,7 @@ export class Deliverer {
   private giveUpWaiting(work: Work): void {
     const nowMs = this.ports.timers.now();
     const { isBegun } = work;
-    if (this.isStopping || nowMs >= work.leasedUntilMs) {
+    if (this.isStopping || nowMs >= work.claimedUntilMs) {
       if (isBegun) returnNow(work, CLAIM_ENDED, nowMs);
       else this.forget(work);
       return;
@@ -325,7 +325,7 @@ export class Deliverer {
 
   /** It can be claimed again after a while. Until then it stays in the store, where it takes no memory. */
   private sendAway(job: Job): void {
-    const { instance } = job.job.publish;
+    const { instance } = job.publish;
     this.held.unclaim(job);
     this.inVainUntilMs.set(instance, this.ports.timers.now() + IN_VAIN_MS);
     if (job.what === 'page') this.held.room.leftAhead(instance);
@@ -338,7 +338,7 @@ export class Deliverer {
     this.away = [];
     const untilMs = nowMs + this.limits.awayMs;
     try {
-      await this.access.ask(() => this.ports.store.extend({ plannings: [], jobs }, untilMs));
+      await this.access.ask(() => this.ports.store.extend({ plans: [], jobs }, untilMs));
     } catch {
       // It was told. Their claims end by themselves, only later.
     }
@@ -356,10 +356,10 @@ export class Deliverer {
   }
 
   /** Some devices of a work that goes on need not be sent to again, whatever happens to this server. */
-  private keptProgress(work: Work, count: number, after: AfterProgress): void {
+  private keptProgress(work: Work, count: number, after: AfterPart): void {
     if (after === 'stale') {
       // Whoever has claimed it since sends to the devices that are left.
-      work.leasedUntilMs = 0;
+      work.claimedUntilMs = 0;
       this.consider(work);
       return;
     }
@@ -367,7 +367,7 @@ export class Deliverer {
     this.held.forgetKept(work, count);
     this.held.discount(work);
     this.hears.room(hasRetries);
-    if (after === 'cancelled') this.cancel(work.job.job.publish.number);
+    if (after === 'cancelled') this.cancel(work.job.publish.number);
   }
 
   private async keep(work: Work): Promise<void> {
@@ -375,13 +375,13 @@ export class Deliverer {
     await work.keeping;
     this.progress.keepAlong();
     const after = await this.access.insist(() =>
-      store.finishJob(work.job, work.results, timers.now()),
+      store.settle({ job: work.job, results: work.results, nowMs: timers.now() }),
     );
     this.drop(
       work,
       work.results.some(({ what }) => what === 'retry'),
     );
-    const { publish } = work.job.job;
+    const { publish } = work.job;
     if (after === 'finished') events.finished(publish);
     if (after === 'cancelled') this.cancel(publish.number);
   }
@@ -396,7 +396,7 @@ export class Deliverer {
   private cancel(publish: number): void {
     const nowMs = this.ports.timers.now();
     for (const work of this.held.all()) {
-      if (work.isClosed || work.job.job.publish.number !== publish) continue;
+      if (work.isClosed || work.job.publish.number !== publish) continue;
       returnNow(work, CANCELLED, nowMs);
       this.consider(work);
     }

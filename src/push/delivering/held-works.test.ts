@@ -16,21 +16,23 @@ const publish: PublishUnderWay = {
   dueAtMs: 0,
 };
 
-function page(number: number, devices: readonly number[], leasedUntilMs = 1): Job {
-  return { what: 'page', page: number, job: { publish, devices, leasedUntilMs } };
+function page(number: number, devices: readonly number[], claimedUntilMs = 1): Job {
+  return { what: 'page', page: number, publish, devices, claimedUntilMs };
 }
 
-function retries(devices: readonly number[], leasedUntilMs = 1): Job {
+function retries(devices: readonly number[], claimedUntilMs = 1): Job {
   return {
     what: 'retries',
     platform: 'fcm',
     retries: devices.map((device) => ({ device, attempts: 1 })),
-    job: { publish, devices, leasedUntilMs },
+    publish,
+    devices,
+    claimedUntilMs,
   };
 }
 
 function workOf(job: Job): Work {
-  const recipients = job.job.devices.map(
+  const recipients = job.devices.map(
     (number): Recipient => ({
       number,
       id: `fcm-${number}` as DeviceId,
@@ -80,7 +82,7 @@ describe('the jobs that are held', () => {
     const first = hold(page(1, [1, 2]));
     const second = hold(page(2, [3]));
     held.claim(page(1, [1, 2], 90));
-    expect([first.leasedUntilMs, second.leasedUntilMs]).toEqual([90, 1]);
+    expect([first.claimedUntilMs, second.claimedUntilMs]).toEqual([90, 1]);
   });
 
   it('go on so with what is tried again only where all of it was had', () => {
@@ -88,7 +90,7 @@ describe('the jobs that are held', () => {
     const second = hold(retries([3, 4]));
     const other = hold(page(1, [1]));
     held.claim(retries([1, 2, 3], 90));
-    expect([first, second, other].map(({ leasedUntilMs }) => leasedUntilMs)).toEqual([90, 1, 1]);
+    expect([first, second, other].map(({ claimedUntilMs }) => claimedUntilMs)).toEqual([90, 1, 1]);
   });
 
   it('count until they are dropped', () => {

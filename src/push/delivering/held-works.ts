@@ -1,4 +1,4 @@
-import type { Job } from '../model/delivery.ts';
+import type { Job, RetryJob } from '../model/delivery.ts';
 import { countDevices, Holdings } from './holdings.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { Work } from './work.ts';
@@ -37,7 +37,7 @@ export class HeldWorks {
       this.pages.add(job.page);
       return job;
     }
-    const { publish, devices } = job.job;
+    const { publish, devices } = job;
     const held = this.retries.get(publish.number) ?? new Set();
     const added = devices.filter((device) => !held.has(device));
     if (added.length < devices.length) this.renew(job);
@@ -53,7 +53,7 @@ export class HeldWorks {
       this.pages.delete(job.page);
       return;
     }
-    const { publish, devices } = job.job;
+    const { publish, devices } = job;
     const held = this.retries.get(publish.number);
     for (const device of devices) held?.delete(device);
     if (held?.size === 0) this.retries.delete(publish.number);
@@ -62,7 +62,7 @@ export class HeldWorks {
   /** From here on it counts, until `drop`. */
   add(work: Work): void {
     this.works.add(work);
-    this.room.hold(work.instance, work.devices, work.job.job.publish.body.length);
+    this.room.hold(work.instance, work.devices, work.job.publish.body.length);
   }
 
   drop(work: Work): void {
@@ -70,7 +70,7 @@ export class HeldWorks {
     this.works.delete(work);
     // It is released as it was added: as a job that counts.
     if (!work.isCounted) this.room.countJob(work.instance, 1);
-    this.room.release(work.instance, work.devices, work.job.job.publish.body.length);
+    this.room.release(work.instance, work.devices, work.job.publish.body.length);
   }
 
   /** Stops counting a work with only newcomers left among the jobs of its instance. */
@@ -87,12 +87,12 @@ export class HeldWorks {
     if (work.job.what === 'page') return;
     const devices = new Set(kept.map(({ device }) => device));
     this.unclaim(onlyOf(work.job, devices));
-    work.job = onlyOf(work.job, new Set(work.job.job.devices).difference(devices));
+    work.job = onlyOf(work.job, new Set(work.job.devices).difference(devices));
   }
 
   private renew(claimed: Job): void {
     for (const work of this.works) {
-      if (holdsAll(claimed, work.job)) work.leasedUntilMs = claimed.job.leasedUntilMs;
+      if (holdsAll(claimed, work.job)) work.claimedUntilMs = claimed.claimedUntilMs;
     }
   }
 }
@@ -100,20 +100,16 @@ export class HeldWorks {
 /** Where only some devices of a job were claimed, the rest may be another server's: its claim has still ended. */
 function holdsAll(claimed: Job, held: Job): boolean {
   if (claimed.what === 'page') return held.what === 'page' && held.page === claimed.page;
-  if (held.what === 'page' || held.job.publish.number !== claimed.job.publish.number) return false;
-  const devices = new Set(claimed.job.devices);
-  return held.job.devices.every((device) => devices.has(device));
+  if (held.what === 'page' || held.publish.number !== claimed.publish.number) return false;
+  const devices = new Set(claimed.devices);
+  return held.devices.every((device) => devices.has(device));
 }
 
 /** A job of retries as if it had only those of its devices. */
-export function onlyOf(
-  retries: Job & { readonly what: 'retries' },
-  some: ReadonlySet<number>,
-): Job & { readonly what: 'retries' } {
-  const { job } = retries;
+export function onlyOf(job: RetryJob, some: ReadonlySet<number>): RetryJob {
   return {
-    ...retries,
-    retries: retries.retries.filter(({ device }) => some.has(device)),
-    job: { ...job, devices: job.devices.filter((device) => some.has(device)) },
+    ...job,
+    retries: job.retries.filter(({ device }) => some.has(device)),
+    devices: job.devices.filter((device) => some.has(device)),
   };
 }

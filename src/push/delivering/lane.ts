@@ -93,9 +93,9 @@ export class Lane {
   private turn = 0;
   private isStopped = false;
   private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
-  private leasedUntilMs = 0;
+  private claimedUntilMs = 0;
   private readonly isLeased = (part: Part): boolean =>
-    part.work.leasedUntilMs >= this.leasedUntilMs;
+    part.work.claimedUntilMs >= this.claimedUntilMs;
 
   constructor(options: LaneOptions) {
     this.options = options;
@@ -193,7 +193,7 @@ export class Lane {
   }
 
   private prepare({ job }: Work, stored: () => StoredPublish | undefined): Prepared {
-    const { publish } = job.job;
+    const { publish } = job;
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
     const prepared = new Prepared(publish, stored(), this.options.instanceId, this.gateway);
@@ -286,7 +286,7 @@ export class Lane {
   private next(): Part | undefined {
     if (this.isStopped) return undefined;
     const nowMs = this.options.timers.now();
-    this.leasedUntilMs = nowMs + this.options.limits.sendMs;
+    this.claimedUntilMs = nowMs + this.options.limits.sendMs;
     const may: MayBeSent = {
       nowMs,
       most: this.mostOfWay(),

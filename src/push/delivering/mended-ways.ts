@@ -1,12 +1,12 @@
-import type { PlaceInLine, WaitingDevices } from '../model/delivery.ts';
+import type { RetryCursor, WaitingRetries } from '../model/delivery.ts';
 import { HURRY_DEVICES } from './limits.ts';
 import type { Pause, PipelinePorts } from './ports.ts';
 import type { StoreAccess } from './store-access.ts';
 
 interface Mended {
-  readonly waiting: WaitingDevices;
+  readonly waiting: WaitingRetries;
   /** How far it has come. */
-  after: PlaceInLine | undefined;
+  after: RetryCursor | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export class MendedWays {
       }
       const nowMs = this.ports.timers.now();
       const place = await this.access.ask(() =>
-        this.ports.store.bringForward(waiting, nowMs, HURRY_DEVICES, one.after),
+        this.ports.store.bringForward({ waiting, nowMs, limit: HURRY_DEVICES, after: one.after }),
       );
       // It may have been mended again meanwhile, and begins anew then.
       if (place === undefined && this.mended.get(name) === one) this.mended.delete(name);
@@ -64,6 +64,6 @@ export class MendedWays {
   }
 }
 
-function isOf(pause: Pause, { instance, platform }: WaitingDevices): boolean {
+function isOf(pause: Pause, { instance, platform }: WaitingRetries): boolean {
   return pause.why === 'credential' && pause.instance === instance && pause.platform === platform;
 }

@@ -827,7 +827,7 @@ describe('a server that dies', () => {
     const id = await scene.publish(instance);
     const first = scene.deliveries();
     const nowMs = scene.time.now();
-    await first.claimPlanning(nowMs, nowMs + 3_600_000, 10, []);
+    await first.claimPlans({ nowMs, untilMs: nowMs + 3_600_000, limit: 10, except: [] });
     scene.start({ isAlone: true });
     await seconds(1);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 10, accepted: 10 });

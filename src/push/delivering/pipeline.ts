@@ -91,7 +91,7 @@ class RunningPipeline implements Pipeline {
       ended: () => this.planning.wake(),
       left: () => this.claiming.wake(),
     });
-    this.planning = new Pump(timers, () => this.guarded(() => this.claimPlanning()));
+    this.planning = new Pump(timers, () => this.guarded(() => this.claimPlans()));
     this.claiming = new Pump(timers, () => this.guarded(() => this.claimJobs()));
     this.hurrying = new Pump(timers, () => this.guarded(() => this.hurry()));
     this.others = [
@@ -144,7 +144,7 @@ class RunningPipeline implements Pipeline {
   private async guarded(run: () => Promise<number>): Promise<number> {
     try {
       if (this.ports.isAlone) {
-        this.ready ??= this.access.insist(() => this.ports.store.release('everybodys'));
+        this.ready ??= this.access.insist(() => this.ports.store.release('all'));
         await this.ready;
       }
       return await run();
@@ -154,19 +154,19 @@ class RunningPipeline implements Pipeline {
     }
   }
 
-  private async claimPlanning(): Promise<number> {
+  private async claimPlans(): Promise<number> {
     const { store, timers } = this.ports;
-    const most = this.planner.room;
+    const limit = this.planner.room;
     // Whoever ends makes room, and wakes this.
-    if (most === 0) return ASK_MS_MAX;
+    if (limit === 0) return ASK_MS_MAX;
     const nowMs = timers.now();
     const waitMs = this.pace.waitMs(nowMs);
     if (waitMs > 0) return waitMs;
     const untilMs = nowMs + this.limits.leaseMs;
     const except = this.planner.except();
-    const ofEach = this.planner.roomOfEach;
+    const limitPerInstance = this.planner.roomOfEach;
     const claims = await this.access.ask(() =>
-      store.claimPlanning(nowMs, untilMs, most, except, ofEach),
+      store.claimPlans({ nowMs, untilMs, limit, limitPerInstance, except }),
     );
     for (const claim of claims) this.planner.plan(claim);
     if (claims.length === 0) return await this.untilDue(except);
@@ -182,7 +182,13 @@ class RunningPipeline implements Pipeline {
     const nowMs = timers.now();
     this.mayHaveMore = false;
     const jobs = await this.access.ask(() =>
-      store.claimJobs(nowMs, nowMs + leaseMs, jobsAtOnce, retriesAtOnce, except),
+      store.claimJobs({
+        nowMs,
+        untilMs: nowMs + leaseMs,
+        limit: jobsAtOnce,
+        devicesPerJob: retriesAtOnce,
+        except,
+      }),
     );
     this.mayHaveMore ||= jobs.length > 0 || except.length > 0;
     // They are in memory before more is asked for: only then is it known how much there is.
@@ -208,12 +214,12 @@ class RunningPipeline implements Pipeline {
     const { leaseMs, renewMs } = this.limits;
     const nowMs = timers.now();
     // A claim that has ended may be somebody else's by now.
-    const works = this.deliverer.held.all().filter(({ leasedUntilMs }) => leasedUntilMs > nowMs);
-    const plannings = this.planner.held();
-    if (works.length === 0 && plannings.length === 0) return renewMs;
+    const works = this.deliverer.held.all().filter(({ claimedUntilMs }) => claimedUntilMs > nowMs);
+    const plans = this.planner.held();
+    if (works.length === 0 && plans.length === 0) return renewMs;
     const jobs = works.map(({ job }) => job);
-    await this.access.ask(() => store.extend({ plannings, jobs }, nowMs + leaseMs));
-    for (const work of works) work.leasedUntilMs = nowMs + leaseMs;
+    await this.access.ask(() => store.extend({ plans, jobs }, nowMs + leaseMs));
+    for (const work of works) work.claimedUntilMs = nowMs + leaseMs;
     return renewMs;
   }
 
@@ -259,7 +265,7 @@ class RunningPipeline implements Pipeline {
     // A store that gives no answer is not waited for.
     await Promise.race([Promise.all(others), after(timers, this.limits.storeStopMs)]);
     try {
-      await this.access.ask(() => store.release('mine'));
+      await this.access.ask(() => store.release('own'));
     } catch {
       // It was told. What was claimed is free when the claims end.
     }

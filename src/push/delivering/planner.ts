@@ -1,5 +1,5 @@
 import { audiencePages } from '../audience.ts';
-import type { PlanningClaim, PublishUnderWay } from '../model/delivery.ts';
+import type { ClaimedPlan, PublishUnderWay } from '../model/delivery.ts';
 import { platforms, type Recipient } from '../model/device.ts';
 import type { Deliverer } from './deliverer.ts';
 import { countDevices, type DeviceCounts } from './holdings.ts';
@@ -90,7 +90,7 @@ export class Planner {
   }
 
   /** Plans a publish that was claimed. Never throws. */
-  plan({ publish, after }: PlanningClaim): void {
+  plan({ publish, after }: ClaimedPlan): void {
     // Its claim has ended while it was planned, and was had again.
     if (this.plans.has(publish.number)) return;
     this.plans.set(publish.number, publish.instance);
@@ -164,7 +164,8 @@ export class Planner {
     const place = await this.placeFor(publish.instance, devices);
     if (place === undefined) return false;
     if (place !== 'here') {
-      const untilMs = place === 'store-later' ? this.ports.timers.now() + this.limits.awayMs : 0;
+      const untilMs =
+        place === 'store-later' ? this.ports.timers.now() + this.limits.awayMs : undefined;
       if ((await this.keepPage(plan, planned, isLast, untilMs)) === undefined) return false;
       room.leftAhead(publish.instance);
       this.hears.left();
@@ -173,10 +174,10 @@ export class Planner {
     // Held before the page is there: several publishes of an instance are planned at the same time.
     room.hold(publish.instance, devices);
     try {
-      const leasedUntilMs = this.ports.timers.now() + this.limits.leaseMs;
-      const page = await this.keepPage(plan, planned, isLast, leasedUntilMs);
+      const claimedUntilMs = this.ports.timers.now() + this.limits.leaseMs;
+      const page = await this.keepPage(plan, planned, isLast, claimedUntilMs);
       if (page === undefined) return false;
-      this.deliverer.deliverPlanned({ page, publish, recipients, leasedUntilMs, stored });
+      this.deliverer.deliverPlanned({ page, publish, recipients, claimedUntilMs, stored });
       return true;
     } finally {
       room.release(publish.instance, devices);
@@ -188,7 +189,7 @@ export class Planner {
     plan: Plan,
     { recipients, devices, upTo }: Planned,
     isLast: boolean,
-    untilMs: number,
+    claimedUntilMs: number | undefined,
   ): Promise<number | undefined> {
     const page = {
       after: plan.after,
@@ -198,7 +199,7 @@ export class Planner {
       isLast,
     };
     const number = await this.access.ask(() =>
-      this.ports.store.addPage(plan.publish.number, page, untilMs),
+      this.ports.store.addPage({ publish: plan.publish.number, page, claimedUntilMs }),
     );
     if (number !== undefined) plan.after = upTo;
     return number;
@@ -222,7 +223,7 @@ export class Planner {
   private async end(publish: PublishUnderWay, after: number): Promise<void> {
     const { store, timers, events } = this.ports;
     const ended = await this.access.insist(() =>
-      store.endPlanning(publish.number, after, timers.now()),
+      store.endPlanning({ publish: publish.number, after, nowMs: timers.now() }),
     );
     if (ended === 'finished') events.finished(publish);
   }

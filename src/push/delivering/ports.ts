@@ -1,8 +1,10 @@
 import type { AudienceSource } from '../audience-source.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
 import type { Gateway } from '../gateway.ts';
+import type { JobStore } from '../job-store.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
+import type { PlanningStore } from '../planning-store.ts';
+import type { WorkClaims } from '../work-claims.ts';
 import type { Opened } from './breaker.ts';
 import type { Rate } from './bucket.ts';
 import type { DeliveryLimits } from './limits.ts';
@@ -68,6 +70,9 @@ export interface PipelineNotices {
   /** Something has broken its contract. */
   fault(error: unknown): void;
 }
+
+/** The ports to the store that the pipeline uses, implemented by one object. */
+export type DeliveryStore = PlanningStore & JobStore & WorkClaims;
 
 /** What the pipeline asks of the world. */
 export interface PipelinePorts {

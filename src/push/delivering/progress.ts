@@ -1,4 +1,4 @@
-import type { AfterProgress, DeviceResult } from '../model/delivery.ts';
+import type { AfterPart, DeviceResult } from '../model/delivery.ts';
 import { onlyOf } from './held-works.ts';
 import { STORE_PAUSE_MS } from './limits.ts';
 import type { PipelinePorts } from './ports.ts';
@@ -15,7 +15,7 @@ const UNKEPT_MS = 90;
 const ALONG_MS = 30;
 
 /** Hears that results of a work were kept: the first so many of those it has. */
-export type ProgressKept = (work: Work, count: number, after: AfterProgress) => void;
+export type ProgressKept = (work: Work, count: number, after: AfterPart) => void;
 
 /**
  * Keeps what has become of devices whose job is still under way, so that little is sent again after a crash: at
@@ -94,7 +94,7 @@ export class Progress {
     const job = work.job.what === 'page' ? work.job : onlyOf(work.job, devicesOf(results));
     const nowMs = timers.now();
     try {
-      const after = await this.access.ask(() => store.keepProgress(job, results, nowMs));
+      const after = await this.access.ask(() => store.settlePart({ job, results, nowMs }));
       this.kept(work, results.length, after);
       // The next ones came while these were being kept.
       if (this.sinceMs.has(work)) this.sinceMs.set(work, nowMs);

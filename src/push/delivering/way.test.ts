@@ -31,7 +31,7 @@ function newPart(way: Way): Part {
     createdAtMs: NOW_MS,
     dueAtMs: NOW_MS,
   };
-  const job: Job = { what: 'page', page: 1, job: { publish, devices: [], leasedUntilMs: 0 } };
+  const job: Job = { what: 'page', page: 1, publish, devices: [], claimedUntilMs: 0 };
   const prepared = new Prepared(publish, undefined, 'instance', noGateways.fcm);
   return new Part({
     work: new Work(job, [], { nowMs: NOW_MS }),

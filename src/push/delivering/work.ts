@@ -47,7 +47,7 @@ export class Work {
   /** Not kept yet. */
   readonly results: DeviceResult[] = [];
   readonly parts: PartOfWork[] = [];
-  leasedUntilMs: number;
+  claimedUntilMs: number;
   /** Sends without an outcome yet. */
   inFlight = 0;
   takenAtMs: number;
@@ -74,7 +74,7 @@ export class Work {
     this.recipients = recipients.slice();
     this.left = { ...countDevices(recipients) };
     this.devices = this.left;
-    this.leasedUntilMs = job.job.leasedUntilMs;
+    this.claimedUntilMs = job.claimedUntilMs;
     this.takenAtMs = nowMs;
     this.movedAtMs = nowMs;
     this.unkept = unkept;
@@ -85,7 +85,7 @@ export class Work {
   }
 
   get instance(): number {
-    return this.job.job.publish.instance;
+    return this.job.publish.instance;
   }
 
   /** Whether only newcomers are left. */

@@ -7,82 +7,103 @@ export interface PublishUnderWay {
   readonly id: PublishId;
   readonly instance: number;
   readonly kind: PublishTarget['kind'];
-  /** The stored body: target and payloads are read from it. */
+  /** The request as received, with target and payloads. */
   readonly body: string;
   readonly createdAtMs: number;
-  /** When it was accepted or scheduled to be sent. Its time to live starts here. */
+  /** When it was to be sent. Its time to live starts here. */
   readonly dueAtMs: number;
 }
 
-/** A claimed publish whose planning goes on. */
-export interface PlanningClaim {
+/** What to claim, and for how long. */
+export interface ClaimOptions {
+  readonly nowMs: number;
+  /** When the claims expire. */
+  readonly untilMs: number;
+  readonly limit: number;
+  /** Instances to skip: their work is as much as this server wants, or their gateways are unreachable. */
+  readonly except: readonly number[];
+}
+
+/** A publish whose audience is to be read, and how far planning has come. */
+export interface ClaimedPlan {
   readonly publish: PublishUnderWay;
   /** The last device that was read; 0: none. */
   readonly after: number;
 }
 
-/** Devices of one publish that are delivered together: the unit of work and of recovery. */
+/** Devices of one publish that are delivered together. */
 export interface NewPage {
-  /** The last device read before this page. If the store has another one, planning went on elsewhere. */
+  /** How far planning had come before this page. If it differs in the store, another server has continued the plan. */
   readonly after: number;
-  /** The last device read, which need not be on the page. */
+  /** How far it has come now: the last device that was read, which may be in no page. */
   readonly upTo: number;
-  /** The numbers of its devices, in device order. At least one. */
+  /** The numbers of its devices, ascending; at least one. */
   readonly devices: readonly number[];
-  /** The number of devices of each platform. */
+  /** How many of them each platform has. */
   readonly planned: Readonly<Record<Platform, number>>;
-  /** Set if planning ends with it. */
+  /** Whether it ends planning. */
   readonly isLast?: boolean;
 }
 
-/** Work that this server has claimed until `leasedUntilMs`. */
-export type Job =
-  /** A page, without the devices whose results are stored. */
-  | { readonly what: 'page'; readonly page: number; readonly job: JobOfPublish }
-  /** Devices that are due for a retry, all of one platform. */
-  | {
-      readonly what: 'retries';
-      readonly platform: Platform;
-      /** In device order, as in `job.devices`. */
-      readonly retries: readonly DueRetry[];
-      readonly job: JobOfPublish;
-    };
+/** A claimed unit of delivery: no other server works on it until `claimedUntilMs`. */
+export type Job = PageJob | RetryJob;
 
-export interface JobOfPublish {
+interface ClaimedDevices {
   readonly publish: PublishUnderWay;
-  /** In device order. Some may have been deleted since they were planned. */
+  /** Ascending. Some may have been deleted since they were planned. */
   readonly devices: readonly number[];
-  readonly leasedUntilMs: number;
+  readonly claimedUntilMs: number;
+}
+
+/** A page, without the devices whose results are recorded already. */
+export interface PageJob extends ClaimedDevices {
+  readonly what: 'page';
+  readonly page: number;
+}
+
+/** Devices that are due for another attempt, all of one platform. */
+export interface RetryJob extends ClaimedDevices {
+  readonly what: 'retries';
+  readonly platform: Platform;
+  /** In the order of `devices`. */
+  readonly retries: readonly DueRetry[];
 }
 
 export interface DueRetry {
   readonly device: number;
-  /** Attempts so far. */
+  /** Attempts made so far. */
   readonly attempts: number;
 }
 
-/** Devices that wait for a retry for the same reason. */
-export interface WaitingDevices {
+/** Selects the retries of an instance and platform that wait for the same reason. */
+export interface WaitingRetries {
   readonly instance: number;
   readonly platform: Platform;
   readonly reason: string;
 }
 
-/** A position among the waiting devices of an instance, in the order in which they are due. */
-export interface PlaceInLine {
+/** A place among the waiting retries of an instance, which are ordered by when they are due. */
+export interface RetryCursor {
   readonly dueAtMs: number;
   readonly publish: number;
   readonly device: number;
 }
 
-/** The result for one device of a job. A device without a result was deleted: it counts as failed for `DEVICE_REMOVED`. */
+/** Results to record for a job. */
+export interface JobResults {
+  readonly job: Job;
+  readonly results: readonly DeviceResult[];
+  readonly nowMs: number;
+}
+
+/** The result of one device of a job. A device without one was deleted: it counts as failed, for `DEVICE_REMOVED`. */
 export type DeviceResult =
   | {
       readonly what: 'accepted';
       readonly device: number;
       readonly platform: Platform;
       readonly userId: string | undefined;
-      /** The accepted token, if no gateway had accepted it before: its device is marked as accepted. */
+      /** The accepted token, if no gateway had accepted it before; its device is then marked. */
       readonly firstToken?: string;
     }
   | {
@@ -103,7 +124,7 @@ export type DeviceResult =
       readonly reason: string;
       readonly words: string;
     }
-  /** Its token is no longer valid: the device is deleted, unless it has another token by now. */
+  /** The token is dead: the device is deleted, unless it has another token by now. */
   | {
       readonly what: 'pruned';
       readonly device: number;
@@ -115,42 +136,42 @@ export type DeviceResult =
       readonly words: string;
     };
 
-/** The reason for a device that was deleted between planning and delivery. */
+/** The reason of a device that was deleted between planning and delivery. */
 export const DEVICE_REMOVED = 'device-removed';
 
-/** The state of a publish after results were stored. */
+/** The state of a publish after some results were recorded. */
 export type AfterJob =
   | 'under-way'
-  /** These were its last results. Returned once. */
+  /** These were the last results. Returned once per publish. */
   | 'finished'
   | 'cancelled'
-  /** Nothing was stored: another server did the same already, or the publish is gone. */
+  /** Nothing was recorded: another server has done so already, or the publish is gone. */
   | 'stale';
 
-/** The state of a publish after results of an unfinished job were stored. */
-export type AfterProgress = Exclude<AfterJob, 'finished'>;
+/** The state of a publish after some results of a job were recorded, and others are in flight. */
+export type AfterPart = Exclude<AfterJob, 'finished'>;
 
-/** The users that a publish reached, and those it did not. Users in neither list have no devices. */
+/** The users of a publish, by whether it reached one of their devices. Users without devices are in neither list. */
 export interface UsersReached {
   readonly delivered: readonly string[];
   readonly failed: readonly string[];
 }
 
-/** How much work waits or is in progress. */
+/** How much work there is, including what is claimed. */
 export interface DeliveryBacklog {
   readonly pages: number;
-  /** Includes those of cancelled publishes until they are due. */
+  /** Includes retries of cancelled publishes, until they would have been due. */
   readonly retries: number;
-  /** When the first of all that waits is or was due, publishes to be planned among it; work that is claimed: when the claim ends. */
+  /** When the earliest work is or was due, plans included. Claimed work counts by when its claim expires. */
   readonly oldestDueAtMs: number | undefined;
 }
 
-/** One step in the delivery of a publish to a device. */
+/** One event in the delivery of a publish to a device. */
 export interface DeviceEvent {
   readonly atMs: number;
   readonly what:
     | 'accepted'
-    /** An attempt failed, and another one follows. */
+    /** The last attempt failed, and another follows. */
     | 'retry'
     | 'failed'
     | 'expired'
@@ -160,18 +181,18 @@ export interface DeviceEvent {
     /** Reported by the device. */
     | 'delivered'
     | 'opened';
-  /** The reason of the last failed attempt, even if a later one succeeded. */
+  /** Of the last attempt that failed, even if a later one succeeded. */
   readonly reason: string;
   readonly words: string;
   readonly attempts: number;
 }
 
-/** What is known about one device and one publish. */
+/** What happened to a publish at one device. */
 export interface DeviceStory {
   readonly platform: Platform;
-  /** Whether the publish is for interests or users. */
+  /** Whether `matches` is about interests or about the user. */
   readonly kind: PublishTarget['kind'];
-  readonly page: /** Planning has not reached the device yet. */
+  readonly page: /** Planning has not reached it yet. */
     | 'ahead'
     /** The device is not in the audience. */
     | 'none'
@@ -179,18 +200,18 @@ export interface DeviceStory {
     | 'delivered'
     | 'cancelled';
   readonly registeredAtMs: number;
-  /** Why the device was removed, if its token was no longer valid. Kept for 30 days. */
+  /** Why the device was deleted, if its token was dead. Kept for 30 days. */
   readonly removed:
     | { readonly atMs: number; readonly reason: string; readonly words: string }
     | undefined;
   /**
-   * Whether the publish names one of the device's present interests, or its present user. `undefined`: the names are
-   * no longer known.
+   * Whether the publish names one of the device's current interests, or its current user. `undefined`: the target of
+   * the publish is no longer known.
    */
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
-  /** When the next attempt is due, if there is one. */
+  /** When its next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;
   /** The oldest first. */
   readonly events: readonly DeviceEvent[];

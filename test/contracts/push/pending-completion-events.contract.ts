@@ -45,7 +45,7 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
       by.claim(nowMs, nowMs + CLAIM_MS, most);
     const numbers = (ends: readonly UntoldEnd[]) => ends.map(({ publish }) => publish.number);
     const end = ({ number }: PublishUnderWay, nowMs = NOW_MS) =>
-      scene.stores.store.endPlanning(number, 0, nowMs);
+      scene.stores.store.endPlanning({ publish: number, after: 0, nowMs: nowMs });
 
     /** A publish that reaches nobody, so that it ends with its planning. */
     async function finished(changes: Partial<NewPublish>, nowMs = NOW_MS): Promise<number> {
@@ -74,8 +74,18 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
       const planned = { apns: 0, fcm: 0, web: 0 };
       for (const { platform } of recipients) planned[platform] += 1;
       const upTo = devices.at(-1) ?? 0;
-      await scene.stores.store.addPage(publish.number, { after: 0, upTo, devices, planned }, 0);
-      expect(await scene.stores.store.endPlanning(publish.number, upTo, NOW_MS)).toBe('under-way');
+      await scene.stores.store.addPage({
+        publish: publish.number,
+        page: { after: 0, upTo, devices, planned },
+        claimedUntilMs: undefined,
+      });
+      expect(
+        await scene.stores.store.endPlanning({
+          publish: publish.number,
+          after: upTo,
+          nowMs: NOW_MS,
+        }),
+      ).toBe('under-way');
       expect(await untold.finishedAtMs(publish.number)).toBeUndefined();
       scene.nowMs = NOW_MS + 50;
       expect(await scene.deliver()).toBe('finished');

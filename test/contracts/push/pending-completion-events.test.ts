@@ -2,6 +2,7 @@ import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
 import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
@@ -9,6 +10,7 @@ import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
 import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
 import { untoldEndsContract } from './pending-completion-events.contract.ts';
 
@@ -19,6 +21,7 @@ untoldEndsContract('MemoryUntoldEnds', async () => {
   return {
     store: new MemoryDeliveries(publishes, devices),
     other: new MemoryDeliveries(publishes, devices),
+    stories: new MemoryStories(publishes, devices),
     untold,
     otherUntold: untold,
     publishes,
@@ -43,6 +46,7 @@ for (const { name, make } of databases) {
     return {
       store: new StoredDeliveries(database),
       other: new StoredDeliveries(second),
+      stories: new StoredStories(database),
       untold: new StoredUntoldEnds(database),
       otherUntold: new StoredUntoldEnds(second),
       publishes: new StoredPublishes(database),

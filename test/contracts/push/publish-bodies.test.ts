@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../../../src/stores/database/databa
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
 import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
@@ -26,6 +27,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const stores = {
       store: deliveries,
       other: deliveries,
+      stories: new StoredStories(database),
       publishes,
       devices: new StoredDevices(database),
       audience: new StoredAudience(database),
@@ -52,7 +54,11 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const publish = await scene.claimed(changes);
     const recipients = await scene.recipients(changes.target ?? hello);
     await scene.addPage(publish.number, 0, recipients);
-    await deliveries.endPlanning(publish.number, recipients.at(-1)?.number ?? 0, NOW_MS);
+    await deliveries.endPlanning({
+      publish: publish.number,
+      after: recipients.at(-1)?.number ?? 0,
+      nowMs: NOW_MS,
+    });
     return { ...publish, device: device.id };
   }
 

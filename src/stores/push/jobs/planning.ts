@@ -1,91 +1,79 @@
 import type { TransactionSQL } from 'bun';
-import type { NewPage, PlanningClaim } from '../../../push/model/delivery.ts';
+import type { AfterJob, ClaimedPlan } from '../../../push/model/delivery.ts';
+import type { AddedPage, PlanEnd, WantedPlans } from '../../../push/planning-store.ts';
 import type { Database } from '../../database/database.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { addPages, type PageToAdd } from './add-pages.ts';
-import { type Handed, handed, readyInstances } from './due-work.ts';
-import { inTurn, takeFairly } from './fair-claims.ts';
+import { claimedWork, type PendingClaim, readyInstances } from './due-work.ts';
+import { claimFairly, roundRobin } from './fair-claims.ts';
 
-/** What is wanted, and until when it is claimed. */
-export interface WantedPlans {
-  readonly nowMs: number;
-  readonly untilMs: number;
-  readonly most: number;
-  /** Of one instance, at most. */
-  readonly mostOfEach: number;
-  /** Instances that nothing is wanted of. */
-  readonly except: readonly number[];
-}
-
-interface ClaimedPlan {
+interface PlanRow {
   readonly instance: BigInteger;
   readonly publish: BigInteger;
   readonly planned_to: BigInteger;
 }
 
-/** Hands out publishes to plan, and keeps the pages that are made of them. */
+/** Claims plans, and adds the pages that are made of them. */
 export class Planning {
   private readonly database: Database;
   private readonly server: string;
   /** The instance that was served last. */
-  private turn = 0;
+  private lastInstance = 0;
 
   constructor(database: Database, server: string) {
     this.database = database;
     this.server = server;
   }
 
-  async claim({
-    nowMs,
-    untilMs,
-    most,
-    except,
-    mostOfEach,
-  }: WantedPlans): Promise<readonly PlanningClaim[]> {
-    const ready = await readyInstances(this.database.read, ['publish_plans'], nowMs, except);
+  async claim(wanted: WantedPlans): Promise<readonly ClaimedPlan[]> {
+    const { limit, limitPerInstance } = wanted;
+    const ready = await readyInstances(this.database.read, ['publish_plans'], wanted);
     if (ready.size === 0) return [];
-    const claimed = await this.database.write(async (sql, later) => {
-      const claims: Handed<PlanningClaim>[] = [];
-      const take = async (instances: readonly number[], count: number) => {
-        const plans = await this.claimSome(sql, instances, count, nowMs, untilMs);
-        for (const plan of plans) claims.push(this.handOut(later, plan));
-        const byInstance = Map.groupBy(plans, ({ instance }) => Number(instance));
-        return new Map([...byInstance].map(([instance, some]) => [instance, some.length]));
-      };
-      const last = await takeFairly(inTurn(ready, this.turn), most, take, mostOfEach);
-      this.turn = last ?? this.turn;
-      return claims;
+    const claims = await this.database.write(async (sql, later) => {
+      const pending: PendingClaim<ClaimedPlan>[] = [];
+      const last = await claimFairly({
+        owners: roundRobin(ready, this.lastInstance),
+        limit,
+        limitPerOwner: limitPerInstance,
+        claim: async (instances, count) => {
+          const plans = await this.claimRows(sql, { instances, count, ...wanted });
+          for (const plan of plans) pending.push(this.confirmLater(later, plan));
+          const byInstance = Map.groupBy(plans, ({ instance }) => Number(instance));
+          return new Map([...byInstance].map(([instance, some]) => [instance, some.length]));
+        },
+      });
+      this.lastInstance = last ?? this.lastInstance;
+      return pending;
     });
-    return handed(claimed);
+    return claimedWork(claims);
   }
 
-  async addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined> {
+  async addPage({ publish, page, claimedUntilMs }: AddedPage): Promise<number | undefined> {
     const added = await this.database.write((_, later) => {
       const answer: PageToAdd['answer'] = { page: undefined };
-      const item = { page, untilMs, server: this.server, answer };
+      const item = { page, claimedUntilMs, server: this.server, answer };
       later(publishChanges, changeTogether(this.database.dialect, publish, addPages, item));
       return answer;
     });
     return added.page;
   }
 
-  async end(publish: number, after: number, nowMs: number): Promise<Answer['after']> {
+  async end({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
     const { dialect } = this.database;
     const ended = await this.database.write(async (_, later) => {
       const answer: Answer = { after: 'stale' };
       later(publishChanges, {
         dialect,
         publish,
-        async run(sql, held) {
-          if (held.state === 'cancelled') answer.after = 'cancelled';
-          if (held.isOver || !(await endAt(dialect, sql, publish, after))) return;
-          held.state = 'delivering';
-          held.wasKept(answer, nowMs);
+        async run(sql, locked) {
+          if (locked.state === 'cancelled') answer.after = 'cancelled';
+          if (locked.isOver || !(await endAt(dialect, sql, publish, after))) return;
+          locked.state = 'delivering';
+          locked.recorded(answer, nowMs);
         },
       });
       return answer;
@@ -93,14 +81,19 @@ export class Planning {
     return ended.after;
   }
 
-  /** Of each instance so many. The outer conditions repeat the inner ones: another process may have claimed a row in between. */
-  private async claimSome(
+  /**
+   * Claims up to `count` plans of each instance, in the order of the instances. The outer conditions repeat the inner
+   * ones, because another server may claim a row in between.
+   */
+  private async claimRows(
     sql: TransactionSQL,
-    instances: readonly number[],
-    count: number,
-    nowMs: number,
-    untilMs: number,
-  ): Promise<readonly ClaimedPlan[]> {
+    {
+      instances,
+      count,
+      nowMs,
+      untilMs,
+    }: WantedPlans & { readonly instances: readonly number[]; readonly count: number },
+  ): Promise<readonly PlanRow[]> {
     const due =
       this.database.dialect === 'postgres'
         ? sql`
@@ -116,37 +109,37 @@ export class Planning {
               SELECT publish FROM publish_plans
               WHERE ready_at IS NOT NULL AND instance = wanted.value AND ready_at <= ${nowMs}
               ORDER BY ready_at, publish LIMIT ${count})`;
-    const claimed: ClaimedPlan[] = await sql`
+    const claimed: PlanRow[] = await sql`
       WITH due AS MATERIALIZED (${due})
       UPDATE publish_plans SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
       RETURNING instance, publish, planned_to`;
     const turn = new Map(instances.map((instance, at) => [instance, at]));
-    const turnOf = ({ instance }: ClaimedPlan) => turn.get(Number(instance)) ?? 0;
+    const turnOf = ({ instance }: PlanRow) => turn.get(Number(instance)) ?? 0;
     return claimed.sort((a, b) => turnOf(a) - turnOf(b) || Number(a.publish) - Number(b.publish));
   }
 
-  private handOut(later: Later, plan: ClaimedPlan): Handed<PlanningClaim> {
+  /** Completes the claim once the publish is locked, unless it is over. */
+  private confirmLater(later: Later, plan: PlanRow): PendingClaim<ClaimedPlan> {
     const publish = Number(plan.publish);
-    const claim: Handed<PlanningClaim> = { work: undefined };
+    const claim: PendingClaim<ClaimedPlan> = { work: undefined };
     later(publishChanges, {
       dialect: this.database.dialect,
       publish,
-      isHandedOn: true,
-      async run(sql, held) {
-        if (held.isOver) {
-          // It was cancelled while it was being claimed.
+      needsBody: true,
+      async run(sql, locked) {
+        if (locked.isOver) {
           await sql`UPDATE publish_plans SET ready_at = NULL WHERE publish = ${publish}`;
           return;
         }
-        claim.work = { publish: held.underWay, after: Number(plan.planned_to) };
+        claim.work = { publish: locked.underWay, after: Number(plan.planned_to) };
       },
     });
     return claim;
   }
 }
 
-/** `false`: planning is elsewhere by now. */
+/** Ends planning. `false` if another server has continued the plan. */
 async function endAt(
   dialect: Dialect,
   sql: TransactionSQL,
