@@ -1,6 +1,6 @@
 import { StartFailed } from './start-failed.ts';
 
-/** What opening a listener that failed means for an operator: one line that names the setting. */
+/** Explains to the operator why a listener could not be opened, in one line that names the setting. */
 export function listenError(
   error: unknown,
   setting: string,
@@ -10,9 +10,9 @@ export function listenError(
   const where = `${host}:${port} (${setting}.host, ${setting}.port)`;
   const why =
     code === 'EADDRINUSE'
-      ? `${where} is taken: another program listens there`
+      ? `${where} is in use by another program`
       : code === 'EACCES'
-        ? `${where} may not be used: ports below 1024 take special rights`
+        ? `${where} is not allowed: ports below 1024 need special rights`
         : code === 'EADDRNOTAVAIL'
           ? `${where} is not an address of this machine`
           : `${where} cannot be opened: ${error instanceof Error ? error.message : error}`;

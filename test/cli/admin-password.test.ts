@@ -91,9 +91,9 @@ describe('the password that a server makes', () => {
     writeFileSync(fileOf(server), 'chosen by an operator\n');
     await changed;
     expect(await statusWith(server, 'chosen by an operator')).toBe(200);
-    const refused = server.logsNext(/Admin password not changed/);
+    const refused = server.logsNext(/Admin password cannot be read/);
     chmodSync(fileOf(server), 0o666);
-    expect(await refused).toContain('may write to it');
+    expect(await refused).toContain('can write to it');
     expect(await statusWith(server, 'chosen by an operator')).toBe(200);
     expect(await statusWith(server, before)).toBe(401);
 
@@ -168,10 +168,10 @@ describe('server and command line refuse a password file that', () => {
       'it is a symbolic link',
       (file, directory) => symlinkSync(join(directory, 'nowhere'), file),
     ],
-    ['is a directory', 'it is no file', (file) => mkdirSync(file)],
+    ['is a directory', 'it is not a file', (file) => mkdirSync(file)],
     [
       'is a pipe',
-      'it is no file',
+      'it is not a file',
       (file) => void Bun.spawnSync(['mkfifo', file], { stderr: 'inherit' }),
     ],
     ['is empty', 'one line with a password', (file) => writeFileSync(file, '', { mode: 0o600 })],
@@ -180,7 +180,7 @@ describe('server and command line refuse a password file that', () => {
     ['is huge', 'one line with a password', (file) => writeFileSync(file, 'x'.repeat(10_000))],
     [
       'everybody may write to',
-      'every user of this machine may write to it',
+      'every user of this machine can write to it',
       (file) => {
         writeFileSync(file, 'chosen by somebody\n');
         chmodSync(file, 0o602);
@@ -227,6 +227,6 @@ it('a server warns that other users may read its password, and starts', async ()
   mkdirSync(join(directory.path, 'data'));
   writeFileSync(file, 'a password\n', { mode: 0o640 });
   await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-  expect(await server.logged(/may read the admin password/)).toContain('"level":"warn"');
+  expect(await server.logged(/can read the admin password/)).toContain('"level":"warn"');
   expect(await statusWith(server, 'a password')).toBe(200);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { Platform } from '../../src/push/model/device.ts';
+import { runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
-import { killRounds } from './kill-rounds.ts';
 import { heldWork } from './push-delivery-rows.ts';
 import {
   allAccepted,
@@ -13,10 +13,10 @@ import {
   type SiteInstance,
 } from './push-delivery-site.ts';
 
-const ROUNDS = killRounds(3);
+const ROUNDS = runs(1, 50);
 
 /** A publish is killed so often on its way. */
-const KILLS = 2;
+const KILLS = runs(1, 2);
 
 /**
  * What was answered longer than this before a kill is not sent again. The server takes 100 ms; the rest is for a
@@ -107,9 +107,9 @@ describe('a server that is killed with kill -9', () => {
   it(
     'loses no device of a publish on its way, and repeats only what was under way',
     async () => {
-      const seed = Math.floor(Math.random() * 2 ** 32);
+      const seed = testSeed();
       const random = new Random(seed);
-      const count = 20_000;
+      const count = runs(6_000, 20_000);
       await using site = await DeliverySite.start({ crowds: [{ apns: count }] });
       const { arrivals: log } = site.apns;
       const instance = site.instance(0);
@@ -154,7 +154,7 @@ describe('a server that is killed with kill -9', () => {
   ])(
     'repeats nothing that %s, which is slow, has answered a moment before',
     async (platform, crowd) => {
-      const seed = Math.floor(Math.random() * 2 ** 32);
+      const seed = testSeed();
       const random = new Random(seed);
       await using site = await DeliverySite.start({ crowds: [crowd] });
       const { arrivals: log, script } = site[platform];

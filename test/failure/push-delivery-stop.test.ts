@@ -1,14 +1,15 @@
 import { expect, it } from 'bun:test';
+import { runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import { heldWork } from './push-delivery-rows.ts';
 import { allAccepted, DeliverySite, newsFor, timesOf } from './push-delivery-site.ts';
 
 const LONG_MS = 60_000;
 
-const DEVICES = 20_000;
+const DEVICES = runs(6_000, 20_000);
 
 /** How often the server is stopped on the way of one publish. */
-const STOPS = 3;
+const STOPS = 2;
 
 /** How long the gateway takes: so something is under way whenever the server is stopped. */
 const LATENCY_MS = 20;
@@ -16,7 +17,7 @@ const LATENCY_MS = 20;
 it(
   'is stopped in the middle of a publish and started again: each device gets it, and once',
   async () => {
-    const seed = Math.floor(Math.random() * 2 ** 32);
+    const seed = testSeed();
     const random = new Random(seed);
     await using site = await DeliverySite.start({ crowds: [{ apns: DEVICES }] });
     const { arrivals, script } = site.apns;

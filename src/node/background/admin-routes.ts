@@ -58,7 +58,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
   if (!isStoreFault(error)) throw error;
   const why = plainFault(error);
   const exactly = error instanceof Error ? error.message : undefined;
-  log.warn('An admin request could not use the store', { why, exactly });
+  log.warn('Admin request could not use the store', { why, exactly });
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 

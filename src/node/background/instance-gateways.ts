@@ -29,7 +29,7 @@ export interface GatewayFault {
   readonly why: string;
 }
 
-/** The gateway of one platform of one instance, and what it was made from. */
+/** The gateway of one platform of one instance. `from` identifies the settings that it was made from. */
 interface Made {
   readonly from: string;
   /** `false`: a stand-in for a gateway that could not be made. */

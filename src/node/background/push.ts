@@ -30,9 +30,9 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
+import { GarbageLoop } from './garbage-loop.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import type { StoreHealth } from './store-health.ts';
-import { Sweeper } from './sweeper.ts';
 
 export interface PushPartOptions {
   readonly config: Config;
@@ -92,8 +92,8 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   );
   const garbage = new GarbageCollector(database);
   parts.use(
-    new Sweeper({
-      sweepSome: (nowMs) => garbage.collectSome(nowMs),
+    new GarbageLoop({
+      collectSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed: health.reporter('push'),
       now: Date.now,
     }),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { SQL } from 'bun';
-import { redactedUrl } from '../../runtime/redacted-url.ts';
+import { redactedUrl } from '../../runtime/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';
