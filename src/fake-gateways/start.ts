@@ -115,7 +115,7 @@ async function onPort<Part>(
   } catch (error) {
     const why =
       errorCode(error) === 'EADDRINUSE'
-        ? 'is in use by another program'
+        ? 'is taken: another program listens there'
         : `cannot be listened on: ${error instanceof Error ? error.message : error}`;
     throw new Error(`${host}:${port} (${name}) ${why}`, { cause: error });
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { newP256Pair } from '../../../../src/fake-gateways/p256.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   anyEndpoint,
   ask,
@@ -22,7 +22,7 @@ import {
   told,
   UNKNOWN,
   VAPID_PUBLIC_KEY,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {
