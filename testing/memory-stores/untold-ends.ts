@@ -3,7 +3,7 @@ import {
   TOLD_WITHIN_MS,
   type UntoldEnd,
   type UntoldEnds,
-} from '../../src/push/untold-ends.ts';
+} from '../../src/push/pending-completion-events.ts';
 import type { MemoryPublishes } from './publishes.ts';
 
 /** The ends that may not have been told, in memory, as the simplest thing that keeps the contract. */

@@ -1,6 +1,6 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { Pause, PublishEvents } from '../../push/delivering/ports.ts';
+import type { OpenCircuit, PublishEvents } from '../../push/delivering/ports.ts';
 import type { DeliveryStore } from '../../push/delivery-store.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -124,13 +124,13 @@ function tellFaults(faults: readonly GatewayFault[], log: Log): void {
   for (const fault of faults) log.error('The settings of a gateway cannot be used', { ...fault });
 }
 
-function titleOf({ why, isUnproven }: Pause): string {
+function titleOf({ why, isUnproven }: OpenCircuit): string {
   if (why === 'gateway') return 'A gateway is in trouble: sending to it is paused';
   return isUnproven === true
     ? 'A gateway does not accept the credential: no device has been reached with it yet'
     : 'A gateway does not accept the credential: devices wait until it does';
 }
 
-function fieldsOf({ platform, origin, reason }: Pause) {
+function fieldsOf({ platform, origin, reason }: OpenCircuit) {
   return { platform, origin, reason };
 }

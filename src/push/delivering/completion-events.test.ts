@@ -9,7 +9,7 @@ import type { PublishUnderWay } from '../model/delivery.ts';
 import type { BeamsEventType } from '../model/instance.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
-import { TOLD_WITHIN_MS } from '../untold-ends.ts';
+import { TOLD_WITHIN_MS } from '../pending-completion-events.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
 import { CompletionEvents } from './completion-events.ts';
 

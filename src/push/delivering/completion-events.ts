@@ -2,7 +2,7 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import type { DeliveryStore } from '../delivery-store.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { PublishStore } from '../publish-store.ts';
-import { hasEndToTell, TOLD_WITHIN_MS, type UntoldEnds } from '../untold-ends.ts';
+import { hasEndToTell, TOLD_WITHIN_MS, type UntoldEnds } from '../pending-completion-events.ts';
 import { publishWebhookUrl } from '../webhooks/publish-webhook.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
 import type { PublishEvents } from './ports.ts';

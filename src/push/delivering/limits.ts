@@ -14,7 +14,7 @@ export interface DeliveryLimits {
    * Devices of one instance and platform that are held in memory; beyond it, pages stay in the store. What is
    * claimed in one go may be more by that.
    */
-  readonly laneDevices: number;
+  readonly platformDevices: number;
   /**
    * Devices held of all instances, large publishes counted as more; beyond it, only instances of which nothing is
    * held get a job.
@@ -35,8 +35,8 @@ export interface DeliveryLimits {
    * seconds; more of them return to the store.
    */
   readonly newcomersWaitMs: number;
-  /** Push services of one instance that are told from each other; the others share one way. */
-  readonly ways: number;
+  /** Push services of one instance that are told from each other; the others share one route. */
+  readonly routes: number;
   /** How long a claim lasts: a server that died is missed for so long. */
   readonly leaseMs: number;
   readonly renewMs: number;
@@ -56,14 +56,14 @@ export const deliveryLimits: DeliveryLimits = {
   plansOfInstance: 8,
   plansOfAny: 32,
   // About half a kilobyte each.
-  laneDevices: 4_000,
+  platformDevices: 4_000,
   sharedDevices: 64_000,
   instanceJobs: 500,
   pagesAhead: 10_000,
   jobsAtOnce: 8,
   retriesAtOnce: 500,
   newcomersWaitMs: 30_000,
-  ways: 100,
+  routes: 100,
   leaseMs: 90_000,
   renewMs: 20_000,
   sendMs: 45_000,
@@ -109,11 +109,11 @@ export const SLOW_MS = 10_000;
 /** Devices that could not wait for their turn come back within this time. */
 export const LATER_MS_MAX = 15 * 60_000;
 
-/** How many devices that wait are looked at in one go, and how often, where a way is used again that they wait for. */
+/** How many devices that wait are looked at in one go, and how often, where a route is used again that they wait for. */
 export const HURRY_DEVICES = 500;
 export const HURRY_MS = 100;
 
-/** How long a job is kept for a way that is shut. */
+/** How long a job is kept for a route that is shut. */
 export const PARK_MS = 60_000;
 
 /** A gateway that gives no outcome for so long has broken its contract. */

@@ -102,8 +102,8 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
 
 describe('devices of one push service that were accepted', () => {
   it('are reached at once while fakes hang at many others', async () => {
-    // More ways than places, so that one newcomer on each would take them all.
-    scene.limits = { ...deliveryLimits, ways: 60 };
+    // More routes than places, so that one newcomer on each would take them all.
+    scene.limits = { ...deliveryLimits, routes: 60 };
     const origin = 'https://good.example';
     await fakes('web', 500, hangs, { origin: (index) => `https://bad-${index % 50}.example` });
     const honest = await scene.registerMany(instance, 'web', 10, { origin });
@@ -141,7 +141,7 @@ describe('devices of one push service that were accepted', () => {
   });
 
   it('do not wait for memory that fakes hold', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 100, laneDevices: 400 };
+    scene.limits = { ...deliveryLimits, pageDevices: 100, platformDevices: 400 };
     await fakes('web', 5_000, hangs);
     const honest = await scene.registerMany(instance, 'web', 5, { interests: ['hello', 'vip'] });
     scene.atOnce = 40;
@@ -389,7 +389,7 @@ describe('an instance whose devices were accepted', () => {
   });
 
   it('finds out within a minute that a gateway is back, although fakes wait in front', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 50, laneDevices: 200 };
+    scene.limits = { ...deliveryLimits, pageDevices: 50, platformDevices: 200 };
     let isDown = true;
     const honest = await scene.registerMany(instance, 'fcm', 5, { interests: ['vip'] });
     scene.answer = () => (isDown ? tryAgain('gateway') : accepted);

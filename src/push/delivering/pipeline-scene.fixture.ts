@@ -7,7 +7,7 @@ import { type DeviceId, type Platform, platforms } from '../model/device.ts';
 import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
-import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
+import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 
 /** One attempt to reach a device. */
 export interface SceneSend {
@@ -44,7 +44,7 @@ export class PipelineScene {
   readonly publishes = new MemoryPublishes(this.devices);
   readonly sends: SceneSend[] = [];
   readonly told: string[] = [];
-  readonly pauses: Pause[] = [];
+  readonly pauses: OpenCircuit[] = [];
   /** At the same time, and at most so far, by instance and platform. */
   readonly underWay = new Map<string, number>();
   readonly mostUnderWay = new Map<string, number>();

@@ -77,7 +77,7 @@ describe('a publish', () => {
   it('goes to all of a large audience, without a page being sent to in pieces', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 35);
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 10 };
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 10 };
     const id = await scene.publish(instance);
     scene.start();
     await seconds(30);
@@ -324,7 +324,7 @@ describe('a gateway', () => {
         : { result: 'not-authorised', reason: 'InvalidProviderToken', words: '' };
     };
     const pipeline = scene.start();
-    // Pages of two platforms: what goes the other way does not wait, and each of these has a row of its own.
+    // Pages of two platforms: what goes the other route does not wait, and each of these has a row of its own.
     await seconds(1_000);
     expect(scene.rowsWaiting()).toBeGreaterThan(1_000);
     isMended = true;
@@ -520,7 +520,7 @@ describe('a gateway', () => {
 describe('nobody waits for others', () => {
   it('where the gateway of an instance hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 40, sharedDevices: 100 };
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 40, sharedDevices: 100 };
     const slow = scene.newInstance();
     const quick = scene.newInstance();
     await scene.registerMany(slow, 'fcm', 500);
@@ -543,7 +543,7 @@ describe('nobody waits for others', () => {
     scene.limits = {
       ...deliveryLimits,
       pageDevices: 10,
-      laneDevices: 20,
+      platformDevices: 20,
       sharedDevices: 50,
       plans: 8,
       plansOfInstance: 2,
@@ -576,7 +576,7 @@ describe('nobody waits for others', () => {
       plansOfAny: 4,
       pagesAhead: 1,
       pageDevices: 1,
-      laneDevices: 1,
+      platformDevices: 1,
     };
     scene.answer = () => ({ outcome: accepted, afterMs: 20_000 });
     const [busy, quiet] = [scene.newInstance(), scene.newInstance()];
@@ -616,7 +616,7 @@ describe('nobody waits for others', () => {
     scene.limits = {
       ...deliveryLimits,
       pageDevices: 10,
-      laneDevices: 10,
+      platformDevices: 10,
       pagesAhead: 1,
       plans: 4,
       plansOfInstance: 2,
@@ -665,8 +665,8 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id, 'web')).toEqual({ state: 'finished', planned: 20, accepted: 20 });
   });
 
-  it('where push services share a way, and others of them are in trouble or know no key of ours', async () => {
-    scene.limits = { ...deliveryLimits, ways: 1 };
+  it('where push services share a route, and others of them are in trouble or know no key of ours', async () => {
+    scene.limits = { ...deliveryLimits, routes: 1 };
     const instance = scene.newInstance();
     await scene.register(instance, 'web', { origin: 'https://own.example', interests: ['vip'] });
     const hostile = new Set<string>();
@@ -687,7 +687,7 @@ describe('nobody waits for others', () => {
     const pipeline = scene.start();
     const attacks: PublishId[] = [];
     for (let round = 0; round < 30; round++) {
-      // The first one gives the only way of its own to a service that has nothing to do with it.
+      // The first one gives the only route of its own to a service that has nothing to do with it.
       const vip = await scene.publish(instance, { web: {} }, { kind: 'interests', names: ['vip'] });
       pipeline.wake();
       await seconds(0.5);
@@ -708,7 +708,7 @@ describe('nobody waits for others', () => {
 
   it('where one platform of a publish hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 20, laneDevices: 40 };
+    scene.limits = { ...deliveryLimits, pageDevices: 20, platformDevices: 40 };
     const instance = scene.newInstance();
     for (let count = 0; count < 200; count++) {
       await scene.register(instance, 'fcm');
@@ -730,7 +730,7 @@ describe('nobody waits for others', () => {
 
   it('where a campaign to another platform of the instance hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 20, laneDevices: 40 };
+    scene.limits = { ...deliveryLimits, pageDevices: 20, platformDevices: 40 };
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 300);
     await scene.registerMany(instance, 'apns', 100);
@@ -780,7 +780,7 @@ describe('nobody waits for others', () => {
     });
   });
 
-  it('where an instance has a large publish under way, and then a small one', async () => {
+  it('where an instance has a large publish under route, and then a small one', async () => {
     scene.atOnce = 10;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 1_000);
@@ -798,8 +798,8 @@ describe('nobody waits for others', () => {
 });
 
 describe('a server that dies', () => {
-  it('is missed when its claims end, and only what was under way is sent again', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
+  it('is missed when its claims end, and only what was under route is sent again', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
@@ -835,8 +835,8 @@ describe('a server that dies', () => {
 });
 
 describe('a server that is stopped', () => {
-  it('waits for what is under way, and leaves the rest to the next', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
+  it('waits for what is under route, and leaves the rest to the next', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
@@ -980,8 +980,8 @@ describe('a store that is away', () => {
 });
 
 describe('a publish that is cancelled', () => {
-  it('goes out no further than what is under way', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 40 };
+  it('goes out no further than what is under route', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 40 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);

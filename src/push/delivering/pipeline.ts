@@ -1,7 +1,7 @@
 import type { DeliveryBacklog } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import { Deliverer } from './deliverer.ts';
-import type { OutcomeCounts } from './lane.ts';
+import type { OutcomeCounts } from './routes/dispatcher.ts';
 import {
   ASK_MS_IN_VAIN,
   ASK_MS_MAX,
@@ -13,11 +13,11 @@ import {
   LOOK_MS,
   STORE_PAUSE_MS,
 } from './limits.ts';
-import { MendedWays } from './mended-ways.ts';
-import { Planner } from './planner.ts';
-import { PlanningPace } from './planning-pace.ts';
-import type { Pause, PipelinePorts } from './ports.ts';
-import { Pump } from './pump.ts';
+import { CredentialRecovery } from './credential-recovery.ts';
+import { Planner } from './planning/planner.ts';
+import { PlanningPace } from './planning/planning-pace.ts';
+import type { OpenCircuit, PipelinePorts } from './ports.ts';
+import { Poller } from './poller.ts';
 import { StoreAccess } from './store-access.ts';
 
 export interface PipelineFigures {
@@ -30,8 +30,8 @@ export interface PipelineFigures {
   readonly sending: number;
   /** Devices by what became of them, since the start; one that was tried again each time. */
   readonly outcomes: Readonly<Record<Platform, Readonly<OutcomeCounts>>>;
-  /** The ways that are not used now. */
-  readonly pauses: readonly Pause[];
+  /** The routes that are not used now. */
+  readonly pauses: readonly OpenCircuit[];
   /** What waits in the store, of all servers, as it was counted last; `undefined`: not yet. */
   readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
   /** For how long what waits longest has been due. */
@@ -41,7 +41,7 @@ export interface PipelineFigures {
 export interface Pipeline {
   /** There may be something new: so many publishes were accepted, or an instance has another gateway. */
   wake(accepted?: number): void;
-  /** Settles when nothing is under way any more, within a bounded time; what is not done is left in the store. */
+  /** Settles when nothing is under route any more, within a bounded time; what is not done is left in the store. */
   stop(): Promise<void>;
   figures(): PipelineFigures;
 }
@@ -57,12 +57,12 @@ class RunningPipeline implements Pipeline {
   private readonly access: StoreAccess;
   private readonly deliverer: Deliverer;
   private readonly planner: Planner;
-  private readonly planning: Pump;
+  private readonly planning: Poller;
   private readonly pace = new PlanningPace();
-  private readonly claiming: Pump;
-  private readonly mended: MendedWays;
-  private readonly hurrying: Pump;
-  private readonly others: readonly Pump[];
+  private readonly claiming: Poller;
+  private readonly mended: CredentialRecovery;
+  private readonly hurrying: Poller;
+  private readonly others: readonly Poller[];
   private cancelLook: () => void;
   private lookedAtMs: number;
   /** Whether there may be more to claim once there is room. */
@@ -86,22 +86,22 @@ class RunningPipeline implements Pipeline {
         if (this.mended.add(pause)) this.hurrying.wake();
       },
     });
-    this.mended = new MendedWays(ports, this.access, () => this.deliverer.pauses());
+    this.mended = new CredentialRecovery(ports, this.access, () => this.deliverer.pauses());
     this.planner = new Planner(ports, limits, this.access, this.deliverer, {
       ended: () => this.planning.wake(),
       left: () => this.claiming.wake(),
     });
-    this.planning = new Pump(timers, () => this.guarded(() => this.claimPlanning()));
-    this.claiming = new Pump(timers, () => this.guarded(() => this.claimJobs()));
-    this.hurrying = new Pump(timers, () => this.guarded(() => this.hurry()));
+    this.planning = new Poller(timers, () => this.guarded(() => this.claimPlanning()));
+    this.claiming = new Poller(timers, () => this.guarded(() => this.claimJobs()));
+    this.hurrying = new Poller(timers, () => this.guarded(() => this.hurry()));
     this.others = [
       this.hurrying,
-      new Pump(timers, () => this.guarded(() => this.renew())),
-      new Pump(timers, () => this.guarded(() => this.countBacklog())),
+      new Poller(timers, () => this.guarded(() => this.renew())),
+      new Poller(timers, () => this.guarded(() => this.countBacklog())),
     ];
     this.lookedAtMs = timers.now();
     this.cancelLook = timers.after(LOOK_MS, () => this.look());
-    for (const pump of this.pumps()) pump.wake();
+    for (const poller of this.pollers()) poller.wake();
   }
 
   wake(accepted = 0): void {
@@ -131,7 +131,7 @@ class RunningPipeline implements Pipeline {
     };
   }
 
-  private pumps(): readonly Pump[] {
+  private pollers(): readonly Poller[] {
     return [this.planning, this.claiming, ...this.others];
   }
 
@@ -253,7 +253,7 @@ class RunningPipeline implements Pipeline {
   private async end(): Promise<void> {
     const { store, timers } = this.ports;
     this.cancelLook();
-    const others = [this.planner.stop(), ...this.pumps().map((pump) => pump.stop())];
+    const others = [this.planner.stop(), ...this.pollers().map((poller) => poller.stop())];
     await this.deliverer.stop();
     this.access.giveUp();
     // A store that gives no answer is not waited for.

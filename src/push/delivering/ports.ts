@@ -3,8 +3,7 @@ import type { DeliveryStore } from '../delivery-store.ts';
 import type { Gateway } from '../gateway.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
-import type { Opened } from './breaker.ts';
-import type { Rate } from './bucket.ts';
+import type { Opening } from './routes/circuit-breaker.ts';
 import type { DeliveryLimits } from './limits.ts';
 
 /** Time, as the pipeline sees it. */
@@ -40,13 +39,13 @@ export interface PublishEvents {
   finished(publish: PublishUnderWay): void;
 }
 
-/** A way to devices that is not used for the time being. */
-export interface Pause {
+/** A route to devices that is not used for the time being. */
+export interface OpenCircuit {
   readonly instance: number;
   readonly platform: Platform;
   /** Of a push service, where it is one of several. */
   readonly origin: string | undefined;
-  readonly why: Opened['why'];
+  readonly why: Opening['why'];
   readonly reason: string;
   /** The gateway's own. */
   readonly words: string;
@@ -61,8 +60,8 @@ export interface PipelineNotices {
   storeFailed(error: unknown): void;
   /** It could again, after it had failed. */
   storeWorked(): void;
-  paused(pause: Pause): void;
-  resumed(pause: Pause): void;
+  paused(pause: OpenCircuit): void;
+  resumed(pause: OpenCircuit): void;
   /** Every device of a publish is refused for the same reason: the others are not tried. */
   refused(publish: PublishUnderWay, platform: Platform, reason: string, words: string): void;
   /** Something has broken its contract. */

@@ -1,4 +1,4 @@
-import type { Pause } from '../delivering/ports.ts';
+import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceStory } from '../model/delivery.ts';
 import type { DeviceId } from '../model/device.ts';
 import type { PublishStatus } from '../model/publish.ts';
@@ -10,8 +10,8 @@ import type { Explanation, TimelineEvent } from './timeline.ts';
 export interface ExplainOptions {
   readonly deviceId: DeviceId;
   readonly nowMs: number;
-  /** The ways to devices of the instance that are not used now. */
-  readonly pauses: readonly Pause[];
+  /** The routes to devices of the instance that are not used now. */
+  readonly pauses: readonly OpenCircuit[];
 }
 
 /** After this time, waiting is worth looking into. */
@@ -153,7 +153,7 @@ function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }
 
-function pauseEvents({ platform }: DeviceStory, pauses: readonly Pause[]): TimelineEvent[] {
+function pauseEvents({ platform }: DeviceStory, pauses: readonly OpenCircuit[]): TimelineEvent[] {
   return pauses
     .filter((pause) => pause.platform === platform)
     .map(({ origin, why, reason, words, sinceMs }) => {

@@ -88,7 +88,7 @@ export const fcmReasons: ReasonMeanings = {
   },
   'access-token-no-access-token': {
     why: 'what answers at `token_uri` of the service account gives no access token',
-    advice: 'Something else than Google answers: check `token_uri`, and proxies on the way.',
+    advice: 'Something else than Google answers: check `token_uri`, and proxies on the route.',
   },
   'access-token-invalid_grant': {
     why: 'Google does not accept the service account, or finds the time of this server wrong',

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
-import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../push/untold-ends.ts';
+import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../push/pending-completion-events.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishTarget } from '../../../push/model/publish.ts';
-import { hasEndToTell } from '../../../push/untold-ends.ts';
+import { hasEndToTell } from '../../../push/pending-completion-events.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
