@@ -1,15 +1,35 @@
 #!/bin/sh
-# Installs the programs that the tests start, if they are not there: two real browsers, PostgreSQL, and
-# openssl for certificates. Debian's packages are used where this may be done; elsewhere it says what to run.
+# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, and openssl for
+# certificates. Given paths of tests, only what those start. Debian's packages are used where this may be done;
+# elsewhere it says what to run.
 set -eu
 
 missing=''
 has() { command -v "$1" >/dev/null 2>&1; }
-has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
-has firefox-esr || has firefox || missing="$missing firefox-esr"
-# Debian keeps PostgreSQL's own programs off the PATH.
-has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
-has openssl || missing="$missing openssl"
+
+# Whether tests of one of these folders will run.
+paths=$*
+runs() {
+  [ -n "$paths" ] || return 0
+  for path in $paths; do
+    for folder in "$@"; do
+      case $path in test | test/ | ./test | *"$folder"*) return 0 ;; esac
+    done
+  done
+  return 1
+}
+
+if runs test/browser; then
+  has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+  has firefox-esr || has firefox || missing="$missing firefox-esr"
+fi
+if runs test/contracts test/cli test/failure; then
+  # Debian keeps PostgreSQL's own programs off the PATH.
+  has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
+if runs test/cli test/protocol/push; then
+  has openssl || missing="$missing openssl"
+fi
 [ -n "$missing" ] || exit 0
 
 if ! has apt-get || [ "$(id -u)" != 0 ]; then

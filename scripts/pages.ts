@@ -2,10 +2,12 @@ import { openApi } from '../src/admin/openapi.ts';
 import { operations } from '../src/admin/operations.ts';
 import { printSettings } from '../src/config/settings-table.ts';
 import { printMetricsPage } from '../src/observability/meter.ts';
+import { printCommands } from './cli-page.ts';
 import { printErrors } from './errors-page.ts';
 
 /** The pages that are printed from code, by file name under `docs/`. */
 export const pages: Readonly<Record<string, () => string>> = {
+  'cli.md': printCommands,
   'settings.md': printSettings,
   'errors.md': printErrors,
   'metrics.md': printMetricsPage,

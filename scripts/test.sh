@@ -1,10 +1,87 @@
 #!/bin/sh
-# npm test: installs what the tests need, as far as it may, and runs all of them. Arguments go to `bun test`.
+# npm test: installs what the tests need, as far as it may, and runs them. Without arguments all of them; with
+# paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, bench and testing.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
 
 sh scripts/install-packages.sh develop
-sh scripts/install-tools.sh
-# Most tests wait for servers most of the time: on two cores, three workers take half as long as one.
-exec sh scripts/bun.sh test --timeout 60000 --parallel=3 "$@"
+
+# Unit tests start no program and touch no global state, so their files share processes.
+unit='src bench testing'
+paths=''
+options=''
+for argument in "$@"; do
+  case $argument in
+    -*) options="$options $argument" ;;
+    *) paths="$paths $argument" ;;
+  esac
+done
+# Whether everything that is to be run lies in src, bench or testing.
+is_unit() {
+  [ $# -gt 0 ] || return 1
+  for path in "$@"; do
+    case $path in src* | bench* | testing* | ./src* | ./bench* | ./testing*) ;; *) return 1 ;; esac
+  done
+}
+
+# The folder of this run: for the databases of tests, and for whatever else they write. In memory if there is room,
+# where PostgreSQL and SQLite need half the time.
+memory=/dev/shm
+free_kib=$(df -Pk "$memory" 2>/dev/null | awk 'NR == 2 { print $4 }')
+if [ -w "$memory" ] && [ "${free_kib:-0}" -gt 2000000 ]; then folder=$memory; else folder=${TMPDIR:-/tmp}; fi
+TEST_RUN_FOLDER=$(mktemp -d "$folder/fanfare-tests-XXXXXX")
+TMPDIR=$TEST_RUN_FOLDER
+export TEST_RUN_FOLDER TMPDIR
+# PostgreSQL runs as a user of its own, and must reach its folder in here.
+chmod 711 "$TEST_RUN_FOLDER"
+
+tidy_up() {
+  postgres=$TEST_RUN_FOLDER/postgres/data/postmaster.pid
+  if [ -f "$postgres" ]; then
+    pid=$(head -n 1 "$postgres")
+    kill -QUIT "$pid" 2>/dev/null || true
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+  fi
+  rm -rf "$TEST_RUN_FOLDER"
+}
+trap tidy_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+log=$TEST_RUN_FOLDER/log
+: >"$log"
+status=0
+
+# Runs `bun test`, shows what fails, and keeps it for the sum at the end.
+run() {
+  code=$TEST_RUN_FOLDER/code
+  { sh scripts/bun.sh test --timeout 60000 --only-failures "$@" 2>&1 || echo $? >"$code"; } | tee -a "$log"
+  if [ -f "$code" ]; then
+    status=$(cat "$code")
+    rm "$code"
+  fi
+}
+
+# Paths and options are words without spaces.
+# shellcheck disable=SC2086
+if is_unit $paths; then
+  run --parallel=2 --no-isolate $options $paths
+else
+  sh scripts/install-tools.sh $paths
+  if [ -z "$paths" ]; then
+    run --parallel=2 --no-isolate $options $unit
+    paths=test
+  fi
+  # Most of these tests wait for servers most of the time.
+  run --parallel=4 $options $paths
+fi
+
+# The files that failed, each with its tests.
+awk '/^[^ ]*\.test\.ts:$/ { file = $0 } /^\(fail\)/ { if (file != "") print "\n" file; file = ""; print }' "$log"
+
+sum() { awk -v "what=$1" '$2 == what && NF == 2 { all += $1 } END { print all + 0 }' "$log"; }
+echo
+echo " $(sum pass) pass"
+echo " $(sum fail) fail"
+exit "$status"

@@ -23,11 +23,11 @@ async function start({ kind, latencyMs }: SinkCalls['start']['ask']): Promise<Si
     watch = new ArrivalWatch(() => count);
     return { origin, ca, accountFile: '' };
   }
-  const { origin, ca, accountFile, journal, script } = await startFakeFcm({
+  const { origin, ca, accountFile, arrivals, script } = await startFakeFcm({
     entriesMax: ENTRIES_MAX,
   });
   script.latencyMs = latencyMs;
-  watch = new ArrivalWatch(() => journal.count);
+  watch = new ArrivalWatch(() => arrivals.count);
   return { origin, ca, accountFile };
 }
 

@@ -15,27 +15,27 @@ import {
 import { dirname, resolve } from 'node:path';
 import { sqliteFileOf } from '../stores/database/database.ts';
 
-/** Of 24 random bytes: 192 bits, and nothing that a URL or a shell would read otherwise. */
+/** 192 random bits. They are written as base64url, which needs no quoting in URLs and shells. */
 const PASSWORD_BYTES = 24;
 
-/** No password is longer. */
+/** The longest password file. */
 const FILE_BYTES_MAX = 1024;
 
-/** A password as its file has it. */
-export interface KeptPassword {
+/** The content of a password file. */
+export interface FilePassword {
   readonly password: string;
-  /** Whether other users of the machine may read the file. */
+  /** Whether other users of the machine can read the file. */
   readonly isExposed: boolean;
 }
 
-/** A file that cannot be used as it is, in words for the operator. */
+/** A password file that cannot be used, in words for the operator. */
 export class PasswordFileFault extends Error {
   override readonly name = 'PasswordFileFault';
 }
 
 /**
- * Where the password of the admin API is kept when the configuration names none: beside a store in SQLite, otherwise
- * in `data/` of the working directory.
+ * The file of the admin API's password, for a configuration without one: beside a SQLite store, otherwise in `data/` of
+ * the working directory.
  */
 export function adminPasswordFile(storeUrl: string): string {
   const store = sqliteFileOf(storeUrl);
@@ -44,11 +44,11 @@ export function adminPasswordFile(storeUrl: string): string {
     : `${store}.admin-password`;
 }
 
-/** Reads the password; `undefined` where there is no file. Throws `PasswordFileFault`. */
-export function readAdminPassword(file: string): KeptPassword | undefined {
+/** Reads the password; `undefined` if there is no file. Throws `PasswordFileFault`. */
+export function readAdminPassword(file: string): FilePassword | undefined {
   let descriptor: number;
   try {
-    // No symbolic link is followed, and a pipe in its place keeps nobody waiting.
+    // Does not follow a symbolic link, and does not block on a pipe.
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
@@ -62,25 +62,25 @@ export function readAdminPassword(file: string): KeptPassword | undefined {
   }
 }
 
-/** Makes a password where there is none yet, and gives the one that is there then. */
-export function createAdminPassword(file: string): KeptPassword {
-  const written = writeBeside(file);
+/** Makes a password unless there is one, and returns the one that is then in the file. */
+export function createAdminPassword(file: string): FilePassword {
+  const written = writeTemporary(file);
   try {
-    // All of it or nothing, and never over another one: of several servers that start now, one is first.
+    // Atomic, and never overwrites: of several servers that start now, one wins.
     linkSync(written.file, file);
     return { password: written.password, isExposed: false };
   } catch (error) {
-    const others = codeOf(error) === 'EEXIST' ? readAdminPassword(file) : undefined;
-    if (others === undefined) throw error;
-    return others;
+    const existing = codeOf(error) === 'EEXIST' ? readAdminPassword(file) : undefined;
+    if (existing === undefined) throw error;
+    return existing;
   } finally {
     rmSync(written.file, { force: true });
   }
 }
 
-/** Makes a new password in the place of the one that is there. */
+/** Replaces the password with a new one. */
 export function replaceAdminPassword(file: string): string {
-  const written = writeBeside(file);
+  const written = writeTemporary(file);
   try {
     renameSync(written.file, file);
     return written.password;
@@ -90,8 +90,8 @@ export function replaceAdminPassword(file: string): string {
   }
 }
 
-/** Writes a new password into a file of its own, in the same directory, that only its owner can read. */
-function writeBeside(file: string): { readonly file: string; readonly password: string } {
+/** Writes a new password into a temporary file in the same directory. Only its owner can read it. */
+function writeTemporary(file: string): { readonly file: string; readonly password: string } {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
@@ -109,7 +109,7 @@ function writeBeside(file: string): { readonly file: string; readonly password: 
 }
 
 function passwordIn(descriptor: number, file: string): string {
-  if (!fstatSync(descriptor).isFile()) throw fault(file, 'it is no file');
+  if (!fstatSync(descriptor).isFile()) throw fault(file, 'it is not a file');
   const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
   const length = readSync(descriptor, bytes, 0, bytes.length, 0);
   const password = bytes.toString('utf8', 0, length).replace(/\r?\n$/, '');
@@ -119,14 +119,14 @@ function passwordIn(descriptor: number, file: string): string {
   return password;
 }
 
-/** Throws where somebody else may have chosen what is in the file. */
+/** Throws if another user may have chosen the content of the file. */
 function isExposed(descriptor: number, file: string): boolean {
   const { uid, mode } = fstatSync(descriptor);
   const me = process.geteuid?.() ?? uid;
   if (uid !== me && uid !== 0 && me !== 0) {
     throw fault(file, `it belongs to another user (${uid})`);
   }
-  if ((mode & 0o002) !== 0) throw fault(file, 'every user of this machine may write to it');
+  if ((mode & 0o002) !== 0) throw fault(file, 'every user of this machine can write to it');
   return (mode & 0o077) !== 0;
 }
 

@@ -5,28 +5,30 @@ import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/
 import type { DeviceAdmin } from './device-admin.ts';
 
 /** What one app does now. */
-interface LiveApp {
+export interface AppActivity {
   readonly appId: string;
   readonly connections: number;
+  /** Occupied channels. */
   readonly channels: number;
-  /** Today, UTC: all, and those of them that clients caused. */
+  /** Messages of today, UTC, including those that clients caused. */
   readonly messages: number;
   readonly clientMessages: number;
 }
 
-interface LiveChannel {
+/** One occupied channel. `users` counts the members of a presence channel. */
+export interface ChannelActivity {
   readonly name: string;
   readonly subscriptions: number;
   readonly users: number;
 }
 
-/** Some occupied channels; `next`: where to go on, `undefined` at the end. */
-interface LiveChannelPage {
-  readonly channels: readonly LiveChannel[];
+/** One page of occupied channels. `next` continues the list; `undefined` at the end. */
+export interface ChannelPage {
+  readonly channels: readonly ChannelActivity[];
   readonly next: string | undefined;
 }
 
-interface LiveChannelQuery {
+export interface ChannelQuery {
   readonly appId: string;
   readonly prefix: string;
   readonly after: string | undefined;
@@ -38,11 +40,11 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
-  /** Throws `OperationRefused` where the loop that knows does not answer. */
+  /** Throws `OperationRefused` if the realtime loop does not answer. */
   readonly live: {
-    apps(): Promise<readonly LiveApp[]>;
-    /** May give fewer than asked for although there are more. */
-    channels(query: LiveChannelQuery): Promise<LiveChannelPage>;
+    apps(): Promise<readonly AppActivity[]>;
+    /** May return fewer channels than `limit` although there are more. */
+    channels(query: ChannelQuery): Promise<ChannelPage>;
   };
   readonly usage: {
     /** The newest day first. */

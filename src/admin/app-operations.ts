@@ -1,25 +1,21 @@
 import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { yesNo } from './query-kinds.ts';
+import { notServedList, secretsQuery } from './tenant-shapes.ts';
 
-const secrets = z.strictObject({ secrets: yesNo('Whether to show secrets too.') });
-
-/** What manages the apps. */
+/** The operations that manage apps. */
 export const appOperations: readonly Operation[] = [
   operation({
     id: 'listApps',
     method: 'GET',
     path: '/apps',
-    summary: 'List the apps, those of the configuration first.',
-    query: secrets,
+    summary: 'List the apps. Apps of the configuration come first.',
+    query: secretsQuery,
     body: NO_BODY,
     status: 200,
     answer: z.strictObject({
       apps: z.array(shownApp),
-      notServed: z
-        .array(z.strictObject({ id: z.string(), why: z.string() }))
-        .describe('Stored apps that cannot be served.'),
+      notServed: notServedList('app'),
     }),
     refusals: [],
     act: async ({ apps }, { query }) => {
@@ -31,7 +27,7 @@ export const appOperations: readonly Operation[] = [
     id: 'createApp',
     method: 'POST',
     path: '/apps',
-    summary: 'Make an app, and show its secret.',
+    summary: 'Create an app. The response shows its secret.',
     query: NO_QUERY,
     body: newApp,
     status: 201,
@@ -40,7 +36,8 @@ export const appOperations: readonly Operation[] = [
     logLine: { message: 'App created', subject: 'app' },
     act: async ({ apps }, { body }) => {
       const { id, keys, name, enabled, ...settings } = body;
-      return showApp(await apps.create({ id, keys, name, enabled, settings }), true);
+      const created = await apps.create({ id, keys, name, enabled, settings });
+      return showApp(await apps.get(created), true);
     },
   }),
   operation({
@@ -48,7 +45,7 @@ export const appOperations: readonly Operation[] = [
     method: 'GET',
     path: '/apps/{id}',
     summary: 'Show one app.',
-    query: secrets,
+    query: secretsQuery,
     body: NO_BODY,
     status: 200,
     answer: shownApp,
@@ -60,7 +57,7 @@ export const appOperations: readonly Operation[] = [
     id: 'changeApp',
     method: 'PATCH',
     path: '/apps/{id}',
-    summary: 'Change what is named of an app, and leave the rest.',
+    summary: 'Change the given settings of an app, and keep the others.',
     query: NO_QUERY,
     body: appChange,
     status: 200,
@@ -69,14 +66,15 @@ export const appOperations: readonly Operation[] = [
     logLine: { message: 'App changed', subject: 'app' },
     act: async ({ apps }, { path, body }) => {
       const { name, enabled, ...settings } = body;
-      return showApp(await apps.update(path('id'), { name, enabled, settings }), false);
+      await apps.update(path('id'), { name, enabled, settings });
+      return showApp(await apps.get(path('id')), false);
     },
   }),
   operation({
     id: 'deleteApp',
     method: 'DELETE',
     path: '/apps/{id}',
-    summary: 'Delete an app with its keys; its connections are closed with 4003.',
+    summary: 'Delete an app with its keys. Its connections are closed with 4003.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 200,
@@ -92,7 +90,7 @@ export const appOperations: readonly Operation[] = [
     id: 'addKey',
     method: 'POST',
     path: '/apps/{id}/keys',
-    summary: 'Give an app one more pair of key and secret; those it has stay valid.',
+    summary: 'Add a key with its secret to an app. The other keys stay valid.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 201,
@@ -105,32 +103,54 @@ export const appOperations: readonly Operation[] = [
     id: 'removeKey',
     method: 'DELETE',
     path: '/apps/{id}/keys/{key}',
-    summary: 'Take a pair away from an app; the last one stays.',
+    summary: 'Remove a key from an app. The last one cannot be removed.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 200,
     answer: shownApp,
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Key removed', subject: 'app' },
-    act: async ({ apps }, { path }) =>
-      showApp(await apps.removeKey(path('id'), path('key')), false),
+    act: async ({ apps }, { path }) => {
+      await apps.removeKey(path('id'), path('key'));
+      return showApp(await apps.get(path('id')), false);
+    },
   }),
-  enabling('disableApp', 'disable', false, 'its requests get 403, its connections 4003.'),
-  enabling('enableApp', 'enable', true, 'it is served again.'),
+  switchApp({
+    id: 'disableApp',
+    verb: 'disable',
+    enabled: false,
+    summary: 'Disable an app. Its requests get 403, and its connections are closed with 4003.',
+  }),
+  switchApp({
+    id: 'enableApp',
+    verb: 'enable',
+    enabled: true,
+    summary: 'Enable a disabled app.',
+  }),
 ];
 
-function enabling(id: string, word: string, enabled: boolean, effect: string): Operation {
+interface Switch {
+  readonly id: string;
+  readonly verb: 'disable' | 'enable';
+  readonly enabled: boolean;
+  readonly summary: string;
+}
+
+function switchApp({ id, verb, enabled, summary }: Switch): Operation {
   return operation({
     id,
     method: 'POST',
-    path: `/apps/{id}/${word}`,
-    summary: `${word[0]?.toUpperCase()}${word.slice(1)} an app: ${effect}`,
+    path: `/apps/{id}/${verb}`,
+    summary,
     query: NO_QUERY,
     body: NO_BODY,
     status: 200,
     answer: shownApp,
     refusals: ['not-found', 'conflict'],
-    logLine: { message: `App ${word}d`, subject: 'app' },
-    act: async ({ apps }, { path }) => showApp(await apps.setEnabled(path('id'), enabled), false),
+    logLine: { message: `App ${verb}d`, subject: 'app' },
+    act: async ({ apps }, { path }) => {
+      await apps.setEnabled(path('id'), enabled);
+      return showApp(await apps.get(path('id')), false);
+    },
   });
 }

@@ -4,9 +4,15 @@ import { OperationRefused } from '../tenants/operation-refused.ts';
 
 export interface DeviceAdminOptions {
   readonly store: DeviceList;
-  /** The number of a served instance, by its id in any case. */
+  /** The number of a served instance. The id may be in any case. */
   readonly numberOf: (id: string) => number | undefined;
   readonly log: Log;
+}
+
+interface DeviceQuery {
+  readonly filter: DeviceFilter;
+  /** The position to continue from; 0 for the first page. */
+  readonly after: number;
 }
 
 /** Lists and removes the devices of instances. Throws `OperationRefused`. */
@@ -17,17 +23,18 @@ export class DeviceAdmin {
     this.options = options;
   }
 
-  async list(id: string, filter: DeviceFilter, after: number, most: number) {
-    return await this.options.store.list(this.numberOf(id), filter, after, most);
+  async list(id: string, { filter, after, limit }: DeviceQuery & { readonly limit: number }) {
+    return await this.options.store.list(this.numberOf(id), filter, after, limit);
   }
 
-  async remove(id: string, filter: DeviceFilter, after: number, isDryRun: boolean) {
+  async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
     const { store, log } = this.options;
-    const done = await store.remove(this.numberOf(id), filter, after, isDryRun);
-    if (!isDryRun && done.devices > 0) {
-      log.info('Devices removed by the admin API', {
+    const done = await store.remove(this.numberOf(id), filter, after, dryRun);
+    if (!dryRun && done.devices > 0) {
+      log.info('Devices removed', {
         instance: id.toLowerCase(),
         devices: done.devices,
+        by: 'admin-api',
       });
     }
     return done;

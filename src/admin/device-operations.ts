@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import {
+  afterPlace,
   deviceFilter,
   devicePlatform,
   nextPlace,
-  placeAfter,
   registeredBefore,
   requireCondition,
   seenBefore,
@@ -15,21 +15,26 @@ import { numberIn, yesNo } from './query-kinds.ts';
 
 const platform = devicePlatform.optional().describe('Only devices of this platform.');
 
-/** What lists and removes the devices of an instance. */
+/** The operations that list and remove devices of an instance. */
 export const deviceOperations: readonly Operation[] = [
   operation({
     id: 'listDevices',
     method: 'GET',
     path: '/instances/{id}/devices',
     summary:
-      'List devices of a push instance, the oldest first. An answer may have fewer than asked for, or none, although there are more: then `next` is not null.',
+      'List devices of a push instance, the oldest first. A response may hold fewer devices than `limit`, or none, although there are more: then `next` is not null.',
     query: z.strictObject({
       platform,
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
       registeredBefore,
       seenBefore,
-      limit: numberIn(1, 1000, 100, 'The most to list.'),
-      after: placeAfter,
+      limit: numberIn({
+        min: 1,
+        max: 1000,
+        fallback: 100,
+        description: 'How many to list at most.',
+      }),
+      after: afterPlace,
     }),
     body: NO_BODY,
     status: 200,
@@ -38,8 +43,8 @@ export const deviceOperations: readonly Operation[] = [
     act: async ({ devices }, { path, query }) => {
       const { limit, after, neverAccepted, ...rest } = query;
       const filter = deviceFilter({ ...rest, neverAccepted: neverAccepted === 'true' });
-      const found = await devices.list(path('id'), filter, Number(after ?? 0), limit);
-      return { devices: found.devices.map(showDevice), next: placeText(found.next) };
+      const found = await devices.list(path('id'), { filter, after: Number(after ?? 0), limit });
+      return { devices: found.devices.map(showDevice), next: nextText(found.next) };
     },
   }),
   operation({
@@ -47,7 +52,7 @@ export const deviceOperations: readonly Operation[] = [
     method: 'POST',
     path: '/instances/{id}/devices/remove',
     summary:
-      'Remove devices of a push instance with their interests, or count them. One condition at least is required. Each request looks at some thousand devices; go on with `next`. A device that is still in use registers again by itself.',
+      'Remove devices of a push instance with their interests, or count them. At least one condition is required. Each request covers a few thousand devices; continue with `next`. A device that is still in use registers again by itself.',
     query: NO_QUERY,
     body: z.strictObject({
       platform,
@@ -57,24 +62,24 @@ export const deviceOperations: readonly Operation[] = [
         .describe('Only devices whose token no gateway has ever accepted.'),
       registeredBefore,
       seenBefore,
-      dryRun: z.boolean().default(false).describe('Only count them.'),
-      after: placeAfter,
+      dryRun: z.boolean().default(false).describe('Count the devices without removing them.'),
+      after: afterPlace,
     }),
     status: 200,
     answer: z.strictObject({
-      devices: z.int().min(0).describe('How many were removed, or would be.'),
+      devices: z.int().min(0).describe('How many devices were removed, or would be.'),
       dryRun: z.boolean(),
       next: nextPlace,
     }),
     refusals: ['not-found'],
     act: async ({ devices }, { path, body: { dryRun, after, ...given } }) => {
       const filter = requireCondition(deviceFilter(given));
-      const done = await devices.remove(path('id'), filter, Number(after ?? 0), dryRun);
-      return { devices: done.devices, dryRun, next: placeText(done.next) };
+      const done = await devices.remove(path('id'), { filter, after: Number(after ?? 0), dryRun });
+      return { devices: done.devices, dryRun, next: nextText(done.next) };
     },
   }),
 ];
 
-function placeText(place: number | undefined): string | null {
-  return place === undefined ? null : String(place);
+function nextText(next: number | undefined): string | null {
+  return next === undefined ? null : String(next);
 }

@@ -16,25 +16,25 @@ export const registeredBefore = time
 export const seenBefore = time
   .optional()
   .describe(
-    'Only devices that were not heard of since this time: they neither registered nor set a token, a user or metadata.',
+    'Only devices that have not registered nor set a token, a user or metadata since this time.',
   );
 
-/** Where to go on; a place in the order in which devices registered. */
-export const placeAfter = z
+/** The position to continue from, in the order in which devices registered. */
+export const afterPlace = z
   .string()
-  .regex(/^[1-9]\d{0,15}$/, { error: 'must be the `next` of an earlier answer' })
+  .regex(/^[1-9]\d{0,15}$/, { error: 'must be the `next` of an earlier response' })
   .optional()
-  .describe('`next` of the answer before, to go on.');
+  .describe('Continue an earlier list: its `next`.');
 
 export const nextPlace = z
   .string()
   .nullable()
-  .describe('For `after`, to go on; null where there are no more.');
+  .describe('For `after`, to continue; null at the end.');
 
-/** A device as operators see it. Its token is a secret, and not shown. */
+/** A device as operators see it. Its token is a secret and is not shown. */
 export const shownDevice = z
   .strictObject({
-    id: z.string().describe('Whoever knows it may change the device.'),
+    id: z.string().describe('Any client that knows it can change the device.'),
     platform: devicePlatform,
     userId: z.string().nullable(),
     registeredAt: z.string(),
@@ -45,9 +45,11 @@ export const shownDevice = z
     acceptedAt: z
       .string()
       .nullable()
-      .describe('When that was first; null as well where it was before this was recorded.'),
+      .describe(
+        'When a gateway first accepted it; null if never, or if that was before this was recorded.',
+      ),
     metadata: z.record(z.string(), z.string()),
-    client: z.string().describe('The SDK and the browser, in the words of the device.'),
+    client: z.string().describe('The SDK and the browser, as the device reports them.'),
   })
   .describe('One device, without its token.');
 
@@ -68,7 +70,7 @@ export function showDevice(device: ListedDevice): ShownDevice {
   };
 }
 
-/** Conditions as they are given. */
+/** The conditions of a request. */
 export interface GivenFilter {
   readonly platform?: DeviceFilter['platform'];
   readonly neverAccepted?: boolean | undefined;
@@ -90,7 +92,7 @@ export function deviceFilter({
   };
 }
 
-/** Refuses to remove every device of an instance: nobody means that who has only left something out. */
+/** Refuses a filter without a condition, which would remove every device of an instance by mistake. */
 export function requireCondition(filter: DeviceFilter): DeviceFilter {
   const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
   if (neverAccepted || [platform, registeredBeforeMs, seenBeforeMs].some((one) => one)) {
@@ -98,6 +100,6 @@ export function requireCondition(filter: DeviceFilter): DeviceFilter {
   }
   throw new OperationRefused(
     'invalid',
-    'one of platform, neverAccepted, registeredBefore and seenBefore is required',
+    'at least one of platform, neverAccepted, registeredBefore and seenBefore is required',
   );
 }

@@ -1,25 +1,21 @@
 import { z } from 'zod';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { yesNo } from './query-kinds.ts';
+import { notServedList, secretsQuery } from './tenant-shapes.ts';
 
-const secrets = z.strictObject({ secrets: yesNo('Whether to show secrets too.') });
-
-/** What manages the push instances. */
+/** The operations that manage push instances. */
 export const instanceOperations: readonly Operation[] = [
   operation({
     id: 'listInstances',
     method: 'GET',
     path: '/instances',
-    summary: 'List the push instances, those of the configuration first.',
-    query: secrets,
+    summary: 'List the push instances. Instances of the configuration come first.',
+    query: secretsQuery,
     body: NO_BODY,
     status: 200,
     answer: z.strictObject({
       instances: z.array(shownInstance),
-      notServed: z
-        .array(z.strictObject({ id: z.string(), why: z.string() }))
-        .describe('Stored instances that cannot be served.'),
+      notServed: notServedList('instance'),
     }),
     refusals: [],
     act: async ({ instances }, { query }) => {
@@ -32,7 +28,7 @@ export const instanceOperations: readonly Operation[] = [
     id: 'createInstance',
     method: 'POST',
     path: '/instances',
-    summary: 'Make a push instance, and show its secrets.',
+    summary: 'Create a push instance. The response shows its secrets.',
     query: NO_QUERY,
     body: newInstanceBody,
     status: 201,
@@ -41,7 +37,8 @@ export const instanceOperations: readonly Operation[] = [
     logLine: { message: 'Instance created', subject: 'instance' },
     act: async ({ instances }, { body }) => {
       const { id, secretKeys, name, ...settings } = body;
-      return showInstance(await instances.create({ id, secretKeys, name, settings }), true);
+      const created = await instances.create({ id, secretKeys, name, settings });
+      return showInstance(await instances.get(created), true);
     },
   }),
   operation({
@@ -49,7 +46,7 @@ export const instanceOperations: readonly Operation[] = [
     method: 'GET',
     path: '/instances/{id}',
     summary: 'Show one push instance.',
-    query: secrets,
+    query: secretsQuery,
     body: NO_BODY,
     status: 200,
     answer: shownInstance,
@@ -61,7 +58,7 @@ export const instanceOperations: readonly Operation[] = [
     id: 'changeInstance',
     method: 'PATCH',
     path: '/instances/{id}',
-    summary: 'Change what is named of a push instance, and leave the rest.',
+    summary: 'Change the given settings of a push instance, and keep the others.',
     query: NO_QUERY,
     body: instanceChange,
     status: 200,
@@ -70,7 +67,8 @@ export const instanceOperations: readonly Operation[] = [
     logLine: { message: 'Instance changed', subject: 'instance' },
     act: async ({ instances }, { path, body }) => {
       const { name, ...settings } = body;
-      return showInstance(await instances.update(instanceId(path), { name, settings }), false);
+      await instances.update(instanceId(path), { name, settings });
+      return showInstance(await instances.get(instanceId(path)), false);
     },
   }),
   operation({
@@ -84,7 +82,7 @@ export const instanceOperations: readonly Operation[] = [
     answer: z.strictObject({
       id: z.string(),
       deleted: z.literal(true),
-      devices: z.int().min(0).describe('How many devices are gone with it.'),
+      devices: z.int().min(0).describe('How many devices were deleted with it.'),
     }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Instance deleted', subject: 'instance' },
@@ -97,7 +95,7 @@ export const instanceOperations: readonly Operation[] = [
     id: 'addSecretKey',
     method: 'POST',
     path: '/instances/{id}/keys',
-    summary: 'Give a push instance one more secret key; those it has stay valid.',
+    summary: 'Add a secret key to a push instance. The other keys stay valid.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 201,
@@ -113,15 +111,17 @@ export const instanceOperations: readonly Operation[] = [
     method: 'DELETE',
     path: '/instances/{id}/keys/{key}',
     summary:
-      'Take a secret key away from a push instance; the last one stays. The first 8 characters of the key are enough.',
+      'Remove a secret key from a push instance. The first 8 characters of the key are enough. The last key cannot be removed.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 200,
     answer: shownInstance,
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Secret key removed', subject: 'instance' },
-    act: async ({ instances }, { path }) =>
-      showInstance(await instances.removeKey(instanceId(path), path('key')), false),
+    act: async ({ instances }, { path }) => {
+      await instances.removeKey(instanceId(path), path('key'));
+      return showInstance(await instances.get(instanceId(path)), false);
+    },
   }),
 ];
 

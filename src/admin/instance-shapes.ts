@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { instanceSettings } from '../config/push-settings.ts';
+import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeyName } from '../config/secret-key-name.ts';
 import { redactedUrl } from '../runtime/redacted-url.ts';
-import type { KeptInstance } from '../tenants/kept.ts';
+import type { KeptTenant } from '../tenants/manage-tenants.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';
+import { tenantSource } from './tenant-shapes.ts';
 
 const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
 const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
 const { apns, fcm, web: webParts } = parts.shape;
 
-/** A gateway may be taken away. */
+/** `null` removes a gateway. */
 const settings = parts.extend({
   name: name.unwrap().optional(),
   apns: apns.unwrap().nullable().optional(),
@@ -18,32 +20,30 @@ const settings = parts.extend({
   web: webParts.unwrap().nullable().optional(),
 });
 
-/** What a change may hold. */
+/** The body of a change. */
 export const instanceChange = settings.describe(
-  'What to change. `limits`, `apns`, `fcm` and `web` are merged with what the instance has, and null takes a gateway away; lists replace those it has, and the `url` of a webhook that is sent as it is shown stays as it was.',
+  'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
 );
 
-/** What a new instance may be given. */
+/** The body that creates an instance. */
 export const newInstanceBody = settings
   .extend({ id: id.optional(), secretKeys: secretKeys.optional() })
   .describe(
-    'All of it may be left out: an id, a secret key and VAPID keys are then made. `web`: null makes none.',
+    'Everything is optional. An id, a secret key and VAPID keys are made if none are given. With `web`: null, no VAPID keys are made.',
   );
-
-const source = z
-  .enum(['configuration', 'store'])
-  .describe('Where the instance is kept. What stands in the configuration is changed there.');
 
 const shownWeb = web.unwrap();
 const shownVapid = shownWeb.shape.vapid.shape;
 
-/** An instance with every setting that applies to it; a secret only where it was asked for. */
+/** An instance with all of its settings. Secrets are shown only on request. */
 export const shownInstance = instanceSettings
   .extend({
-    source,
+    source: tenantSource('instance'),
     secretKeys: z
       .array(z.string())
-      .describe('The oldest first; of each only the first 8 characters, unless secrets are shown.'),
+      .describe(
+        'The oldest first. Only the first 8 characters of each, unless secrets are requested.',
+      ),
     web: shownWeb
       .extend({
         vapid: z.strictObject({ ...shownVapid, privateKey: z.string().optional() }),
@@ -58,16 +58,19 @@ export const shownInstance = instanceSettings
       }),
     ),
   })
-  .describe('One instance, with every setting that applies to it.');
+  .describe('One instance with all of its settings, defaults included.');
 
-/** Shows an instance, its secrets only where they were asked for. */
-export function showInstance({ instance, source: from }: KeptInstance, withSecrets: boolean) {
-  if (withSecrets) return { ...instance, source: from };
+/** Shows an instance, with its secrets only on request. */
+export function showInstance(
+  { tenant: instance, source }: KeptTenant<InstanceSettings>,
+  withSecrets: boolean,
+) {
+  if (withSecrets) return { ...instance, source };
   return {
     ...instance,
-    source: from,
+    source,
     secretKeys: instance.secretKeys.map(secretKeyName),
-    web: instance.web && { ...instance.web, vapid: publicHalf(instance.web.vapid) },
+    web: instance.web && { ...instance.web, vapid: withoutPrivateKey(instance.web.vapid) },
     webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
       ...webhook,
       url: redactedUrl(webhook.url),
@@ -75,6 +78,6 @@ export function showInstance({ instance, source: from }: KeptInstance, withSecre
   };
 }
 
-function publicHalf({ publicKey, subject }: { publicKey: string; subject: string }) {
+function withoutPrivateKey({ publicKey, subject }: { publicKey: string; subject: string }) {
   return { publicKey, subject };
 }

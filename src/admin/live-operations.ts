@@ -4,13 +4,13 @@ import { numberIn } from './query-kinds.ts';
 
 const count = z.int().min(0);
 
-/** What shows what happens now, and what was used. */
+/** The operations that show current activity and past usage. */
 export const liveOperations: readonly Operation[] = [
   operation({
     id: 'live',
     method: 'GET',
     path: '/live',
-    summary: 'What each app does now.',
+    summary: 'Show the current activity of each app.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 200,
@@ -19,9 +19,9 @@ export const liveOperations: readonly Operation[] = [
         z.strictObject({
           id: z.string(),
           connections: count,
-          channels: count.describe('Channels that are occupied.'),
+          channels: count.describe('Occupied channels.'),
           messagesToday: count.describe('Messages of today, UTC.'),
-          clientMessagesToday: count.describe('Those of them that clients caused.'),
+          clientMessagesToday: count.describe('Messages of today that clients caused.'),
         }),
       ),
     }),
@@ -44,13 +44,18 @@ export const liveOperations: readonly Operation[] = [
     path: '/apps/{id}/channels',
     summary: 'List the occupied channels of an app.',
     query: z.strictObject({
-      prefix: z.string().default('').describe('What their names begin with.'),
-      limit: numberIn(1, 1000, 100, 'The most to list.'),
+      prefix: z.string().default('').describe('List only channels whose names start with this.'),
+      limit: numberIn({
+        min: 1,
+        max: 1000,
+        fallback: 100,
+        description: 'How many to list at most.',
+      }),
       after: z
         .string()
-        .regex(/^\d{1,16}$/, { error: 'must be the `next` of an earlier answer' })
+        .regex(/^\d{1,16}$/, { error: 'must be the `next` of an earlier response' })
         .optional()
-        .describe('The `next` of an earlier answer: where to go on.'),
+        .describe('Continue an earlier list: its `next`.'),
     }),
     body: NO_BODY,
     status: 200,
@@ -59,15 +64,15 @@ export const liveOperations: readonly Operation[] = [
         z.strictObject({
           name: z.string(),
           subscriptions: count.describe('Connections that are subscribed.'),
-          users: count.describe('Users in a presence channel; 0 in others.'),
+          users: count.describe('Users of a presence channel; 0 for others.'),
         }),
       ),
-      more: z.boolean().describe('Whether there are more than were listed.'),
-      next: z.string().nullable().describe('Where to go on; null at the end.'),
+      more: z.boolean().describe('Whether there are more channels.'),
+      next: z.string().nullable().describe('For `after`, to continue the list; null at the end.'),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, live }, { path, query: { prefix, limit, after } }) => {
-      const { app } = await apps.get(path('id'));
+      const { tenant: app } = await apps.get(path('id'));
       const channels: Awaited<ReturnType<typeof live.channels>>['channels'][number][] = [];
       let next = after;
       do {
@@ -75,7 +80,7 @@ export const liveOperations: readonly Operation[] = [
         const page = await live.channels(query);
         channels.push(...page.channels);
         next = page.next;
-        // A page may be short, or empty, where much had to be searched for it.
+        // A page may be short or empty, because each question searches a limited number of channels.
       } while (next !== undefined && channels.length < limit);
       return { channels, more: next !== undefined, next: next ?? null };
     },
@@ -84,24 +89,32 @@ export const liveOperations: readonly Operation[] = [
     id: 'listUsage',
     method: 'GET',
     path: '/apps/{id}/usage',
-    summary: 'Messages of an app on each day that had some, the newest first.',
-    query: z.strictObject({ days: numberIn(1, 366, 30, 'The most days to list.') }),
+    summary:
+      'List the messages of an app by day, the newest day first. Days without messages are left out.',
+    query: z.strictObject({
+      days: numberIn({
+        min: 1,
+        max: 366,
+        fallback: 30,
+        description: 'How many days to list at most.',
+      }),
+    }),
     body: NO_BODY,
     status: 200,
     answer: z.strictObject({
       usage: z.array(
         z.strictObject({
-          day: z.iso.date().describe('Begins at midnight UTC.'),
+          day: z.iso.date().describe('Starts at midnight UTC.'),
           messages: count,
           clientMessages: count.describe(
-            'Those of them that clients caused; they do not use up the quota.',
+            'Messages that clients caused. They do not count against the quota.',
           ),
         }),
       ),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, usage }, { path, query }) => {
-      const { app } = await apps.get(path('id'));
+      const { tenant: app } = await apps.get(path('id'));
       const days = await usage.ofApp(app.id, query.days);
       return {
         usage: days.map(({ day, messages, clientMessages }) => ({ day, messages, clientMessages })),

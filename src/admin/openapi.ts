@@ -2,32 +2,32 @@ import { z } from 'zod';
 import { type RefusalCode, statusOf } from '../tenants/operation-refused.ts';
 import { API_PATH, type Operation } from './operation.ts';
 
-/** What the listener of the admin API shows beside it, as plain text. */
+/** The plain text pages of the admin listener. */
 const textPages = [
-  { path: '/healthz', id: 'health', summary: 'Whether the process lives.', open: true },
-  { path: '/readyz', id: 'readiness', summary: 'Whether it can do its work.', open: true },
+  { path: '/healthz', id: 'health', summary: 'Whether the process is alive.', open: true },
+  { path: '/readyz', id: 'readiness', summary: 'Whether the server can do its work.', open: true },
   { path: '/metrics', id: 'metrics', summary: 'Metrics for Prometheus.', open: false },
 ] as const;
 
 const refusalWords: Readonly<Record<RefusalCode, string>> = {
-  invalid: 'A parameter or the body is not valid; `field` names what is wrong.',
-  'not-found': 'There is nothing of this id.',
-  conflict: 'It cannot be done to what is there now.',
-  unavailable: 'The store cannot be used now, or the loop that knows does not answer.',
+  invalid: 'A parameter or the body is invalid; `field` names it.',
+  'not-found': 'There is nothing with this id.',
+  conflict: 'The request conflicts with the current state.',
+  unavailable: 'The store cannot be used now, or the realtime loop does not answer.',
 };
 
 const errorReference = { $ref: '#/components/schemas/Error' };
 
 const denials = {
   401: refused('The password is missing or wrong.'),
-  429: refused('Too many wrong passwords, or too many requests, came from this address.'),
+  429: refused('Too many wrong passwords or too many requests came from this address.'),
 };
 
-/** Describes operations as OpenAPI has it. Source: OpenAPI 3.1. */
+/** Describes the operations as an OpenAPI document. Source: OpenAPI 3.1. */
 export function openApi(operations: readonly Operation[]) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { path, id, summary, open } of textPages) {
-    paths[path] = { get: describeTextPage(id, summary, open) };
+    paths[path] = { get: describeTextPage({ id, summary, open }) };
   }
   for (const operation of operations) {
     const path = `${API_PATH}${operation.path}`;
@@ -39,7 +39,7 @@ export function openApi(operations: readonly Operation[]) {
       title: 'Fanfare admin API',
       version: '1',
       description:
-        'Served by the admin listener. Every request needs the password: `admin.password`, or else the one that the server has made, which `fanfare admin password` shows. What changes something must be sent as application/json, also without a body.',
+        'Served by the admin listener. Every request needs the password: `admin.password`, or the one that the server has made, which `fanfare admin password` shows. Requests that change something need `Content-Type: application/json`, even without a body.',
     },
     security: [{ bearer: [] }, { basic: [] }],
     paths,
@@ -88,21 +88,21 @@ function describe({ id, method, path, summary, query, body, status, answer, refu
         : {
             403: refused('A page of another site sent the request.'),
             413: refused('The body is too large.'),
-            415: refused('The request is not sent as application/json.'),
+            415: refused('The Content-Type is not application/json.'),
           }),
     },
   };
 }
 
-function describeTextPage(operationId: string, summary: string, open: boolean) {
+function describeTextPage({ id, summary, open }: Omit<(typeof textPages)[number], 'path'>) {
   const content = { 'text/plain': { schema: { type: 'string' } } };
   return {
-    operationId,
+    operationId: id,
     summary,
     ...(open ? { security: [] } : {}),
     responses: {
       200: { description: 'Yes.', content },
-      ...(operationId === 'health' ? {} : { 503: { description: 'No, and why.', content } }),
+      ...(id === 'health' ? {} : { 503: { description: 'No, and why.', content } }),
       ...(open ? {} : denials),
     },
   };
@@ -117,7 +117,7 @@ function json(schema: object) {
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output') {
-  // Free-form objects have rules that no schema tells.
+  // JSON Schema cannot express the rules of free-form objects.
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
 }

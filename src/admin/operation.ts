@@ -4,36 +4,36 @@ import { checked } from '../tenants/checked.ts';
 import type { RefusalCode } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
 
-/** What stands before the path of every operation. */
+/** The prefix of every operation's path. */
 export const API_PATH = '/api/v1';
 
-/** A request to an operation, nothing of it checked but that the path fits. */
+/** A request to an operation. Only its path has been checked. */
 export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** Read from JSON; `undefined` where there was no body. */
+  /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
 }
 
-/** What one operation takes and gives; it is also how `docs/openapi.json` describes it. */
+/** What one operation takes and returns. `docs/openapi.json` is printed from it. */
 interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> {
-  /** Its name for programs that are made from the description. */
+  /** The name of the operation for code generators. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** After `API_PATH`; `{name}` stands for one step of it. */
+  /** After `API_PATH`; `{name}` stands for one segment. */
   readonly path: string;
   readonly summary: string;
   readonly query: Query;
   readonly body: Body;
   readonly status: 200 | 201 | 202;
   readonly answer: Answer;
-  /** Beside those that any operation may be refused with. */
+  /** The refusals besides those of every operation. */
   readonly refusals: readonly RefusalCode[];
-  /** The line of the log for a change that was made. Operations that change nothing have none. */
+  /** The log line of a change. Operations that only read have none. */
   readonly logLine?: ChangeLine;
 }
 
-/** What a line of the log says of a change; `subject` names the field for the id of what was changed. */
+/** The log line of a change. `subject` is the field that names what was changed. */
 export interface ChangeLine {
   readonly message: string;
   readonly subject: 'app' | 'instance' | 'webhook';
@@ -44,12 +44,12 @@ export interface Operation extends Terms<z.ZodObject, z.ZodType, z.ZodType> {
   run(admin: Admin, call: Call): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-/** For operations that take no body: none, or an empty object. */
+/** The body of operations that take none: nothing, or an empty object. */
 export const NO_BODY = z.strictObject({}).optional();
 
 export const NO_QUERY = z.strictObject({});
 
-/** Makes an operation whose function gets checked values only. */
+/** Defines an operation. `act` gets only checked values. */
 export function operation<
   Query extends z.ZodObject,
   Body extends z.ZodType,

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 
-/** Describes a whole number in a query. */
-export function numberIn(min: number, max: number, fallback: number, description: string) {
+interface WholeNumber {
+  readonly min: number;
+  readonly max: number;
+  readonly fallback: number;
+  readonly description: string;
+}
+
+/** A whole number in a query. */
+export function numberIn({ min, max, fallback, description }: WholeNumber) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z
     .preprocess(
@@ -16,7 +23,7 @@ export function numberIn(min: number, max: number, fallback: number, description
     .describe(description);
 }
 
-/** Describes a switch in a query. */
+/** A boolean in a query. */
 export function yesNo(description: string) {
   return z.enum(['true', 'false']).default('false').describe(description);
 }

@@ -11,25 +11,30 @@ import {
   webhookState,
 } from './webhook-shapes.ts';
 
-/** What shows webhooks, and sends them again. */
+/** The operations that show webhook requests and replay them. */
 export const webhookOperations: readonly Operation[] = [
   operation({
     id: 'listWebhooks',
     method: 'GET',
     path: '/webhooks',
-    summary: 'List webhook requests, the newest first: those that wait, and those of the log.',
+    summary: 'List webhook requests, the newest first: waiting ones and finished ones.',
     query: z.strictObject({
-      app: z.string().optional().describe('Only those of this app.'),
-      instance: z.string().optional().describe('Only those of this instance.'),
-      state: webhookState.optional().describe('Only those in this state.'),
-      limit: numberIn(1, 1000, 50, 'The most to list.'),
-      before: z.string().optional().describe('Only those older than the one with this id.'),
+      app: z.string().optional().describe('Only requests of this app.'),
+      instance: z.string().optional().describe('Only requests of this instance.'),
+      state: webhookState.optional().describe('Only requests in this state.'),
+      limit: numberIn({
+        min: 1,
+        max: 1000,
+        fallback: 50,
+        description: 'How many to list at most.',
+      }),
+      before: z.string().optional().describe('Only requests older than the one with this id.'),
     }),
     body: NO_BODY,
     status: 200,
     answer: z.strictObject({
       webhooks: z.array(shownWebhook),
-      next: z.string().nullable().describe('For `before`, to go on; null where there are no more.'),
+      next: z.string().nullable().describe('For `before`, to continue the list; null at the end.'),
     }),
     refusals: [],
     act: async ({ webhooks }, { query: { app, instance, state, limit, before } }) => {
@@ -62,7 +67,7 @@ export const webhookOperations: readonly Operation[] = [
     id: 'replayWebhook',
     method: 'POST',
     path: '/webhooks/{id}/replay',
-    summary: 'Send a finished webhook request again, with all its tries.',
+    summary: 'Send a finished webhook request again, with a new series of attempts.',
     query: NO_QUERY,
     body: NO_BODY,
     status: 202,
@@ -76,7 +81,7 @@ export const webhookOperations: readonly Operation[] = [
         case 'replayed':
           return { id, state: 'waiting' as const };
         case 'waiting':
-          throw new OperationRefused('conflict', `Webhook ${id} still waits to be delivered`);
+          throw new OperationRefused('conflict', `Webhook ${id} is still waiting to be delivered`);
         case 'unknown':
           throw noSuchWebhook(id);
         default:

@@ -15,22 +15,20 @@ const webhookKind = z
 
 /** One request of the outbox, as it is listed. */
 export const shownWebhook = z.strictObject({
-  id: z.string().describe('Sorts by when it was made.'),
+  id: z.string().describe('Ids sort by the time of creation.'),
   kind: webhookKind,
-  app: z.string().nullable().describe('The app it is of; null unless it is of one.'),
-  instance: z.string().nullable().describe('The instance it is of; null unless it is of one.'),
+  app: z.string().nullable().describe('The app whose events it carries; null otherwise.'),
+  instance: z.string().nullable().describe('The instance whose events it carries; null otherwise.'),
   state: webhookState,
-  reason: z.string().describe('Why it is in that state; empty while it waits.'),
-  url: z
-    .string()
-    .describe('User, password, fragment and the values of the query are shown as ***.'),
+  reason: z.string().describe('Why it is in this state; empty while it waits.'),
+  url: z.string().describe('User, password, fragment and query values are shown as ***.'),
   attempts: z.int().min(0),
   bodyBytes: z.int().min(0),
   createdAt: time,
   nextAttemptAt: time
     .nullable()
     .describe(
-      'null unless it waits, and for the end of a publish while its start has not been delivered or given up.',
+      'null unless it waits. Also null for the request that reports the end of a publish, until the one that reports its start has finished.',
     ),
   finishedAt: time.nullable().describe('null while it waits.'),
 });
@@ -43,8 +41,8 @@ export const shownWebhookDetails = shownWebhook.extend({
       at: time,
       durationMs: z.int().min(0),
       outcome: z.enum(['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed']),
-      status: z.int().nullable().describe('The HTTP status; null where there was no answer.'),
-      answer: z.string().describe('The first bytes of the answer, or why there was none.'),
+      status: z.int().nullable().describe('The HTTP status; null if there was no response.'),
+      answer: z.string().describe('The first bytes of the response, or why there was none.'),
     }),
   ),
 });
@@ -52,7 +50,7 @@ export const shownWebhookDetails = shownWebhook.extend({
 export type ShownWebhook = DeepReadonly<z.output<typeof shownWebhook>>;
 export type ShownWebhookDetails = DeepReadonly<z.output<typeof shownWebhookDetails>>;
 
-/** What the log is asked for by an app or an instance. Their ids may be equal; nothing is of both. */
+/** The filter for one owner. An app and an instance may have the same id, and no request belongs to both. */
 export function ownedBy({
   app,
   instance,

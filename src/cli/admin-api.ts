@@ -1,23 +1,20 @@
+import { isObject } from '../config/plain-json.ts';
 import { printable } from '../runtime/printable.ts';
 import { redactedUrl } from '../runtime/redacted-url.ts';
+import { requestServer } from './server-request.ts';
 
-/** How long a server may take to answer. Milliseconds. */
-const ANSWER_MAX_MS = 10_000;
+const PASSWORD_HINT =
+  ' (the command reads the password from admin.password of the configuration, or from the file that the server has made: run it with the same --config, in the same directory, as the server)';
 
-/** Nobody answers there. */
-export class NobodyThere extends Error {
-  override readonly name = 'NobodyThere';
-}
-
-export interface AdminAnswer {
+export interface AdminResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** The admin API of a running server. */
+/** A client of the admin API of a running server. */
 export class AdminApi {
   private readonly url: string;
-  /** The same as people may see it. */
+  /** The URL without secrets, for messages. */
   private readonly shown: string;
   private readonly password: string | undefined;
 
@@ -27,58 +24,25 @@ export class AdminApi {
     this.password = password;
   }
 
-  /**
-   * Sends one request. Throws `NobodyThere` where no connection can be made, and an error in words where
-   * it is refused with anything but 404 or 409.
-   */
-  async ask(method: 'GET' | 'POST', path: string): Promise<AdminAnswer> {
-    const response = await this.send(method, path);
-    const text = await response.text();
-    const body = readJson(text);
-    if (response.ok || response.status === 404 || response.status === 409) {
-      if (body === undefined) throw new Error(`${this.shown} is no admin API of Fanfare`);
-      return { status: response.status, body };
+  /** Sends one request. Throws `Unreachable`, or an error for every status but success, 404 and 409. */
+  async request(method: 'GET' | 'POST', path: string): Promise<AdminResponse> {
+    const credentials =
+      this.password === undefined
+        ? {}
+        : { authorization: `Basic ${Buffer.from(`:${this.password}`).toString('base64')}` };
+    const { ok, status, text, body } = await requestServer(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...credentials },
+      shown: this.shown,
+    });
+    if (ok || status === 404 || status === 409) {
+      if (body === undefined) throw new Error(`${this.shown} is not an admin API of Fanfare`);
+      return { status, body };
     }
-    const why = printable(isError(body) ? body.error : text.slice(0, 200));
-    const hint =
-      response.status === 401
-        ? ' (it is read from admin.password of the configuration, or else from the file that the server has made: run this with the same --config, in the same directory, as the server)'
-        : '';
-    throw new Error(`${this.shown} answers ${response.status}: ${why}${hint}`);
+    const error = isObject(body) ? body['error'] : undefined;
+    const why = printable(typeof error === 'string' ? error : text.slice(0, 200));
+    throw new Error(
+      `${this.shown} answers ${status}: ${why}${status === 401 ? PASSWORD_HINT : ''}`,
+    );
   }
-
-  private async send(method: string, path: string): Promise<Response> {
-    try {
-      return await fetch(`${this.url}/api/v1${path}`, {
-        method,
-        redirect: 'error',
-        signal: AbortSignal.timeout(ANSWER_MAX_MS),
-        headers: {
-          'content-type': 'application/json',
-          ...(this.password === undefined
-            ? {}
-            : { authorization: `Basic ${Buffer.from(`:${this.password}`).toString('base64')}` }),
-        },
-      });
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new NobodyThere(`${this.shown} does not answer: ${why}`, { cause: error });
-    }
-  }
-}
-
-/** What an answer says that is no JSON, is not known: `undefined`. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Something else than this API answered.
-    return undefined;
-  }
-}
-
-function isError(body: unknown): body is { readonly error: string } {
-  return (
-    typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
-  );
 }

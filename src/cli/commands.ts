@@ -2,8 +2,9 @@ import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
-import type { ExitCode, Output } from './output.ts';
+import type { Invocation } from './invocation.ts';
+import { CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
+import type { ExitCode } from './output.ts';
 import {
   DEVICES_LIST_OPTIONS,
   DEVICES_REMOVE_OPTIONS,
@@ -14,7 +15,7 @@ import {
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/push.ts';
 import { serve } from './serve.ts';
 import {
-  appsCommand,
+  appCommands,
   createApp,
   deleteApp,
   disableApp,
@@ -27,13 +28,14 @@ import {
   changeInstance,
   createInstance,
   deleteInstance,
-  instancesCommand,
+  instanceCommands,
   listInstances,
   NAME_OPTION,
   rotateInstance,
   showInstance,
   VAPID_SUBJECT_OPTION,
 } from './tenants/instances.ts';
+import { tenantCommand } from './tenants/tenant-command.ts';
 import {
   listWebhooks,
   replayWebhook,
@@ -43,157 +45,179 @@ import {
   webhooksCommand,
 } from './webhooks/webhooks.ts';
 
+/** One command. `--help` and `docs/cli.md` are printed from it. */
 export interface Command {
   /** The words that call it. */
   readonly name: string;
-  /** What follows the words. */
+  /** The placeholders of its operands. */
   readonly operands?: string;
   readonly help: string;
+  readonly example: string;
   readonly options: readonly Option[];
-  readonly run: (given: Arguments, output: Output) => Promise<ExitCode>;
+  readonly run: (invocation: Invocation) => Promise<ExitCode>;
 }
+
+const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 
 /** Every command, in the order in which `--help` shows them. */
 export const commands: readonly Command[] = [
   {
     name: 'serve',
-    help: 'Run the server until it gets SIGTERM or SIGINT.',
+    help: 'Run the server until SIGTERM or SIGINT.',
+    example: 'fanfare serve --config /etc/fanfare/fanfare.yaml',
     options: [CONFIG_OPTION],
     run: serve,
   },
   {
     name: 'apps list',
     help: 'List the apps in the store.',
+    example: 'fanfare apps list',
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: appsCommand(listApps),
+    run: tenantCommand(appCommands, listApps),
   },
   {
     name: 'apps show',
     operands: 'ID',
     help: 'Show one app.',
+    example: 'fanfare apps show 123456789 --secret',
     options: [{ name: 'secret', help: 'Show its secrets too.' }, CONFIG_OPTION, JSON_OPTION],
-    run: appsCommand(showApp),
+    run: tenantCommand(appCommands, showApp),
   },
   {
     name: 'apps create',
-    help: 'Make an app with a random id, key and secret, and print them.',
+    help: 'Create an app with a random id, key and secret, and print them.',
+    example: 'fanfare apps create --name shop --client-events',
     options: [
-      { name: 'name', value: 'NAME', help: 'A name for people.' },
+      NAME_OPTION,
       { name: 'client-events', help: 'Let its clients send events to each other.' },
-      { name: 'subscription-counts', help: 'Let its channels be asked how many subscribe.' },
+      { name: 'subscription-counts', help: 'Tell subscribers how many they are.' },
       CONFIG_OPTION,
       JSON_OPTION,
     ],
-    run: appsCommand(createApp),
+    run: tenantCommand(appCommands, createApp),
   },
   {
     name: 'apps rotate',
     operands: 'ID',
-    help: 'Give an app one more key and secret; both pairs are valid until the old one is removed.',
+    help: 'Add a key with its secret to an app. The old keys stay valid until they are removed.',
+    example: 'fanfare apps rotate 123456789',
     options: [
       { name: 'remove', value: 'KEY', help: 'Remove this key instead.' },
       CONFIG_OPTION,
       JSON_OPTION,
     ],
-    run: appsCommand(rotateApp),
+    run: tenantCommand(appCommands, rotateApp),
   },
   {
     name: 'apps disable',
     operands: 'ID',
-    help: 'Refuse an app: requests get 403, its connections are closed with 4003.',
+    help: 'Disable an app: its requests get 403, and its connections are closed with 4003.',
+    example: 'fanfare apps disable 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: appsCommand(disableApp),
+    run: tenantCommand(appCommands, disableApp),
   },
   {
     name: 'apps enable',
     operands: 'ID',
-    help: 'Serve a disabled app again.',
+    help: 'Enable a disabled app.',
+    example: 'fanfare apps enable 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: appsCommand(enableApp),
+    run: tenantCommand(appCommands, enableApp),
   },
   {
     name: 'apps delete',
     operands: 'ID',
-    help: 'Delete an app with its keys; its connections are closed with 4003.',
+    help: 'Delete an app with its keys. Its connections are closed with 4003.',
+    example: 'fanfare apps delete 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: appsCommand(deleteApp),
+    run: tenantCommand(appCommands, deleteApp),
   },
   {
     name: 'instances list',
     help: 'List the push instances in the store.',
+    example: 'fanfare instances list --json',
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: instancesCommand(listInstances),
+    run: tenantCommand(instanceCommands, listInstances),
   },
   {
     name: 'instances show',
     operands: 'ID',
     help: 'Show one instance.',
+    example: `fanfare instances show ${INSTANCE} --secret`,
     options: [
       { name: 'secret', help: 'Show its secret keys and its VAPID private key too.' },
       CONFIG_OPTION,
       JSON_OPTION,
     ],
-    run: instancesCommand(showInstance),
+    run: tenantCommand(instanceCommands, showInstance),
   },
   {
     name: 'instances create',
-    help: 'Make an instance with a random id, secret key and VAPID keys, and print them.',
+    help: 'Create an instance with a random id, secret key and VAPID keys, and print them.',
+    example: 'fanfare instances create --name shop --vapid-subject mailto:ops@shop.example',
     options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
-    run: instancesCommand(createInstance),
+    run: tenantCommand(instanceCommands, createInstance),
   },
   {
     name: 'instances change',
     operands: 'ID',
-    help: 'Change what is given of an instance, and leave the rest.',
+    help: 'Change the given settings of an instance, and keep the others.',
+    example: `fanfare instances change ${INSTANCE} --vapid-subject mailto:ops@shop.example`,
     options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
-    run: instancesCommand(changeInstance),
+    run: tenantCommand(instanceCommands, changeInstance),
   },
   {
     name: 'instances rotate',
     operands: 'ID',
-    help: 'Give an instance one more secret key; all are valid until the old one is removed.',
+    help: 'Add a secret key to an instance. The old keys stay valid until they are removed.',
+    example: `fanfare instances rotate ${INSTANCE} --remove 9A3F0C17`,
     options: [
       {
         name: 'remove',
         value: 'KEY',
-        help: 'Remove this key instead; its first 8 characters are enough.',
+        help: 'Remove this key instead. Its first 8 characters are enough.',
       },
       CONFIG_OPTION,
       JSON_OPTION,
     ],
-    run: instancesCommand(rotateInstance),
+    run: tenantCommand(instanceCommands, rotateInstance),
   },
   {
     name: 'instances delete',
     operands: 'ID',
     help: 'Delete an instance with its secret keys, VAPID keys, devices and publishes.',
+    example: `fanfare instances delete ${INSTANCE}`,
     options: [CONFIG_OPTION, JSON_OPTION],
-    run: instancesCommand(deleteInstance),
+    run: tenantCommand(instanceCommands, deleteInstance),
   },
   {
     name: 'devices list',
     operands: 'INSTANCE-ID',
     help: 'List devices of an instance, the oldest first, without their tokens.',
+    example: `fanfare devices list ${INSTANCE} --platform web --limit 100`,
     options: DEVICES_LIST_OPTIONS,
     run: devicesCommand(listDevices),
   },
   {
     name: 'devices remove',
     operands: 'INSTANCE-ID',
-    help: 'Remove devices of an instance by age, platform or because they were never reached.',
+    help: 'Remove devices of an instance by age, by platform, or if no gateway ever accepted them.',
+    example: `fanfare devices remove ${INSTANCE} --never-accepted --older-than 30d --dry-run`,
     options: DEVICES_REMOVE_OPTIONS,
     run: devicesCommand(removeDevices),
   },
   {
     name: 'webhooks list',
-    help: 'List webhook requests, the newest first: what waits, and what became of the others.',
+    help: 'List webhook requests, waiting and finished, the newest first.',
+    example: 'fanfare webhooks list --state failed',
     options: WEBHOOKS_LIST_OPTIONS,
     run: webhooksCommand(listWebhooks),
   },
   {
     name: 'webhooks show',
     operands: 'ID',
-    help: 'Show one webhook request: its body, and each attempt to deliver it.',
+    help: 'Show one webhook request with its body and each attempt to deliver it.',
+    example: 'fanfare webhooks show 0199f3a2c4d1',
     options: WEBHOOKS_OPTIONS,
     run: webhooksCommand(showWebhook),
   },
@@ -201,30 +225,34 @@ export const commands: readonly Command[] = [
     name: 'webhooks replay',
     operands: 'ID',
     help: 'Send a finished webhook request again.',
+    example: 'fanfare webhooks replay 0199f3a2c4d1',
     options: WEBHOOKS_OPTIONS,
     run: webhooksCommand(replayWebhook),
   },
   {
     name: 'push status',
     operands: 'PUBLISH-ID',
-    help: 'Show what has become of a publish, in numbers, and why devices did not get it.',
+    help: 'Show how far a publish has come, and why devices did not get it.',
+    example: 'fanfare push status pubid-3f2b7c1e',
     options: PUSH_OPTIONS,
     run: showPublish,
   },
   {
     name: 'push explain',
     operands: 'PUBLISH-ID DEVICE-ID',
-    help: 'Show why one device did or did not get a publish, and what can be done.',
+    help: 'Show why one device did or did not get a publish, and what you can do.',
+    example: 'fanfare push explain pubid-3f2b7c1e web-0f9d6a52',
     options: PUSH_OPTIONS,
     run: explainDevice,
   },
   {
     name: 'admin password',
-    help: 'Show the password of the admin API, for example for curl -u ":$(fanfare admin password)".',
+    help: 'Show the password of the admin API.',
+    example: 'curl -u ":$(fanfare admin password)" http://127.0.0.1:6003/api/v1/apps',
     options: [
       {
         name: 'new',
-        help: 'Make a new one first; a running server takes it over within a second.',
+        help: 'Make a new password first. A running server uses it within a second.',
       },
       CONFIG_OPTION,
       JSON_OPTION,
@@ -234,19 +262,23 @@ export const commands: readonly Command[] = [
   {
     name: 'backup',
     operands: 'FILE',
-    help: 'Copy the store into a new file, also while a server uses it (SQLite).',
+    help: 'Copy the store into a new file, even while a server uses it (SQLite only).',
+    example: 'fanfare backup /var/backups/fanfare.db',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: backup,
   },
   {
     name: 'doctor',
-    help: 'Check from here that a server of this protocol works, say what is wrong and how to mend it.',
+    help: 'Check from here that a Pusher-compatible server works. Say what is wrong and how to fix it.',
+    example:
+      'fanfare doctor --url https://realtime.example.com --key KEY --secret SECRET --app-id ID',
     options: DOCTOR_OPTIONS,
     run: doctor,
   },
   {
     name: 'fake-gateways',
-    help: 'Run stand-ins for APNs, FCM and browser push services here, for tests, and show what arrives.',
+    help: 'Run stand-ins for APNs, FCM and browser push services for tests, and print what they receive.',
+    example: 'fanfare fake-gateways --json',
     options: FAKE_GATEWAYS_OPTIONS,
     run: fakeGateways,
   },

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { examine, type Subject } from '../doctor/examine.ts';
 import { formatCheck, Report } from '../doctor/report.ts';
-import { type Arguments, JSON_OPTION, type Option } from './options.ts';
-import { type ExitCode, type Output, UsageError } from './output.ts';
+import type { Invocation } from './invocation.ts';
+import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
+import { type ExitCode, UsageError } from './output.ts';
 
 const TIMEOUT_SECONDS = 5;
 const IDLE_SECONDS = 5;
@@ -13,33 +14,41 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
   {
     name: 'url',
     value: 'URL',
-    help: 'Where clients reach the server, like https://realtime.example.com.',
+    help: 'The URL by which clients reach the server, like https://realtime.example.com.',
   },
   { name: 'key', value: 'KEY', help: 'The key of the app.' },
   {
     name: 'secret',
     value: 'SECRET',
-    help: 'Its secret; without it, nothing is signed. Never sent and never printed.',
+    help: 'The secret of the key. Without it, nothing is signed. It is never sent nor printed.',
   },
-  { name: 'app-id', value: 'ID', help: 'Its id; without it, the HTTP API is not called.' },
-  { name: 'api-url', value: 'URL', help: 'Where backends reach the server, if elsewhere.' },
+  {
+    name: 'app-id',
+    value: 'ID',
+    help: 'The id of the app. Without it, the HTTP API is not called.',
+  },
+  {
+    name: 'api-url',
+    value: 'URL',
+    help: 'The URL by which backends reach the server. Default: --url.',
+  },
   {
     name: 'timeout',
     value: 'SECONDS',
-    help: `How long each step may take; ${TIMEOUT_SECONDS} if left out.`,
+    help: `How long each step may take. Default: ${TIMEOUT_SECONDS}.`,
   },
   {
     name: 'idle',
     value: 'SECONDS',
-    help: `How long a silent connection must stay open; ${IDLE_SECONDS} if left out. Proxies often cut at 60: --idle 130 checks that.`,
+    help: `How long a silent connection must stay open. Default: ${IDLE_SECONDS}. Many proxies close it after 60: --idle 130 checks that.`,
   },
-  { name: 'ca', value: 'FILE', help: 'A certificate authority to trust too, as PEM.' },
-  { name: 'insecure', help: 'Go on although the certificate is not trusted.' },
+  { name: 'ca', value: 'FILE', help: 'A certificate authority to trust as well, as PEM.' },
+  { name: 'insecure', help: 'Continue even if the certificate is not trusted.' },
   JSON_OPTION,
 ];
 
-/** `fanfare doctor`: says what is wrong between here and a server, and how to mend it. */
-export async function doctor(given: Arguments, output: Output): Promise<ExitCode> {
+/** `fanfare doctor`: finds what is wrong between here and a server, and says how to fix it. */
+export async function doctor({ given, output }: Invocation): Promise<ExitCode> {
   const subject = readSubject(given);
   const asJson = given.has('json');
   const report = new Report(subject.secret, (check) => {
@@ -55,8 +64,7 @@ export async function doctor(given: Arguments, output: Output): Promise<ExitCode
 }
 
 function readSubject(given: Arguments): Subject {
-  const [word] = given.words;
-  if (word !== undefined) throw new UsageError(`unexpected "${word}"`);
+  noOperand(given);
   const file = given.value('ca');
   return {
     url: required(given, 'url'),
@@ -64,7 +72,7 @@ function readSubject(given: Arguments): Subject {
     apiUrl: given.value('api-url'),
     secret: given.value('secret'),
     appId: given.value('app-id'),
-    idleMs: secondsOf(given, 'idle', IDLE_SECONDS) * 1000,
+    idleMs: secondsOf(given, { option: 'idle', fallback: IDLE_SECONDS }) * 1000,
     manner: {
       timeoutMs: timeoutOf(given) * 1000,
       ca: file === undefined ? undefined : readCertificate(file),
@@ -79,19 +87,24 @@ function required(given: Arguments, name: string): string {
   return value;
 }
 
-function secondsOf(given: Arguments, name: string, otherwise: number): number {
-  const text = given.value(name);
-  if (text === undefined) return otherwise;
+interface SecondsOption {
+  readonly option: string;
+  readonly fallback: number;
+}
+
+function secondsOf(given: Arguments, { option, fallback }: SecondsOption): number {
+  const text = given.value(option);
+  if (text === undefined) return fallback;
   if (!/^\d+(\.\d+)?$/.test(text) || Number(text) > SECONDS_MAX) {
     throw new UsageError(
-      `--${name} must be a number of seconds, at most ${SECONDS_MAX}, not "${text}"`,
+      `--${option} must be a number of seconds, at most ${SECONDS_MAX}, not "${text}"`,
     );
   }
   return Number(text);
 }
 
 function timeoutOf(given: Arguments): number {
-  const seconds = secondsOf(given, 'timeout', TIMEOUT_SECONDS);
+  const seconds = secondsOf(given, { option: 'timeout', fallback: TIMEOUT_SECONDS });
   if (seconds === 0) throw new UsageError('--timeout must be more than 0');
   return seconds;
 }

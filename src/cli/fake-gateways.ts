@@ -1,7 +1,8 @@
 import { type FakeGatewaysOptions, startFakeGateways } from '../fake-gateways/start.ts';
 import { printable } from '../runtime/printable.ts';
-import { type Arguments, JSON_OPTION, type Option } from './options.ts';
-import { type ExitCode, type Output, UsageError } from './output.ts';
+import type { Invocation } from './invocation.ts';
+import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
+import { type ExitCode, UsageError } from './output.ts';
 import { stopSignal } from './signals.ts';
 
 const DIRECTORY = 'data/fake-gateways';
@@ -12,38 +13,54 @@ export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
   {
     name: 'host',
     value: 'HOST',
-    help: `Where they listen and how they are reached: a name or an IPv4 address (${HOST}).`,
+    help: `The host that they listen on and are reached by: a name or an IPv4 address. Default: ${HOST}.`,
   },
-  { name: 'port', value: 'PORT', help: `Of the interface for tests (${PORTS.control}).` },
-  { name: 'apns-port', value: 'PORT', help: `Of the stand-in for APNs (${PORTS.apns}).` },
-  { name: 'fcm-port', value: 'PORT', help: `Of the stand-in for FCM (${PORTS.fcm}).` },
-  { name: 'web-port', value: 'PORT', help: `Of the stand-in for push services (${PORTS.web}).` },
+  {
+    name: 'port',
+    value: 'PORT',
+    help: `The port of the interface for tests. Default: ${PORTS.control}.`,
+  },
+  {
+    name: 'apns-port',
+    value: 'PORT',
+    help: `The port of the stand-in for APNs. Default: ${PORTS.apns}.`,
+  },
+  {
+    name: 'fcm-port',
+    value: 'PORT',
+    help: `The port of the stand-in for FCM. Default: ${PORTS.fcm}.`,
+  },
+  {
+    name: 'web-port',
+    value: 'PORT',
+    help: `The port of the stand-in for browser push services. Default: ${PORTS.web}.`,
+  },
   {
     name: 'directory',
     value: 'DIRECTORY',
-    help: `Where keys and the certificate are kept (${DIRECTORY}).`,
+    help: `The directory for keys and the certificate. Default: ${DIRECTORY}.`,
   },
   JSON_OPTION,
 ];
 
-type Hear = FakeGatewaysOptions['hear'];
+type Received = Parameters<FakeGatewaysOptions['onReceived']>[0];
 
-/** `fanfare fake-gateways`: runs stand-ins for the gateways, and shows what arrives, until it is told to stop. */
-export async function fakeGateways(given: Arguments, output: Output): Promise<ExitCode> {
-  const [more] = given.words;
-  if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
+/** `fanfare fake-gateways`: runs stand-ins for the gateways and prints what they receive, until a signal. */
+export async function fakeGateways({ given, output }: Invocation): Promise<ExitCode> {
+  noOperand(given);
   const signals = stopSignal();
   const asJson = given.has('json');
   await using gateways = await startFakeGateways({
     host: readHost(given),
     ports: {
-      control: readPort(given, 'port', PORTS.control),
-      apns: readPort(given, 'apns-port', PORTS.apns),
-      fcm: readPort(given, 'fcm-port', PORTS.fcm),
-      web: readPort(given, 'web-port', PORTS.web),
+      control: readPort(given, { option: 'port', fallback: PORTS.control }),
+      apns: readPort(given, { option: 'apns-port', fallback: PORTS.apns }),
+      fcm: readPort(given, { option: 'fcm-port', fallback: PORTS.fcm }),
+      web: readPort(given, { option: 'web-port', fallback: PORTS.web }),
     },
     directory: given.value('directory') ?? DIRECTORY,
-    hear: (received) => output.print(asJson ? JSON.stringify({ received }) : lineOf(received)),
+    onReceived: (received) =>
+      output.print(asJson ? JSON.stringify({ received }) : lineOf(received)),
   });
   const { controlUrl, settings } = gateways;
   output.print(
@@ -52,11 +69,11 @@ export async function fakeGateways(given: Arguments, output: Output): Promise<Ex
       : [
           `For tests  ${controlUrl}/received, /script, /subscriptions, /settings`,
           '',
-          'Give an instance in the configuration of a server these settings, and start it:',
+          'Give these settings to an instance in the configuration of a server, and start it:',
           '',
           JSON.stringify(settings, undefined, 2),
           '',
-          'What arrives is shown here. Nothing leaves this machine.',
+          'Notifications that arrive are shown here. Nothing leaves this machine.',
           '',
         ].join('\n'),
   );
@@ -64,8 +81,8 @@ export async function fakeGateways(given: Arguments, output: Output): Promise<Ex
   return 0;
 }
 
-/** One notification in one line. */
-function lineOf({ gateway, atMs, to, status, reason, message }: Parameters<Hear>[0]): string {
+/** One notification as one line. */
+function lineOf({ gateway, atMs, to, status, reason, message }: Received): string {
   const time = new Date(atMs).toISOString().slice(11, 23);
   const answer = [status ?? 'no answer', reason].filter((part) => part !== null).join(' ');
   return printable(`${time}  ${gateway.padEnd(4)}  ${answer}  ${to}  ${JSON.stringify(message)}`);
@@ -79,11 +96,16 @@ function readHost(given: Arguments): string {
   return host;
 }
 
-function readPort(given: Arguments, name: string, usual: number): number {
-  const text = given.value(name) ?? String(usual);
+interface PortOption {
+  readonly option: string;
+  readonly fallback: number;
+}
+
+function readPort(given: Arguments, { option, fallback }: PortOption): number {
+  const text = given.value(option) ?? String(fallback);
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535) {
-    throw new UsageError(`--${name} must be a port, from 0 to 65535`);
+    throw new UsageError(`--${option} must be a port from 0 to 65535`);
   }
   return port;
 }

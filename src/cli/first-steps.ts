@@ -1,12 +1,12 @@
 import type { ListenerAddress } from '../node/link/messages.ts';
 
-/** What the first steps with an app need of it. */
+/** An app, as far as its first steps need it. */
 export interface NewApp {
   readonly id: string;
   readonly keys: readonly { readonly key: string; readonly secret: string }[];
 }
 
-/** What the first steps with an instance need of it. */
+/** An instance, as far as its first steps need it. */
 export interface NewInstance {
   readonly id: string;
   /** The oldest first. */
@@ -14,14 +14,14 @@ export interface NewInstance {
   readonly web: { readonly vapidPublicKey: string } | undefined;
 }
 
-/** Everything that is needed to see an event arrive, to be pasted as it is. */
+/** Code to paste into a page and a backend to see a first event arrive. */
 export function appSteps(app: NewApp, channels: ListenerAddress): string[] {
   const { key = '', secret = '' } = app.keys[0] ?? {};
   const host = hostFromHere(channels);
   const { port, tls } = channels;
   const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
   return [
-    'This is the first start: one app was made and is kept in the store. Its secret is printed only now.',
+    'This is the first start: one app was created in the store. Its secret is printed only this once.',
     '',
     `  app id  ${app.id}`,
     `  key     ${key}`,
@@ -50,26 +50,24 @@ export function appSteps(app: NewApp, channels: ListenerAddress): string[] {
 }
 
 /**
- * Everything that is needed to see a notification arrive, to be pasted as it is. The page has a button, since
- * browsers ask for the permission only when somebody has clicked.
+ * Code to paste into a page and a backend to see a first notification arrive. The page has a button, because browsers
+ * ask for the permission only after a click.
  */
 export function instanceSteps(
-  instance: NewInstance,
-  push: ListenerAddress,
-  publicUrl: string | null,
+  { id, secretKeys, web }: NewInstance,
+  { push, publicUrl }: { readonly push: ListenerAddress; readonly publicUrl: string | null },
 ): string[] {
-  const { id, secretKeys, web } = instance;
   const [secretKey = ''] = secretKeys;
   const host = hostFromHere(push);
   const endpoint = publicUrl ?? urlOf({ ...push, host });
   return [
-    'One push instance was made and is kept in the store. Its secret key is printed only now.',
+    'One push instance was created in the store. Its secret key is printed only this once.',
     '',
     `  instance id       ${id}`,
     `  secret key        ${secretKey}`,
     ...(web === undefined ? [] : [`  VAPID public key  ${web.vapidPublicKey}`]),
     '',
-    'In a page that is to get notifications, at https:// or on localhost:',
+    'In a page that gets notifications, at https:// or on localhost:',
     '',
     '  <script src="https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js"></script>',
     '  <script>',
@@ -91,18 +89,18 @@ export function instanceSteps(
     `    secretKey: '${secretKey}',`,
     `    endpoint: '${host}', port: ${push.port}`,
     '  });',
-    // With an endpoint, the library takes it that there is no TLS. Source: push protocol, §2.6.
+    // With an endpoint, the library assumes plain HTTP. Source: push protocol, §2.6.
     ...(push.tls ? ["  push.protocol = 'https';"] : []),
     "  push.publishToInterests(['hello'], { web: { notification: { title: 'Hello', body: 'It works' } } });",
     '',
-    'Push services of browsers are told how to reach you. Before others use it, put your address there:',
+    'Browser push services get your contact address. Before others use this server, set yours:',
     '',
     `  npx fanfare instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
     '',
   ];
 }
 
-/** A listener as a page and a backend on this machine reach it; elsewhere its name goes there. */
+/** The host of a listener as programs on this machine reach it. Other machines need its name instead. */
 function hostFromHere({ host }: ListenerAddress): string {
   return ['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host;
 }

@@ -1,23 +1,42 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from './output.ts';
 
-/** One option of a command, as it is read and as `--help` shows it. */
+/** One option of a command. */
 export interface Option {
   readonly name: string;
-  /** What stands for its value in the help; a switch has none. */
+  /** The placeholder of its value in the help. A switch has none. */
   readonly value?: string;
   readonly help: string;
 }
 
+/** The arguments of one command line. */
 export interface Arguments {
-  readonly words: readonly string[];
-  /** The value of an option that was given. */
+  readonly operands: readonly string[];
+  /** The value of an option, if it was given. */
   value(name: string): string | undefined;
   /** Whether a switch was given. */
   has(name: string): boolean;
 }
 
-/** Reads a command's arguments. Throws `UsageError`. */
+export const CONFIG_OPTION: Option = {
+  name: 'config',
+  value: 'FILE',
+  help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, if there is one.',
+};
+
+export const JSON_OPTION: Option = { name: 'json', help: 'Print JSON, for programs.' };
+
+const LIMIT_DEFAULT = 50;
+/** The admin API lists no more at a time. */
+const LIMIT_MAX = 1000;
+
+export const LIMIT_OPTION: Option = {
+  name: 'limit',
+  value: 'N',
+  help: `How many to list at most, up to ${LIMIT_MAX}. Default: ${LIMIT_DEFAULT}.`,
+};
+
+/** Parses the arguments of a command. Throws `UsageError`. */
 export function readArguments(argv: readonly string[], options: readonly Option[]): Arguments {
   try {
     const { values, positionals } = parseArgs({
@@ -31,7 +50,7 @@ export function readArguments(argv: readonly string[], options: readonly Option[
       ),
     });
     return {
-      words: positionals,
+      operands: positionals,
       value: (name) => {
         const value = values[name];
         return typeof value === 'string' ? value : undefined;
@@ -43,31 +62,55 @@ export function readArguments(argv: readonly string[], options: readonly Option[
   }
 }
 
-/** The server at `--url`, without slashes at its end. Throws `UsageError`. */
+/** Throws `UsageError` if there is an operand. `hint` says what to do instead. */
+export function noOperand({ operands: [first] }: Arguments, hint = ''): void {
+  if (first !== undefined) throw new UsageError(`unexpected "${first}"${hint}`);
+}
+
+/** The only operand. Throws `UsageError` with the message `missing` if there is none, or if there are more. */
+export function onlyOperand({ operands: [first, second] }: Arguments, missing: string): string {
+  if (first === undefined) throw new UsageError(missing);
+  if (second !== undefined) throw new UsageError(`unexpected "${second}"`);
+  return first;
+}
+
+/** The value of `--limit`. Throws `UsageError`. */
+export function limitOf(given: Arguments): number {
+  const text = given.value('limit');
+  if (text === undefined) return LIMIT_DEFAULT;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > LIMIT_MAX) {
+    throw new UsageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}, not "${text}"`);
+  }
+  return limit;
+}
+
+interface Choice<Value extends string> {
+  readonly option: string;
+  readonly values: readonly Value[];
+}
+
+/** The value of an option that takes one of a few. Throws `UsageError`. */
+export function choiceOf<Value extends string>(
+  given: Arguments,
+  { option, values }: Choice<Value>,
+): Value | undefined {
+  const text = given.value(option);
+  if (text === undefined) return undefined;
+  const value = values.find((one) => one === text);
+  if (value === undefined) {
+    throw new UsageError(`--${option} must be one of ${values.join(', ')}, not "${text}"`);
+  }
+  return value;
+}
+
+/** The server at `--url`, without trailing slashes. Throws `UsageError`. */
 export function serverUrl(given: Arguments, example: string): string | undefined {
   const url = given.value('url');
   if (url === undefined) return undefined;
-  // Not repeated: it may hold a password in any place.
+  // The message does not repeat the URL, which may hold a password anywhere.
   if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
     throw new UsageError(`--url must be like ${example}`);
   }
   return url.replace(/\/+$/, '');
-}
-
-export const CONFIG_OPTION: Option = {
-  name: 'config',
-  value: 'FILE',
-  help: 'The configuration; otherwise fanfare.json, .yaml or .toml in this directory, if there is one.',
-};
-
-export const JSON_OPTION: Option = { name: 'json', help: 'Print JSON, for programs.' };
-
-/** Lists options for `--help`. */
-export function describeOptions(options: readonly Option[]): string {
-  const rows = options.map(({ name, value, help }) => [
-    `  --${name}${value === undefined ? '' : ` ${value}`}`,
-    help,
-  ]);
-  const width = Math.max(...rows.map(([left]) => left?.length ?? 0));
-  return rows.map(([left = '', right]) => `${left.padEnd(width)}  ${right}`).join('\n');
 }

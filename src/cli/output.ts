@@ -1,22 +1,22 @@
 import { printableLines } from '../runtime/printable.ts';
 import { redactUrls } from '../runtime/redacted-url.ts';
 
-/** Where a command writes to; a test reads it back. */
+/** Where a command writes to. Tests read it back. */
 export interface Output {
-  /** What was asked for. */
+  /** Writes a result to standard output. */
   print(text: string): void;
-  /** What went wrong. */
+  /** Writes an error to standard error. */
   complain(text: string): void;
 }
 
-/** Writes lines to two streams, and escapes what could control a terminal. What is JSON stays JSON with the same values. */
+/** Writes to two streams. Escapes control characters; JSON stays JSON with the same values. */
 export function outputTo(
   stdout: (text: string) => unknown,
   stderr: (text: string) => unknown,
 ): Output {
   return {
     print: (text) => stdout(`${printableLines(text)}\n`),
-    // It may repeat what was typed, or an error of a library.
+    // The text may repeat what was typed, or an error of a library.
     complain: (text) => stderr(`${printableLines(redactUrls(text))}\n`),
   };
 }
@@ -26,10 +26,16 @@ export const terminal = outputTo(
   (text) => process.stderr.write(text),
 );
 
-/** How a command ended: 0 as asked, 1 a fault, 2 its arguments or the configuration. */
-export type ExitCode = 0 | 1 | 2;
+/** What each exit code means. */
+export const exitCodes = {
+  0: 'done, or stopped by a signal',
+  1: 'failed',
+  2: 'the arguments or the configuration are wrong',
+} as const;
 
-/** Arguments that a command cannot take; told to its user with how to get help. */
+export type ExitCode = keyof typeof exitCodes;
+
+/** Arguments that a command cannot take. The message is printed with a pointer to `--help`. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

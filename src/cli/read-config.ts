@@ -1,10 +1,11 @@
 import { loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problems.ts';
 import type { Config } from '../config/schema.ts';
-import type { Output } from './output.ts';
+import type { Invocation } from './invocation.ts';
 
-/** Reads the configuration, or lists everything that is wrong with it and gives `undefined`. */
-export function readConfig(file: string | undefined, output: Output): Config | undefined {
+/** Reads the configuration. Prints every problem and returns `undefined` if it cannot be used. */
+export function readConfig({ given, output }: Invocation): Config | undefined {
+  const file = given.value('config');
   const loaded = loadConfig({
     ...(file === undefined ? {} : { file }),
     directory: process.cwd(),

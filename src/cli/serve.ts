@@ -1,20 +1,21 @@
 import { type FanfareServer, startServer } from '../node/server.ts';
 import { StartFailed } from '../node/start-failed.ts';
-import type { Arguments } from './options.ts';
-import type { ExitCode, Output } from './output.ts';
+import type { Invocation } from './invocation.ts';
+import type { ExitCode } from './output.ts';
 import { readConfig } from './read-config.ts';
 import { onReload, stopSignal } from './signals.ts';
 import { firstFault } from './uncaught.ts';
 import { welcome } from './welcome.ts';
 
-/** `fanfare serve`: runs the server until it is told to stop. */
-export async function serve(given: Arguments, output: Output): Promise<ExitCode> {
-  const config = readConfig(given.value('config'), output);
+/** `fanfare serve`: runs the server until a signal. */
+export async function serve(invocation: Invocation): Promise<ExitCode> {
+  const { output } = invocation;
+  const config = readConfig(invocation);
   if (config === undefined) return 2;
-  // Listened to before anything starts: a signal that comes early must not leave half a server behind.
+  // Before anything starts: an early signal must not leave half a server behind.
   const signals = stopSignal();
-  let whenAsked: (() => void) | undefined;
-  onReload(() => whenAsked?.());
+  let reloadServer: (() => void) | undefined;
+  onReload(() => reloadServer?.());
   const fault = firstFault();
   let server: FanfareServer;
   try {
@@ -27,7 +28,7 @@ export async function serve(given: Arguments, output: Output): Promise<ExitCode>
     output.complain(`fanfare: ${error.message}`);
     return error.exitCode;
   }
-  whenAsked = () => reload(server, given, output);
+  reloadServer = () => reload(server, invocation);
   output.print(welcome(server, config.push.publicUrl));
 
   const reason = await Promise.race([
@@ -35,26 +36,26 @@ export async function serve(given: Arguments, output: Output): Promise<ExitCode>
     server.died.then((why) => ({ why })),
     fault.then((why) => ({ why })),
   ]);
-  if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
+  if ('why' in reason) server.log.error('Stopping: a part of the server has died', reason);
   else server.log.info('Stopping', { signal: reason.signal, drainSeconds: config.drainSeconds });
 
-  whenAsked = undefined;
+  reloadServer = undefined;
   await Promise.race([server.stop(), signals.second]);
   return 'why' in reason ? 1 : 0;
 }
 
-/** SIGHUP: reads the configuration again and takes over the apps, the instances and the certificate; or keeps what there is. */
-function reload(server: FanfareServer, given: Arguments, output: Output): void {
-  // Not to standard error, where a terminal that was stopped would stop the server.
+/** Reads the configuration again and takes over its apps, instances and certificate. Keeps the old ones on error. */
+function reload(server: FanfareServer, { given, output }: Invocation): void {
+  // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
-  const config = readConfig(given.value('config'), { ...output, complain });
+  const config = readConfig({ given, output: { ...output, complain } });
   if (config === undefined) {
     server.log.error('The configuration was not reloaded: it has problems, see above');
     return;
   }
   try {
     server.reload(config);
-    server.log.info('Reloaded apps, instances and certificate; other settings take a restart');
+    server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     server.log.error('The configuration was not reloaded', { why });

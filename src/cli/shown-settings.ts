@@ -3,7 +3,7 @@ import { redactedUrl } from '../runtime/redacted-url.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** The settings of an app or instance, with the URLs of its webhooks as people may see them. */
+/** The settings of an app or instance, without the secrets in the URLs of its webhooks. */
 export function shownSettings(settings: Settings): Settings {
   const { webhooks } = settings;
   if (!Array.isArray(webhooks)) return settings;

@@ -1,10 +1,9 @@
 /**
- * Signals that come this close together are one: npm and the terminal may both pass on the same.
- * Milliseconds.
+ * Signals within this time count as one, because npm and the terminal may both pass on the same signal.
  */
 const SAME_SIGNAL_MS = 500;
 
-/** SIGTERM and SIGINT: the first asks the server to stop, a later second one to stop at once. */
+/** Waits for SIGTERM or SIGINT: the first asks the server to stop, a later second one to stop at once. */
 export function stopSignal(): {
   readonly first: Promise<NodeJS.Signals>;
   readonly second: Promise<void>;
@@ -12,18 +11,18 @@ export function stopSignal(): {
   const first = Promise.withResolvers<NodeJS.Signals>();
   const second = Promise.withResolvers<void>();
   let firstAtMs: number | undefined;
-  const heard = (signal: NodeJS.Signals) => {
+  const received = (signal: NodeJS.Signals) => {
     const now = performance.now();
     firstAtMs ??= now;
     first.resolve(signal);
     if (now - firstAtMs > SAME_SIGNAL_MS) second.resolve();
   };
-  process.on('SIGTERM', heard);
-  process.on('SIGINT', heard);
+  process.on('SIGTERM', received);
+  process.on('SIGINT', received);
   return { first: first.promise, second: second.promise };
 }
 
-/** SIGHUP: calls back each time. Whoever listens is not ended by it. */
+/** Calls `reload` for each SIGHUP, which then does not end the process. */
 export function onReload(reload: () => void): void {
   process.on('SIGHUP', reload);
 }

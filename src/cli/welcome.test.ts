@@ -26,14 +26,14 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
   };
 }
 
-/** What is printed below a line, up to the next line that is not indented. */
+/** The lines below a line, up to the next one that is not indented. */
 function below(heading: string, printed: string): string {
   const [, text = ''] = printed.split(`\n${heading}\n`);
   return text.split(/\n(?=\S)/)[0]?.trim() ?? '';
 }
 
 describe('the welcome of a later start', () => {
-  it('names what is served and where, and no secret', () => {
+  it('names the tenants and the listeners, and no secret', () => {
     const text = welcome(server(), null);
     expect(text).toContain('App 17\n  key     app-key\n');
     expect(text).toContain(
@@ -47,13 +47,13 @@ describe('the welcome of a later start', () => {
     expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
   });
 
-  it('says how to get the password of the admin API where the server has made it', () => {
+  it('says how to get a password of the admin API that the server has made', () => {
     expect(welcome(server({ adminPassword: 'file' }), null)).toEndWith(
-      '/api/v1\n          its password: npx fanfare admin password',
+      '/api/v1\n          password: npx fanfare admin password',
     );
   });
 
-  it('says how to make what there is none of', () => {
+  it('says how to create an app and an instance if there is none', () => {
     const text = welcome(server({ apps: [], instances: [] }), null);
     expect(text).toContain('npx fanfare apps create');
     expect(text).toContain('npx fanfare instances create');
@@ -63,7 +63,7 @@ describe('the welcome of a later start', () => {
 describe('the welcome of the first start', () => {
   const first = { createdApp: app.id, createdInstance: instance.id };
 
-  it('prints what SDKs are given', () => {
+  it('prints the credentials for SDKs', () => {
     const text = welcome(server(first), null);
     expect(text).toContain(`  instance id       ${instance.id}\n`);
     expect(text).toContain('  secret key        FIRST-SECRET\n');
@@ -72,18 +72,15 @@ describe('the welcome of the first start', () => {
     expect(text).toContain(`npx fanfare instances change ${instance.id} --vapid-subject mailto:`);
   });
 
-  it('introduces the instance alone where the apps were there', () => {
+  it('introduces only the instance if there were apps already', () => {
     const text = welcome(server({ createdInstance: instance.id }), null);
     expect(text).toContain('FIRST-SECRET');
     expect(text).not.toContain('app-secret');
   });
 
-  it('prints a page, a service worker and a backend that fit each other', () => {
+  it('prints a page, a service worker and a backend that work together', () => {
     const text = welcome(server(first), null);
-    const page = below(
-      'In a page that is to get notifications, at https:// or on localhost:',
-      text,
-    );
+    const page = below('In a page that gets notifications, at https:// or on localhost:', text);
     expect(page).toContain('https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js');
     expect(page).toContain(
       `instanceId: '${instance.id}', endpointOverride: 'http://localhost:6002'`,
@@ -94,7 +91,7 @@ describe('the welcome of the first start', () => {
     );
   });
 
-  it('prints a backend that the library of Pusher takes', () => {
+  it('prints a backend that the library of Pusher accepts', () => {
     const options = runBackend(welcome(server(first), null));
     expect(options).toEqual({
       made: {
@@ -108,7 +105,7 @@ describe('the welcome of the first start', () => {
     });
   });
 
-  it('uses https where the listener has TLS, and the address that browsers know', () => {
+  it('uses https if the listener has TLS, and the public URL for browsers', () => {
     const push = address('push.internal', 8443, true);
     const plain = welcome(server({ ...first, push }), null);
     expect(plain).toContain("endpointOverride: 'https://push.internal:8443'");
@@ -122,7 +119,7 @@ describe('the welcome of the first start', () => {
   });
 });
 
-/** Runs what is printed for a backend, with a stand-in for the library. */
+/** Runs the printed code of the backend with a stand-in for the library. */
 function runBackend(text: string) {
   const printed = below(
     'In a backend that publishes (npm install @pusher/push-notifications-server):',

@@ -2,34 +2,32 @@ import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages
 import { printable } from '../runtime/printable.ts';
 import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
 
-/** An app as it is told of. */
 interface WelcomeApp extends NewApp {
   readonly name: string;
   readonly enabled: boolean;
 }
 
-/** An instance as it is told of. */
 interface WelcomeInstance extends NewInstance {
   readonly name: string;
 }
 
-/** What is told of a server that has started. */
+/** A server that has started, as far as its welcome text needs it. */
 export interface WelcomeServer {
   readonly channels: ListenerAddress;
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
   readonly apps: readonly WelcomeApp[];
-  /** The id of the app that was made because there was none. */
+  /** The id of the app that was created because there was none. */
   readonly createdApp: string | undefined;
   readonly instances: readonly WelcomeInstance[];
-  /** The id of the instance that was made because there was none. */
+  /** The id of the instance that was created because there was none. */
   readonly createdInstance: string | undefined;
 }
 
 /**
- * What is printed when the server has started: where it is, and how to talk to it. `publicUrl` is the address by
- * which browsers reach the push listener, where that is configured.
+ * The text that `serve` prints: where the server listens, and how to talk to it. `publicUrl` is the configured URL of
+ * the push listener for browsers.
  */
 export function welcome(server: WelcomeServer, publicUrl: string | null): string {
   const { channels, push, admin, adminPassword } = server;
@@ -39,7 +37,7 @@ export function welcome(server: WelcomeServer, publicUrl: string | null): string
     `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
-    ...(adminPassword === 'file' ? ['          its password: npx fanfare admin password'] : []),
+    ...(adminPassword === 'file' ? ['          password: npx fanfare admin password'] : []),
   ].join('\n');
 }
 
@@ -47,7 +45,7 @@ function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {
   const created = apps.find(({ id }) => id === createdApp);
   if (created !== undefined) return appSteps(created, channels);
   if (apps.length === 0) {
-    return ['No app is served. Make one: npx fanfare apps create --name NAME', ''];
+    return ['There is no app. Create one: npx fanfare apps create --name NAME', ''];
   }
   return apps.flatMap(({ id, name, enabled, keys }) => [
     printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
@@ -60,9 +58,9 @@ function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {
 function describeInstances(server: WelcomeServer, publicUrl: string | null): string[] {
   const { instances, createdInstance, push } = server;
   const created = instances.find(({ id }) => id === createdInstance);
-  if (created !== undefined) return instanceSteps(created, push, publicUrl);
+  if (created !== undefined) return instanceSteps(created, { push, publicUrl });
   if (instances.length === 0) {
-    return ['No push instance is served. Make one: npx fanfare instances create --name NAME', ''];
+    return ['There is no push instance. Create one: npx fanfare instances create --name NAME', ''];
   }
   return instances.flatMap(({ id, name }) => [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),

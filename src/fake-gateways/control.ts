@@ -12,11 +12,11 @@ export interface ControlOptions {
   readonly scripts: Readonly<Record<Received['gateway'], Script>>;
   /** Subscribes a new browser. */
   readonly subscribe: (applicationServerKey: string) => FakeSubscription;
-  /** What a server needs in its configuration to use these gateways. */
+  /** Settings of an instance that uses these gateways. */
   readonly settings: JsonObject;
 }
 
-/** The way to steer fake gateways from a test in any language. */
+/** The running HTTP API. */
 export interface Control extends AsyncDisposable {
   readonly port: number;
 }
@@ -25,7 +25,7 @@ type Answer = (request: Request, body: JsonObject) => Response;
 
 const BODY_BYTES_MAX = 1024 * 1024;
 
-/** Opens the HTTP interface by which tests see what arrived, and say what is to go wrong. */
+/** Serves the HTTP API by which tests in any language read what arrived and script faults. */
 export function serveControl(options: ControlOptions): Control {
   const { received, scripts, settings } = options;
 
@@ -35,7 +35,7 @@ export function serveControl(options: ControlOptions): Control {
       GET: (request) => Response.json({ received: listed(received, new URL(request.url)) }),
       DELETE() {
         received.clear();
-        return nothing();
+        return noContent();
       },
     },
     '/script': {
@@ -46,11 +46,11 @@ export function serveControl(options: ControlOptions): Control {
         if (read.what === 'latency') script.latencyMs = read.latencyMs;
         else if (read.to === undefined) script.forNext(read.times ?? 1, read.act);
         else script.forToken(read.to, read.act, read.times);
-        return nothing();
+        return noContent();
       },
       DELETE() {
         for (const script of Object.values(scripts)) script.clear();
-        return nothing();
+        return noContent();
       },
     },
     '/subscriptions': {
@@ -69,11 +69,12 @@ export function serveControl(options: ControlOptions): Control {
     async fetch(request) {
       const { pathname } = new URL(request.url);
       const route = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
-      if (route === undefined) return refuse(404, `there are ${Object.keys(routes).join(', ')}`);
+      if (route === undefined)
+        return refuse(404, `unknown path; known paths: ${Object.keys(routes).join(', ')}`);
       const answer = Object.hasOwn(route, request.method) ? route[request.method] : undefined;
       if (answer === undefined) {
         const allow = Object.keys(route).join(', ');
-        return refuse(405, `${pathname} takes ${allow}`, { allow });
+        return refuse(405, `${pathname} allows ${allow}`, { allow });
       }
       const body = request.method === 'POST' ? readJsonObject(await request.bytes()) : {};
       return body === undefined
@@ -89,7 +90,7 @@ export function serveControl(options: ControlOptions): Control {
   };
 }
 
-/** What arrived, the oldest first; of one gateway, or for one device, where that is asked for. */
+/** What arrived, the oldest first; optionally only at one gateway or for one device. */
 function listed(received: NotificationLog<Received>, { searchParams }: URL): readonly Received[] {
   const gateway = searchParams.get('gateway');
   const to = searchParams.get('to');
@@ -100,7 +101,7 @@ function listed(received: NotificationLog<Received>, { searchParams }: URL): rea
     );
 }
 
-function nothing(): Response {
+function noContent(): Response {
   return new Response(null, { status: 204 });
 }
 

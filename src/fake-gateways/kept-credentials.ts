@@ -10,12 +10,13 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
 import type { Certificate } from '../runtime/certificate.ts';
+import { errorCode } from '../runtime/error-code.ts';
 import { readJsonObject } from '../runtime/json-object.ts';
 import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
 import { makeSelfSigned } from './self-signed.ts';
 
-/** The public key and the private one, in URL-safe base64. */
+/** A VAPID key pair in URL-safe base64. */
 export interface VapidTexts {
   readonly publicKey: string;
   readonly privateKey: string;
@@ -32,8 +33,8 @@ const FILES = {
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * All that a server and fake gateways know each other by, in a directory. What is there and still good is used
- * again, so that a server that was started with it goes on with the next fake gateways.
+ * The keys and certificates of fake gateways, kept in a directory. What is there and still valid is used again, so a
+ * running server can go on after the fake gateways were restarted.
  */
 export class KeptCredentials {
   readonly certificate: Certificate;
@@ -42,7 +43,7 @@ export class KeptCredentials {
   readonly vapid: VapidTexts;
   private readonly directory: string;
 
-  /** `hosts` are those that the certificate must be for. Throws where the directory cannot be written to. */
+  /** The certificate must be for all `hosts`. Throws if the directory cannot be written to. */
   constructor(directory: string, hosts: readonly string[], nowMs: number) {
     this.directory = directory;
     mkdirSync(directory, { recursive: true });
@@ -52,12 +53,12 @@ export class KeptCredentials {
     this.vapid = this.keptVapid() ?? this.newVapid();
   }
 
-  /** Where the file is, for the settings of a server. */
+  /** Path of a file, for the settings of a server. */
   path(file: keyof typeof FILES): string {
     return join(this.directory, FILES[file]);
   }
 
-  /** Writes down where access tokens are given out, which may be elsewhere each time. */
+  /** Writes the service account's file. It names the token URI, whose port may differ each time. */
   writeAccount(tokenUri: string): void {
     this.write('serviceAccount', accountFile(this.account, tokenUri));
   }
@@ -73,7 +74,7 @@ export class KeptCredentials {
         read.checkPrivateKey(createPrivateKey(key));
       return isGood ? { cert, key } : undefined;
     } catch {
-      // Whatever it is, it is no certificate with its key.
+      // Not a certificate with its key.
       return undefined;
     }
   }
@@ -90,7 +91,7 @@ export class KeptCredentials {
       const key = createPrivateKey(this.read('apnsKey'));
       return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined;
     } catch {
-      // Whatever it is, it is no key.
+      // Not a key.
       return undefined;
     }
   }
@@ -122,18 +123,18 @@ export class KeptCredentials {
     return vapid;
   }
 
-  /** Empty where there is none, which is none of all. */
+  /** The text of a file; empty if it does not exist, which no reader accepts. */
   private read(file: keyof typeof FILES): string {
     try {
       return readFileSync(this.path(file), 'utf8');
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+      if (errorCode(error) === 'ENOENT') return '';
       throw error;
     }
   }
 
   private write(file: keyof typeof FILES, text: string): void {
-    // The certificate is for everybody.
+    // Only the certificate is public.
     writeFileSync(this.path(file), text, { mode: file === 'certificate' ? 0o644 : 0o600 });
   }
 }

@@ -1,14 +1,14 @@
 /** Entries that are kept. */
 const ENTRIES_MAX = 10_000;
 
-/** What arrived at a fake gateway, the oldest first; older entries make room for new ones. */
+/** What arrived at a fake gateway, the oldest first. The oldest entries are dropped when it is full. */
 export class NotificationLog<Entry> {
+  /** How many arrived, dropped ones included. */
+  count = 0;
   private readonly entries: Entry[] = [];
   private readonly entriesMax: number;
   private readonly waiting = new Set<() => void>();
   private readonly listeners: ((entry: Entry) => void)[] = [];
-  /** How many there were, those included that made room. */
-  count = 0;
 
   constructor(entriesMax = ENTRIES_MAX) {
     this.entriesMax = entriesMax;
@@ -17,17 +17,17 @@ export class NotificationLog<Entry> {
   add(entry: Entry): void {
     this.count++;
     this.entries.push(entry);
-    // Not one by one: that would move all others each time.
+    // In batches: dropping one entry would move all others.
     if (this.entries.length >= this.entriesMax * 2) {
       this.entries.splice(0, this.entries.length - this.entriesMax);
     }
-    for (const look of this.waiting) look();
-    for (const hear of this.listeners) hear(entry);
+    for (const check of this.waiting) check();
+    for (const onEntry of this.listeners) onEntry(entry);
   }
 
-  /** Tells of each entry, from now on. */
-  listen(hear: (entry: Entry) => void): void {
-    this.listeners.push(hear);
+  /** Calls back for each entry from now on. */
+  listen(onEntry: (entry: Entry) => void): void {
+    this.listeners.push(onEntry);
   }
 
   list(): readonly Entry[] {
@@ -39,16 +39,16 @@ export class NotificationLog<Entry> {
     this.count = 0;
   }
 
-  /** Settles as soon as so many have arrived. */
+  /** Settles once `count` entries have arrived. */
   reaches(count: number): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         if (this.count < count) return;
-        this.waiting.delete(look);
+        this.waiting.delete(check);
         resolve();
       };
-      this.waiting.add(look);
-      look();
+      this.waiting.add(check);
+      check();
     });
   }
 }

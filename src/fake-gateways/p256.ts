@@ -1,11 +1,11 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
-/** A pair of keys on the curve that web push uses throughout. */
+/** A key pair on P-256, the curve of web push. */
 export interface P256Pair {
   readonly privateKey: KeyObject;
-  /** The point, uncompressed, in URL-safe base64: as browsers and VAPID write it. */
+  /** The uncompressed point in URL-safe base64, as browsers and VAPID write it. */
   readonly publicText: string;
-  /** The number, in URL-safe base64: as VAPID keys are kept. */
+  /** The number in URL-safe base64, as VAPID keys are written. */
   readonly privateText: string;
 }
 
@@ -16,7 +16,7 @@ export function newP256Pair(): P256Pair {
   return { privateKey, publicText: Buffer.concat(point).toString('base64url'), privateText: d };
 }
 
-/** Reads a public key that is written in that way. */
+/** Reads a public key in the form of `publicText`. */
 export function publicKeyFrom(publicText: string): KeyObject {
   const point = Buffer.from(publicText, 'base64url');
   const x = point.subarray(1, 33).toString('base64url');

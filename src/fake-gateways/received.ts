@@ -2,20 +2,20 @@ import type { ApnsArrival } from './apns/fake-apns.ts';
 import type { FcmArrival } from './fcm/fake-fcm.ts';
 import type { PostedMessage } from './web/fake-web-push.ts';
 
-/** What arrived at one of the fake gateways, in the same words for all. */
+/** A notification that arrived, in the same form for all fake gateways. */
 export interface Received {
   readonly gateway: 'apns' | 'fcm' | 'web';
   /** Milliseconds since 1970. */
   readonly atMs: number;
   /** The token of the device, or the endpoint of the browser. */
   readonly to: string;
-  /** What it was answered with; `null`: nothing. */
+  /** Status of the answer; `null`: none. */
   readonly status: number | null;
-  /** Why it was not taken, or could not be read. */
+  /** Why it was refused or could not be decrypted. */
   readonly reason: string | null;
-  /** Header fields that say something of the notification. */
+  /** The header fields that concern the notification. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What a device gets, or FCM; `null` where that could not be read. */
+  /** What the device gets, or the request to FCM; `null` if it could not be read. */
   readonly message: unknown;
 }
 
@@ -65,7 +65,7 @@ function readJson(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? 'null');
   } catch (error) {
-    // What is no JSON is shown as it is.
+    // Text that is not JSON is shown as it is.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

@@ -3,15 +3,15 @@ import { fcmRefusal } from './fcm/fake-fcm.ts';
 import type { Received } from './received.ts';
 import type { Act } from './script.ts';
 
-/** What somebody wants to go wrong at one of the gateways. */
+/** A fault or a latency to script at one of the gateways. */
 export type ScriptRequest =
   | { readonly what: 'latency'; readonly gateway: Received['gateway']; readonly latencyMs: number }
   | {
       readonly what: 'act';
       readonly gateway: Received['gateway'];
-      /** The token of a device, or the endpoint of a browser; `undefined`: whoever comes next. */
+      /** The token of a device or the endpoint of a browser; `undefined`: the next requests. */
       readonly to: string | undefined;
-      /** Without end where it is for one device and does not say. */
+      /** By default without end for one device, otherwise once. */
       readonly times: number | undefined;
       readonly act: Act;
     };
@@ -33,10 +33,10 @@ const NAMES: readonly string[] = [
 const LATENCY_MS_MAX = 600_000;
 const TIMES_MAX = 1_000_000;
 
-/** Reads what `POST /script` is given, or says what is wrong with it. */
+/** Reads the body of `POST /script`, or says what is wrong with it. */
 export function readScriptRequest(given: JsonObject): ScriptRequest | string {
   const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) return `there is no "${unknown}"; there are ${NAMES.join(', ')}`;
+  if (unknown !== undefined) return `unknown field "${unknown}"; known fields: ${NAMES.join(', ')}`;
   const gateway = GATEWAYS.find((name) => name === given['gateway']);
   if (gateway === undefined) return `gateway must be one of ${GATEWAYS.join(', ')}`;
   const { latencyMs, to, times } = given;
@@ -70,11 +70,12 @@ function readAct(given: JsonObject, gateway: Received['gateway']): Act | string 
 function readAnswer(given: JsonObject, gateway: Received['gateway']): Act | string {
   const { status, error, headers = {}, body } = given;
   if (!isWhole(status, 200, 599)) return 'status must be a number from 200 to 599';
-  if (!isFields(headers)) return 'headers must be an object of header fields, in lower case';
+  if (!isFields(headers))
+    return 'headers must be an object of header fields with names in lower case';
   if (isGiven(error)) {
     return typeof error === 'string'
       ? answerWith(gateway, status, error, headers)
-      : 'error must be a text';
+      : 'error must be a string';
   }
   const text = typeof body === 'string' ? body : isGiven(body) ? JSON.stringify(body) : undefined;
   return {
@@ -85,7 +86,7 @@ function readAnswer(given: JsonObject, gateway: Received['gateway']): Act | stri
   };
 }
 
-/** An error as each gateway writes it. */
+/** An error in the form of each gateway. */
 function answerWith(
   gateway: Received['gateway'],
   status: number,

@@ -23,20 +23,20 @@ describe('a script', () => {
   });
 });
 
-describe('a journal', () => {
+describe('a notification log', () => {
   it('keeps the newest entries, and counts all', () => {
-    const journal = new NotificationLog<number>(3);
-    for (let entry = 0; entry < 20; entry++) journal.add(entry);
-    expect(journal.list()).toEqual([17, 18, 19]);
-    expect(journal.count).toBe(20);
+    const log = new NotificationLog<number>(3);
+    for (let entry = 0; entry < 20; entry++) log.add(entry);
+    expect(log.list()).toEqual([17, 18, 19]);
+    expect(log.count).toBe(20);
   });
 
-  it('says when so many have arrived', async () => {
-    const journal = new NotificationLog<number>();
-    const two = journal.reaches(2);
-    journal.add(1);
-    journal.add(2);
+  it('settles once enough entries have arrived', async () => {
+    const log = new NotificationLog<number>();
+    const two = log.reaches(2);
+    log.add(1);
+    log.add(2);
     await two;
-    expect(journal.list()).toEqual([1, 2]);
+    expect(log.list()).toEqual([1, 2]);
   });
 });

@@ -1,21 +1,23 @@
-/** What a fake gateway does with a request in place of what it would do. */
+import { ERROR } from '../outgoing/http2/frames.ts';
+import type { ServedRequest } from './http2-server.ts';
+
+/** What a fake gateway does with a request instead of handling it. */
 export type Act =
-  /** Answers so. */
   | {
       readonly act: 'answer';
       readonly status: number;
       readonly fields?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Takes the request as always, and never answers. */
+  /** Accepts the request, and never answers. */
   | { readonly act: 'hang' }
-  /** Takes nothing, and says so where the protocol can. */
+  /** Refuses the request, and says so where the protocol can. */
   | { readonly act: 'turn-away' }
-  /** Gives the request up, and does not say whether it took it. */
+  /** Resets the request, leaving open whether it was accepted. */
   | { readonly act: 'reset' }
-  /** Ends the connection. */
+  /** Closes the connection. */
   | { readonly act: 'cut' }
-  /** Says goodbye: what it has begun it finishes; this request and later ones, it has not looked at. */
+  /** Sends GOAWAY: requests in flight are finished; this one and later ones were not looked at. */
   | { readonly act: 'go-away' };
 
 interface Scripted {
@@ -23,31 +25,30 @@ interface Scripted {
   times: number;
 }
 
-/** What is to go wrong: for one token, or for whichever requests come next. */
+/** What is to go wrong, for one token or for the next requests. */
 export class Script {
+  /** Delay of each answer. */
+  latencyMs = 0;
   private readonly forTokens = new Map<string, Scripted>();
   private readonly next: Scripted[] = [];
-  /** How long each answer takes. */
-  latencyMs = 0;
 
-  /** From now on for this token, so many times; at first the last thing said. */
+  /** For the next `times` requests of this token. It replaces what was set for the token before. */
   forToken(token: string, act: Act, times = Number.POSITIVE_INFINITY): void {
     this.forTokens.set(token, { act, times });
   }
 
-  /** For the next requests, whatever their token is. One after the other, in the order that they were said. */
+  /** For the next requests of any token, after what was set before. */
   forNext(times: number, act: Act): void {
     this.next.push({ act, times });
   }
 
-  /** Nothing goes wrong any more. */
   clear(): void {
     this.forTokens.clear();
     this.next.length = 0;
     this.latencyMs = 0;
   }
 
-  /** What to do with a request, which counts as done; `undefined`: what is always done. */
+  /** Takes the act for a request; `undefined`: handle it normally. */
   take(token: string): Act | undefined {
     const scripted = this.forTokens.get(token) ?? this.next[0];
     if (scripted === undefined) return undefined;
@@ -57,5 +58,52 @@ export class Script {
       else this.forTokens.delete(token);
     }
     return scripted.act;
+  }
+}
+
+/** Runs callbacks after a script's latency; disposing it cancels them. */
+export class Delays implements Disposable {
+  private readonly timers = new Set<NodeJS.Timeout>();
+
+  after({ latencyMs }: Script, run: () => void): void {
+    if (latencyMs === 0) return run();
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      run();
+    }, latencyMs);
+    this.timers.add(timer);
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.timers) clearTimeout(timer);
+  }
+}
+
+export interface PerformContext {
+  /** Logs the request if the act accepts or answers it. `undefined`: no answer. */
+  readonly record: (status: number | undefined, body: string | undefined) => void;
+  /** Debug data of a GOAWAY frame. */
+  readonly goAwayText: string;
+}
+
+/** Performs an act on a request over HTTP/2. */
+export function perform(act: Act, { session, id }: ServedRequest, context: PerformContext): void {
+  switch (act.act) {
+    case 'answer':
+      context.record(act.status, act.body);
+      return session.answer(id, act.status, act.fields ?? {}, act.body);
+    case 'hang':
+      return context.record(undefined, undefined);
+    case 'reset':
+      context.record(undefined, undefined);
+      return session.reset(id, ERROR.internalError);
+    case 'cut':
+      return session.cut();
+    case 'turn-away':
+      return session.reset(id, ERROR.refusedStream);
+    case 'go-away':
+      return session.goAway(id - 1, ERROR.noError, context.goAwayText);
+    default:
+      return act satisfies never;
   }
 }

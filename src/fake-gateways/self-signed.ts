@@ -4,7 +4,7 @@ import type { Certificate } from '../runtime/certificate.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Clocks differ. */
+/** How long it is valid already, because clocks differ. */
 const BEFORE_MS = DAY_MS;
 const VALID_MS = 365 * DAY_MS;
 
@@ -25,15 +25,15 @@ const TAG = {
   ipAddress: 0x87,
 } as const;
 
-/** Object identifiers, as they are encoded. Sources: RFC 5758, 3.2; RFC 5280, 4.2.1 and appendix A. */
+/** Encoded object identifiers. Sources: RFC 5758, 3.2; RFC 5280, 4.2.1 and appendix A. */
 const ECDSA_WITH_SHA256 = Buffer.from('2a8648ce3d040302', 'hex');
 const COMMON_NAME = Buffer.from('550403', 'hex');
 const BASIC_CONSTRAINTS = Buffer.from('551d13', 'hex');
 const SUBJECT_ALTERNATIVE_NAME = Buffer.from('551d11', 'hex');
 
 /**
- * Makes a certificate that vouches for itself, for these hosts, valid for a year. Where it is given as the
- * authority to trust, nothing else is trusted. Source: RFC 5280.
+ * Makes a self-signed certificate for these hosts, valid for a year. It can be given as the only authority to trust.
+ * Source: RFC 5280.
  */
 export function makeSelfSigned(hosts: readonly string[], nowMs: number): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -69,7 +69,7 @@ function lengthOf(length: number): Buffer {
   return length < 0x100 ? Buffer.of(0x81, length) : Buffer.of(0x82, length >> 8, length & 0xff);
 }
 
-/** Positive, and never the same again. */
+/** Positive and random. */
 function serialNumber(): Buffer {
   return Buffer.concat([Buffer.of(1), randomBytes(15)]);
 }
@@ -85,10 +85,15 @@ function utcTime(atMs: number): Buffer {
   return der(TAG.utcTime, Buffer.from(`${digits}Z`));
 }
 
-/** It may vouch: for itself. */
+/** It may sign certificates: itself. */
 function authority(): Buffer {
   const yes = der(TAG.boolean, Buffer.of(0xff));
   return extension(BASIC_CONSTRAINTS, yes, der(TAG.sequence, yes));
+}
+
+/** The names of this machine, with the host that a fake gateway is reached by. */
+export function localHosts(host: string): readonly string[] {
+  return [...new Set(['localhost', '127.0.0.1', host])];
 }
 
 function alternativeNames(hosts: readonly string[]): Buffer {

@@ -1,29 +1,31 @@
 import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
+import { errorCode } from '../runtime/error-code.ts';
 import { startFakeApns } from './apns/fake-apns.ts';
 import { serveControl } from './control.ts';
 import { startFakeFcm } from './fcm/fake-fcm.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { NotificationLog } from './notification-log.ts';
 import { type Received, receivedByApns, receivedByFcm, receivedByWeb } from './received.ts';
+import { localHosts } from './self-signed.ts';
 import { startFakeWebPush } from './web/fake-web-push.ts';
 
 export interface FakeGatewaysOptions {
-  /** A name or an IPv4 address: where they listen, and how they are reached. */
+  /** Name or IPv4 address on which they listen and by which they are reached. */
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly ports: Readonly<Record<'control' | Received['gateway'], number>>;
   /** Where keys and certificates are kept. */
   readonly directory: string;
-  /** Hears of each notification that arrives. */
-  readonly hear: (received: Received) => void;
+  /** Called for each notification that arrives. */
+  readonly onReceived: (received: Received) => void;
 }
 
-/** Stand-ins for Apple's, Google's and the browsers' gateways, on this machine. */
+/** Running fakes of APNs, FCM and a push service. */
 export interface FakeGateways extends AsyncDisposable {
-  /** Where tests ask what arrived, and say what is to go wrong. */
+  /** HTTP API by which tests read what arrived and script faults. */
   readonly controlUrl: string;
-  /** What an instance needs in the configuration of a server to use them. */
+  /** Settings of an instance that uses them. */
   readonly settings: {
     readonly apns: Readonly<Record<string, string>>;
     readonly fcm: Readonly<Record<string, string>>;
@@ -31,15 +33,14 @@ export interface FakeGateways extends AsyncDisposable {
   };
 }
 
-/** Any would do: the stand-in knows this one. */
 const TEAM_ID = 'FAKETEAM01';
 const KEY_ID = 'FAKEKEY001';
 
-/** Starts them. Throws an error with a message for people where a port or the directory cannot be used. */
+/** Starts all fakes. Throws an error with a message for people if a port or the directory cannot be used. */
 export async function startFakeGateways(options: FakeGatewaysOptions): Promise<FakeGateways> {
   const { host } = options;
-  const hosts = [...new Set(['localhost', '127.0.0.1', host])];
-  const kept = new KeptCredentials(resolve(options.directory), hosts, Date.now());
+  const directory = resolve(options.directory);
+  const kept = new KeptCredentials(directory, localHosts(host), Date.now());
   const { certificate, account, vapid } = kept;
 
   await using parts = new AsyncDisposableStack();
@@ -61,10 +62,10 @@ export async function startFakeGateways(options: FakeGatewaysOptions): Promise<F
   );
 
   const received = new NotificationLog<Received>();
-  received.listen(options.hear);
-  apns.journal.listen((arrival) => received.add(receivedByApns(arrival)));
-  fcm.journal.listen((arrival) => received.add(receivedByFcm(arrival)));
-  web.journal.listen((posted) => received.add(receivedByWeb(posted, Date.now())));
+  received.listen(options.onReceived);
+  apns.arrivals.listen((arrival) => received.add(receivedByApns(arrival)));
+  fcm.arrivals.listen((arrival) => received.add(receivedByFcm(arrival)));
+  web.arrivals.listen((posted) => received.add(receivedByWeb(posted, Date.now())));
 
   const caFile = kept.path('certificate');
   const settings = {
@@ -112,10 +113,9 @@ async function onPort<Part>(
   try {
     return await start(port);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
     const why =
-      code === 'EADDRINUSE'
-        ? 'is taken: another program listens there'
+      errorCode(error) === 'EADDRINUSE'
+        ? 'is in use by another program'
         : `cannot be listened on: ${error instanceof Error ? error.message : error}`;
     throw new Error(`${host}:${port} (${name}) ${why}`, { cause: error });
   }

@@ -36,7 +36,7 @@ function stage() {
     fails: (fails: boolean) => {
       opens = !fails;
     },
-    /** Later than the shortest pause. */
+    /** After the shortest pause. */
     check(now: number, pushConnections = 0) {
       used = now;
       clock.nowMs += 50;
@@ -46,10 +46,10 @@ function stage() {
   };
 }
 
-describe('the listener', () => {
+describe('FileGuard', () => {
   const { threshold } = shareOpenFiles(1000);
 
-  it('takes no new connections while too many files are open, and then again', () => {
+  it('pauses the listener while too many files are open', () => {
     const { check, lines } = stage();
     expect(check(threshold - 1)).toEqual([]);
     expect(check(threshold)).toEqual(['pause']);
@@ -61,7 +61,7 @@ describe('the listener', () => {
     expect(lines).toHaveLength(3);
   });
 
-  it('keeps its share, however many push connections there are', () => {
+  it('does not count push connections', () => {
     const { check } = stage();
     expect(check(threshold + 99, 100)).toEqual([]);
     expect(check(threshold + 100, 100)).toEqual(['pause']);
@@ -82,7 +82,7 @@ describe('the listener', () => {
     expect(check(0)).toEqual(['resume']);
   });
 
-  it('is opened again with a later check where that failed', () => {
+  it('retries to open the listener after a failure', () => {
     const { check, fails } = stage();
     check(1000);
     fails(true);

@@ -1,6 +1,6 @@
 import { StartFailed } from './start-failed.ts';
 
-/** What opening a listener that failed means for an operator: one line that names the setting. */
+/** Explains to the operator why a listener could not be opened, in one line that names the setting. */
 export function listenError(
   error: unknown,
   setting: string,
@@ -12,7 +12,7 @@ export function listenError(
     code === 'EADDRINUSE'
       ? `${where} is taken: another program listens there`
       : code === 'EACCES'
-        ? `${where} may not be used: ports below 1024 take special rights`
+        ? `${where} is not allowed: ports below 1024 need special rights`
         : code === 'EADDRNOTAVAIL'
           ? `${where} is not an address of this machine`
           : `${where} cannot be opened: ${error instanceof Error ? error.message : error}`;

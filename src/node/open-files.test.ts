@@ -2,13 +2,13 @@ import { describe, expect, it } from 'bun:test';
 import { closeSync, openSync } from 'node:fs';
 import { countOpenFiles, readOpenFiles, shareOpenFiles } from './open-files.ts';
 
-describe('open files', () => {
-  it('are shared out so that each part has its own', () => {
+describe('the limit of open files', () => {
+  it('gives each part a share of its own', () => {
     for (const limit of [100, 256, 500, 1024, 65_536, 524_288, 1_048_576]) {
       const { push, threshold, connections } = shareOpenFiles(limit);
       expect(threshold + push).toBeLessThanOrEqual(limit);
       expect(limit - threshold - push).toBeGreaterThanOrEqual(32);
-      // What the server itself has open counts as well.
+      // The descriptors of the server itself count too.
       expect(connections).toBeLessThanOrEqual(threshold - 32);
       expect(connections).toBeGreaterThan(0);
     }
@@ -16,14 +16,14 @@ describe('open files', () => {
   });
 
   if (process.platform === 'linux') {
-    it('are counted, and their limit is known', () => {
+    it('is known on Linux, and descriptors are counted', () => {
       const limit = readOpenFiles()?.limit ?? 0;
       expect(limit).toBeGreaterThan(100);
       const before = countOpenFiles(limit);
       const descriptors = Array.from({ length: 50 }, () => openSync('/dev/null', 'r'));
       const now = countOpenFiles(limit);
       for (const descriptor of descriptors) closeSync(descriptor);
-      // An older kernel counts nothing.
+      // Older kernels do not count.
       if (before > 0) expect(now - before).toBe(50);
     });
   }

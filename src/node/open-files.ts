@@ -1,34 +1,34 @@
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 
-/** How many descriptors this process may have, and how they are shared out. */
+/** How many descriptors this process may have, and how they are shared. */
 export interface OpenFiles {
-  /** What the kernel allows. */
+  /** The limit of the kernel. */
   readonly limit: number;
   /** Descriptors that the push listener may use. */
   readonly push: number;
-  /** Descriptors in use, without those of push connections, from which on the channels listener takes no new ones. */
+  /** With this many descriptors in use, push connections not counted, the channels listener takes no new connections. */
   readonly threshold: number;
-  /** WebSocket connections in all: a little fewer, so that one more can still be told why it is refused. */
+  /** WebSocket connections: a little fewer, so that one more can still get the reason why it is refused. */
   readonly connections: number;
 }
 
-/** A fifth of all descriptors, at most so many, is kept for the push listener. */
+/** The push listener gets a fifth of all descriptors, up to this number. */
 const PUSH_MAX = 40_000;
 
 /**
- * A tenth, at least and at most so many, is kept for the store, webhooks, gateways and files. They use less than half
- * of it, and the other half always stays free.
+ * The store, webhooks, gateways and files get a tenth, within these limits. They use less than half of it; the other
+ * half always stays free.
  */
 const OWN_MIN = 64;
 const OWN_MAX = 2_000;
 
-/** `undefined` where the limit is not known: on other systems than Linux. */
+/** Reads and shares the limit; `undefined` on other systems than Linux. */
 export function readOpenFiles(): OpenFiles | undefined {
   const limit = readLimit();
   return limit === undefined ? undefined : shareOpenFiles(limit);
 }
 
-/** Shares out so many descriptors. */
+/** Shares a number of descriptors. */
 export function shareOpenFiles(limit: number): OpenFiles {
   const push = Math.min(PUSH_MAX, Math.floor(limit / 5));
   const own = Math.min(OWN_MAX, Math.max(OWN_MIN, Math.floor(limit / 10)));
@@ -50,8 +50,8 @@ function readLimit(): number | undefined {
 }
 
 /**
- * Descriptors in use by all threads. Costs some microseconds, whatever their number. Where the kernel does not count
- * them (before Linux 6.2), it is 0 until there is none left, and then `limit`.
+ * Counts the descriptors in use by all threads, in a few microseconds. On a kernel that does not count them (before Linux
+ * 6.2), returns 0, or `limit` if none is left.
  */
 export function countOpenFiles(limit: number): number {
   const { size } = statSync('/proc/self/fd');
@@ -63,7 +63,7 @@ function probe(limit: number): number {
     closeSync(openSync('/dev/null', 'r'));
     return 0;
   } catch {
-    // Nothing else can be wrong with this file.
+    // Opening this file fails for no other reason.
     return limit;
   }
 }

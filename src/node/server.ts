@@ -18,7 +18,7 @@ import { listenError } from './listen-error.ts';
 import { type Realtime, type RealtimeOptions, startRealtime } from './realtime/start.ts';
 import { StartFailed } from './start-failed.ts';
 
-/** A server that runs. */
+/** A running server. */
 export interface FanfareServer {
   readonly channels: ListenerAddress;
   readonly push: ListenerAddress;
@@ -26,27 +26,27 @@ export interface FanfareServer {
   readonly adminPassword: AdminPasswordSource;
   /** At the time of the start. */
   readonly apps: readonly App[];
-  /** The id of the app that was made because there was none. */
+  /** The id of the app that was created because there was none. */
   readonly createdApp: string | undefined;
   /** At the time of the start. */
   readonly instances: readonly PushInstance[];
-  /** The id of the instance that was made because there was none. */
+  /** The id of the instance that was created because there was none. */
   readonly createdInstance: string | undefined;
   readonly log: Log;
-  /** Settles only if a part has died, with what an operator must know: the server must then be stopped. */
+  /** Settles only if a part has died, with the reason. The server must then be stopped. */
   readonly died: Promise<string>;
-  /** Takes over the apps, the instances and the certificate of another configuration; throws `StartFailed` and keeps what it has. */
+  /** Takes over the apps, instances and certificate of another configuration. Throws `StartFailed` and keeps the old ones. */
   reload(config: Config): void;
-  /** Ends everything, last started first. Settles when all of it has ended. */
+  /** Stops all parts, last started first. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds that the background loop may take to end, before its thread is ended. */
-const BACKGROUND_STOP_MS = 5000;
+/** After this time, the thread of the background loop is terminated. */
+const BACKGROUND_STOP_TIMEOUT_MS = 5000;
 
-/** Starts both loops. Throws `StartFailed` when one cannot start; what had started is stopped then. */
+/** Starts both loops. Throws `StartFailed` if one cannot start, and stops what has started. */
 export async function startServer(config: Config): Promise<FanfareServer> {
-  refuseUnserved(config);
+  refuseUnsupported(config);
   const logFormat = formatOf(config);
   const tls = readTls(config);
 
@@ -68,14 +68,14 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     timers: systemTimers,
     log,
     logLinesDropped: opened.droppedLines,
-    keepUsage: (usage) => worker.tell({ type: 'usage', usage }),
-    sendWebhookEvents: (events) => worker.tell({ type: 'webhook-events', events }),
+    keepUsage: (usage) => worker.post({ type: 'usage', usage }),
+    sendWebhookEvents: (events) => worker.post({ type: 'webhook-events', events }),
   });
   parts.defer(() => realtime.stop());
   worker.answerWith(realtime);
-  worker.tell({ type: 'realtime', state: 'listening' });
-  // Runs first when stopping: a server that is about to go must not be sent more work.
-  parts.defer(() => worker.tell({ type: 'realtime', state: 'stopping' }));
+  worker.post({ type: 'realtime', state: 'listening' });
+  // Runs first when stopping: load balancers must send no more requests to a server that is about to stop.
+  parts.defer(() => worker.post({ type: 'realtime', state: 'stopping' }));
 
   const running = parts.move();
   return {
@@ -94,20 +94,20 @@ export async function startServer(config: Config): Promise<FanfareServer> {
       if ((certificate === undefined) !== (tls === undefined)) {
         throw new StartFailed({
           exitCode: 2,
-          message: 'tls: turning it on or off takes a restart',
+          message: 'tls: turning it on or off needs a restart',
         });
       }
       if (certificate !== undefined) realtime.replaceCertificate(certificate);
-      worker.tell({ type: 'reload', config: changed, tls: certificate });
+      worker.post({ type: 'reload', config: changed, tls: certificate });
     },
     stop: () => running.disposeAsync(),
   };
 }
 
-/** A part that is configured, and that this version does not have, must not be missing silently. */
-function refuseUnserved(config: Config): void {
+/** Refuses a configuration that needs a part that this version does not have. */
+function refuseUnsupported(config: Config): void {
   if (config.engine.type !== 'memory') {
-    const message = `engine.type: this version runs alone, so only "memory" is served, not "${config.engine.type}"`;
+    const message = `engine.type: this version supports only "memory", not "${config.engine.type}"`;
     throw new StartFailed({ exitCode: 2, message });
   }
 }
@@ -139,7 +139,7 @@ function openRealtime(options: RealtimeOptions): Realtime {
   }
 }
 
-/** The background loop, from outside: starts it, passes messages, ends it. */
+/** The background loop as the realtime loop sees it. */
 class BackgroundWorker {
   readonly died: Promise<string>;
   private readonly worker = new Worker(new URL('./background/worker.ts', import.meta.url));
@@ -155,7 +155,7 @@ class BackgroundWorker {
       this.stopped.resolve();
       died.resolve(why);
     };
-    this.worker.onmessage = ({ data }: MessageEvent<ToRealtime>) => this.hear(data);
+    this.worker.onmessage = ({ data }: MessageEvent<ToRealtime>) => this.dispatch(data);
     this.worker.onerror = (event) => fail(`The background thread failed: ${event.message}`);
     this.worker.addEventListener('close', () => fail('The background thread has ended'));
   }
@@ -165,22 +165,22 @@ class BackgroundWorker {
     return this.started.promise;
   }
 
-  tell(message: ToBackground): void {
+  post(message: ToBackground): void {
     this.worker.postMessage(message);
   }
 
-  /** Whom the background loop's questions are for, from now on. */
+  /** Sets who answers the questions of the background loop. */
   answerWith(realtime: Realtime): void {
     this.realtime = realtime;
   }
 
   async stop(): Promise<void> {
-    this.tell({ type: 'stop' });
-    await withTimeout(BACKGROUND_STOP_MS, this.stopped.promise);
+    this.post({ type: 'stop' });
+    await withTimeout(BACKGROUND_STOP_TIMEOUT_MS, this.stopped.promise);
     this.worker.terminate();
   }
 
-  private hear(message: ToRealtime): void {
+  private dispatch(message: ToRealtime): void {
     switch (message.type) {
       case 'ready':
         this.started.resolve(message);
@@ -192,7 +192,7 @@ class BackgroundWorker {
         this.realtime?.replaceApps(message.apps, message.changes);
         return;
       case 'ask':
-        this.tell({
+        this.post({
           type: 'answer',
           number: message.number,
           answer: this.realtime?.answer(message.question),

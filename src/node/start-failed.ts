@@ -1,10 +1,10 @@
-/** Why a server cannot start: 1 a fault, 2 its configuration. */
+/** Why a server cannot start. Exit code 2 means that its configuration is wrong. */
 export interface StartFault {
   readonly exitCode: 1 | 2;
   readonly message: string;
 }
 
-/** A server that could not start, in words for its operator. */
+/** Why a server could not start, in words for its operator. */
 export class StartFailed extends Error {
   override readonly name = 'StartFailed';
   readonly exitCode: 1 | 2;

@@ -2,32 +2,32 @@ import type { AudienceSource } from './audience-source.ts';
 import type { Recipient } from './model/device.ts';
 import type { PublishTarget } from './model/publish.ts';
 
-/** A part of an audience, in device order. */
+/** A page of an audience, in device order. */
 export interface AudiencePage {
   readonly recipients: readonly Recipient[];
-  /** The last number that was looked at: reading goes on after it. */
+  /** The last device number that was read. The next page begins after it. */
   readonly last: number;
 }
 
 export interface AudienceQuery {
   readonly instance: number;
   readonly target: PublishTarget;
-  /** Begins after this number; 0: from the beginning. */
+  /** Starts after this device number. 0: from the beginning. */
   readonly after: number;
-  /** Devices in one page, at most. */
+  /** The most devices in one page. */
   readonly pageDevices: number;
 }
 
-/** Numbers to read at once, of all names together; and of one name at least. */
-const NUMBERS_AT_ONCE = 20_000;
-const NUMBERS_OF_NAME_MIN = 100;
+/** Device numbers to read ahead, over all names; and the fewest for one name. */
+const READ_AHEAD = 20_000;
+const READ_AHEAD_OF_NAME_MIN = 100;
 
-/** Names that are read at the same time. */
+/** Names that are read concurrently. */
 const NAMES_AT_ONCE = 16;
 
 /**
- * Reads an audience page by page, each device once however many of the names match. It is never held whole:
- * of each name, some numbers are read ahead, and they are merged as far as all names have been read.
+ * Reads an audience page by page, each device once however many of the names match. The audience is never in memory
+ * as a whole: some device numbers of each name are read ahead, and merged as far as all names have been read.
  */
 export async function* audiencePages(
   source: AudienceSource,
@@ -57,32 +57,32 @@ async function pageOf(
   };
 }
 
-/** The devices of one interest or user, as far as they have been read ahead. */
+/** The device numbers of one interest or user that have been read ahead. */
 interface Stream {
   readonly name: string;
   /** In device order. */
   ahead: readonly number[];
-  /** How many of them have been handed on. */
+  /** How many of them have been merged. */
   taken: number;
   ended: boolean;
 }
 
-/** The numbers of all names in device order, without doubles, some at a time. */
+/** Merges the device numbers of all names, in device order and without duplicates. */
 async function* mergedNumbers(
   source: AudienceSource,
   { instance, target, after, pageDevices }: AudienceQuery,
 ): AsyncGenerator<number[]> {
   const { kind, names } = target;
-  const most = Math.max(
-    NUMBERS_OF_NAME_MIN,
-    Math.min(pageDevices, Math.ceil(NUMBERS_AT_ONCE / names.length)),
+  const limit = Math.max(
+    READ_AHEAD_OF_NAME_MIN,
+    Math.min(pageDevices, Math.ceil(READ_AHEAD / names.length)),
   );
   let streams = names.map((name): Stream => ({ name, ahead: [], taken: 0, ended: false }));
   const readAhead = async (stream: Stream): Promise<void> => {
     const from = stream.ahead.at(-1) ?? after;
-    stream.ahead = await source.numbers(instance, kind, stream.name, from, most);
+    stream.ahead = await source.numbers(instance, kind, stream.name, from, limit);
     stream.taken = 0;
-    stream.ended = stream.ahead.length < most;
+    stream.ended = stream.ahead.length < limit;
   };
   while (streams.length > 0) {
     const empty = streams.filter(({ ahead, taken, ended }) => taken === ahead.length && !ended);
@@ -95,7 +95,7 @@ async function* mergedNumbers(
   }
 }
 
-/** Takes what lies below the end of each stream's reading: nothing unread can come before it. */
+/** Takes the numbers up to the lowest end of the streams: no unread number can be lower. */
 function takeKnown(streams: readonly Stream[]): number[] {
   let end = Number.POSITIVE_INFINITY;
   for (const { ahead, ended } of streams) {
@@ -111,17 +111,17 @@ function takeKnown(streams: readonly Stream[]): number[] {
   let count = 0;
   for (const stream of streams) {
     const { ahead, taken } = stream;
-    const until = placeAfter(ahead, end, taken);
+    const until = indexAfter(ahead, end, taken);
     if (until === taken) continue;
     parts.push(ahead.slice(taken, until));
     count += until - taken;
     stream.taken = until;
   }
-  return inOrderOnce(parts, count);
+  return sortedOnce(parts, count);
 }
 
-/** Where the first number greater than `end` is. */
-function placeAfter(numbers: readonly number[], end: number, from: number): number {
+/** The index of the first number greater than `end`. */
+function indexAfter(numbers: readonly number[], end: number, from: number): number {
   let low = from;
   let high = numbers.length;
   while (low < high) {
@@ -132,8 +132,8 @@ function placeAfter(numbers: readonly number[], end: number, from: number): numb
   return low;
 }
 
-function inOrderOnce(parts: readonly (readonly number[])[], count: number): number[] {
-  // An array of plain numbers sorts several times as fast as one of values.
+function sortedOnce(parts: readonly (readonly number[])[], count: number): number[] {
+  // A typed array sorts several times as fast.
   const all = new Float64Array(count);
   let at = 0;
   for (const part of parts) {

@@ -1,15 +1,15 @@
 import type { Device, DeviceId, DeviceMetadata, DeviceToken, NewDevice } from './model/device.ts';
 
 /**
- * Keeps the devices of all instances. What a method changed is durable when its promise settles. Each throws
- * where the store cannot be used, and `StoreLost` instead of saying "no such device" where the store has lost
- * the instance itself. `instance` is always an instance's number.
+ * Stores the devices of all instances. A change is durable when its promise settles. Each method rejects if the store
+ * cannot be used, and with `StoreLost`, instead of "no such device", if the store has lost the instance itself.
+ * `instance` is always the number of an instance.
  */
 export interface DeviceStore {
   /**
-   * Keeps a device. Another one with the same token of the instance is replaced in the same commit: one app
-   * on one device never gets a notification twice. So are those of `previousIds` that hold no token or this one.
-   * `'full'`: the instance has `devicesMax` devices, and none with this token. 0: no limit.
+   * Stores a device. The same commit deletes the instance's device with the same token, so that no app gets a
+   * notification twice, and those of `previousIds` that have this token or none. `'full'`: the instance has `devicesMax`
+   * devices, none of them with this token. 0: no limit.
    */
   register(
     instance: number,
@@ -18,9 +18,9 @@ export interface DeviceStore {
     devicesMax?: number,
   ): Promise<'registered' | 'full'>;
   get(instance: number, id: DeviceId): Promise<Device | undefined>;
-  /** Settles as well where there is no such device. */
+  /** Settles also if there is no such device. */
   delete(instance: number, id: DeviceId): Promise<void>;
-  /** `false`: there is no such device. So in the other methods. */
+  /** `false` here and below: there is no such device. */
   setMetadata(
     instance: number,
     id: DeviceId,
@@ -28,8 +28,7 @@ export interface DeviceStore {
     nowMs: number,
   ): Promise<boolean>;
   /**
-   * Another device with that token is replaced by this one. No gateway has accepted a device's new token yet,
-   * whatever became of the old one.
+   * Deletes the device that had this token. The device counts as never accepted by a gateway until its new token is.
    */
   setToken(instance: number, id: DeviceId, token: DeviceToken, nowMs: number): Promise<boolean>;
   setUser(
@@ -38,14 +37,14 @@ export interface DeviceStore {
     user: UserOfDevice,
     nowMs: number,
   ): Promise<SetUserResult>;
-  /** Of one device, in the order of their UTF-8 bytes, those that come after `after`; `more` where some are left. */
+  /** The interests of a device after `after`, at most `limit`, in the order of their UTF-8 bytes. */
   interests(
     instance: number,
     id: DeviceId,
     after: string,
-    most: number,
+    limit: number,
   ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined>;
-  /** How many rows `setInterests` would add and remove; `undefined`: there is no such device. */
+  /** The number of rows that `setInterests` would add and remove; `undefined`: there is no such device. */
   interestsToChange(
     instance: number,
     id: DeviceId,
@@ -53,14 +52,14 @@ export interface DeviceStore {
   ): Promise<number | undefined>;
   /** `undefined`: there is no such device. */
   hasInterest(instance: number, id: DeviceId, interest: string): Promise<boolean | undefined>;
-  /** Makes these the device's interests, and writes only what differs. */
+  /** Replaces the device's interests. Writes only the difference. */
   setInterests(
     instance: number,
     id: DeviceId,
     interests: readonly string[],
     instanceMax?: number,
   ): Promise<'set' | InterestRefusal>;
-  /** `'full'`: the device has `max` others already. */
+  /** `'full'`: the device has `max` other interests. */
   addInterest(
     instance: number,
     id: DeviceId,
@@ -69,23 +68,23 @@ export interface DeviceStore {
     instanceMax?: number,
   ): Promise<'added' | 'full' | InterestRefusal>;
   removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean>;
-  /** Removes a user's devices. Settles as well where there is no such user; gives how many there were. */
+  /** Deletes the devices of a user. Returns how many there were. */
   deleteUser(instance: number, userId: string): Promise<number>;
 }
 
 /**
- * `'instance-full'`: all devices of the instance together would have more than `instanceMax` interests; 0: no
- * limit. What is written in the same commit may come on top.
+ * `'instance-full'`: the devices of the instance would have more than `instanceMax` interests together; 0: no limit.
+ * Other changes in the same commit may exceed it.
  */
 export type InterestRefusal = 'no-device' | 'instance-full';
 
 export interface UserOfDevice {
   readonly userId: string;
-  /** Devices of one platform that a user may have. */
+  /** The most devices of one platform that a user may have. */
   readonly max: number;
-  /** At the limit, removes the user's device that was heard of longest ago. */
+  /** At the limit, deletes the user's device that has been inactive longest. */
   readonly replaceOldest: boolean;
 }
 
-/** `'other-user'`: the device belongs to somebody else. `'full'`: the user has as many devices as allowed. */
+/** `'other-user'`: the device belongs to another user. `'full'`: the user has `max` devices. */
 export type SetUserResult = 'set' | 'no-device' | 'other-user' | 'full';

@@ -4,12 +4,12 @@ import type { ApnsPayload } from './payloads/apns.ts';
 import type { FcmPayload } from './payloads/fcm.ts';
 import type { WebPayload } from './payloads/web.ts';
 
-/** A publish as one platform sends it, to as many devices as there are. */
+/** A publish as it is sent to the devices of one platform. */
 export interface Notification<Payload> {
   readonly instanceId: string;
   readonly publishId: PublishId;
   readonly payload: Payload;
-  /** When the publish was accepted, or was to go out. Its time to live counts from here. */
+  /** When the publish was accepted or scheduled to be sent. Its time to live starts here. */
   readonly acceptedAtMs: number;
 }
 
@@ -22,16 +22,16 @@ export interface Payloads {
 
 /** Which devices a temporary failure concerns. */
 export type TroubleScope =
-  /** This device. */
+  /** Only this device. */
   | 'device'
-  /** The gateway, as it answered for this device. What the device registered may still be the cause. */
+  /** The gateway, as it answered for this device. What the device registered may be the cause. */
   | 'gateway'
-  /** All devices: it failed before any device was named, so no device can be the cause. */
+  /** All devices: it failed before a device was named, so no device can be the cause. */
   | 'connection';
 
-/** What became of one notification for one device. `reason` is one word or code, always the same for the same cause. */
+/** The outcome of one notification for one device. `reason` is a code, always the same for the same cause. */
 export type Outcome =
-  /** The gateway has taken it. */
+  /** The gateway has accepted it. */
   | { readonly result: 'accepted' }
   /** It may succeed later. `afterMs` is the pause that the gateway asked for. */
   | {
@@ -40,15 +40,15 @@ export type Outcome =
       readonly afterMs: number | undefined;
       readonly scope: TroubleScope;
     }
-  /** The token reaches nobody any more; since when, where the gateway says so. */
+  /** The token is no longer valid; since `sinceMs`, if the gateway says so. */
   | {
       readonly result: 'token-gone';
       readonly reason: string;
       readonly sinceMs: number | undefined;
     }
   /**
-   * This device does not get it, now or later; with the scope `'publish'`, no other one of the publish would, however
-   * it is reached. `words` are the gateway's own, at most 200 characters, or empty.
+   * Permanently refused for this device or, with the scope `'publish'`, for every device of the publish. `words` is the
+   * gateway's own text, at most 200 characters, or empty.
    */
   | {
       readonly result: 'refused';
@@ -57,8 +57,8 @@ export type Outcome =
       readonly scope?: 'publish';
     }
   /**
-   * The operator's credential is not accepted: by the gateway as it answered for this device, or, with the scope
-   * `'connection'`, before any device was named.
+   * The operator's credential is not accepted: in the answer for this device or, with the scope `'connection'`, before
+   * a device was named.
    */
   | {
       readonly result: 'not-authorised';
@@ -67,15 +67,15 @@ export type Outcome =
       readonly scope?: 'connection';
     };
 
-/** Hands one notification to one device's gateway. */
+/** Sends a notification to one device. */
 export type Deliver = (recipient: Recipient) => Promise<Outcome>;
 
 /**
- * The way to the devices of one platform, for one instance.
+ * Sends notifications to the devices of one platform, for one instance.
  *
- * `prepare` makes once what is the same for all devices of a publish. What it gives settles for every recipient
- * with an outcome, within a bounded time, and never throws for what a gateway or a network does. It may be called
- * for as many recipients at the same time as `atOnce` says; more would only wait inside.
+ * `prepare` does once what is the same for all devices of a publish. The function that it returns must settle for each
+ * recipient with an outcome, within a bounded time, and must not reject for what a gateway or a network does. Callers
+ * run it for at most `atOnce` recipients concurrently; more would only wait inside.
  */
 export interface Gateway<P extends Platform> extends AsyncDisposable {
   readonly platform: P;

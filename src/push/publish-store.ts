@@ -1,27 +1,27 @@
 import type { Acceptance, NewPublish, PublishId, PublishStatus, Report } from './model/publish.ts';
 
-/** Keeps publishes, and what became of them. */
+/** Stores publishes and their status. */
 export interface PublishStore {
-  /** Keeps a publish, or says why not. Durable when it settles. */
+  /** Stores a publish, or says why not. Durable when it settles. */
   accept(publish: NewPublish): Promise<Acceptance>;
   status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
-  /** Cancels what has not gone out. One that is over stays as it is, and nothing is written then. */
+  /** Cancels what has not been sent yet. Does nothing to a publish that is over. */
   cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined>;
   /**
-   * Keeps a report once. One that repeats another is dropped, and so is one for an unknown publish or device, or of a
-   * device that is on no page of the publish, or only on one that was cancelled: then `undefined`.
+   * Stores a report. Returns `undefined` and drops the report if it repeats another, if its publish or device is
+   * unknown, or if the device is on no page of the publish that was sent.
    */
   report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined>;
 }
 
-/** A publish that was to be cancelled. */
+/** The status after a call to cancel. */
 export interface AfterCancel extends PublishStatus {
-  /** It was this call that cancelled it: it was not over before. */
+  /** Set if this call cancelled it: it was not over before. */
   readonly isCancelledNow?: true;
 }
 
-/** A report that was kept. */
+/** A stored report. */
 export interface KeptReport {
-  /** Whose device has sent it; `undefined` where it has no user. */
+  /** The user of the device, if it has one. */
   readonly userId: string | undefined;
 }

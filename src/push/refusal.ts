@@ -1,39 +1,39 @@
-/** Why a request to the push side is not done. Each has one status and one title; see the push API. */
+/** Why a request to the push API is refused. Its table of problems gives each one a status and a title. */
 export type PushProblem =
-  /** The body is of another content type than JSON. */
+  /** The content type of the body is not JSON. */
   | 'content-type'
   /** The instance id or the Authorization header is missing. */
   | 'incomplete'
-  /** A body, path or query of a backend or a report breaks a rule. */
+  /** The body, path or query of a backend's request or of a report breaks a rule. */
   | 'bad-request'
-  /** The same in a request of a device. */
+  /** The same for other requests of devices. */
   | 'bad-device-request'
   | 'bad-interest'
   | 'too-many-interests'
   | 'unauthorized'
   | 'forbidden'
   | 'over-plan'
-  /** The instance has as many devices, or its devices as many interests, as its limits allow. */
+  /** The instance has reached its limit of devices or interests. */
   | 'instance-full'
   | 'instance-not-found'
   | 'device-not-found'
   | 'publish-not-found'
   | 'not-found'
   | 'wrong-method'
-  /** The body is JSON, but breaks a rule of its schema. */
+  /** The body is JSON but breaks a rule of its schema. */
   | 'unprocessable'
   | 'rate-limited'
   | 'timeout'
   | 'head-too-large'
-  /** The store cannot be asked now. */
+  /** The store cannot be used now. */
   | 'store'
   | 'internal';
 
-/** Something that is not done, and why: `description` names the field and the rule. */
+/** A refused request. `description` names the field and the rule. */
 export class PushRefusal {
   readonly problem: PushProblem;
   readonly description: string;
-  /** Seconds after which it is worth trying again. */
+  /** When to try again. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(problem: PushProblem, description: string, retryAfterSeconds?: number) {
@@ -43,11 +43,11 @@ export class PushRefusal {
   }
 }
 
-/** What is wrong with one field. */
+/** A field that breaks a rule. */
 export class FieldFault {
   /** Its path in the body, for example `web.notification.title`. */
   readonly field: string;
-  /** The rule that is broken, for example `must be a string`. It holds nothing secret. */
+  /** The rule, for example `must be a string`. Holds nothing secret. */
   readonly reason: string;
 
   constructor(field: string, reason: string) {
@@ -56,7 +56,7 @@ export class FieldFault {
   }
 }
 
-/** Refuses a request for one field, in the form that the hosted service uses. Source: push protocol, §2.2. */
+/** Refuses a request because of one field, in the words of the hosted service. Source: push protocol, §2.2. */
 export function refuseField(problem: PushProblem, { field, reason }: FieldFault): PushRefusal {
   return new PushRefusal(problem, `\`${field}\`: ${reason}`);
 }

@@ -1,10 +1,10 @@
-/** A JSON object, of which nothing else is known. */
+/** Any JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A JSON object, and the text that it was read from. */
 export interface JsonObjectText {
   readonly object: Record<string, unknown>;
-  /** Without the byte order mark that may stand in front. */
+  /** Without the byte order mark, if there was one. */
   readonly text: string;
 }
 
@@ -42,12 +42,12 @@ const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
 /**
- * Whether JSON has more values and names of fields together than `most`; an empty array or object counts twice. Looks at
- * each byte once and does not parse, because it is the number of values that makes parsing slow: a megabyte of `[[[` takes
- * 50 times as long as a megabyte of text. What is not JSON gets either answer, and is parsed fast where that is `false`.
+ * Whether JSON has more than `max` values and field names together; an empty array or object counts twice. Reads each
+ * byte once and does not parse, because many values make parsing slow: 1 MB of `[[[` takes 50 times as long as 1 MB of
+ * text. For invalid JSON the answer is arbitrary, but `false` still means that parsing is fast.
  */
-export function hasMoreValues(body: Uint8Array, most: number): boolean {
-  // Each value or name but the first comes after one of these.
+export function hasMoreValues(body: Uint8Array, max: number): boolean {
+  // Each value or name but the first follows one of the four characters below.
   let starts = 1;
   let isInText = false;
   for (let at = 0; at < body.length; at++) {
@@ -59,7 +59,7 @@ export function hasMoreValues(body: Uint8Array, most: number): boolean {
       isInText = true;
     } else if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) {
       starts++;
-      if (starts > most) return true;
+      if (starts > max) return true;
     }
   }
   return false;
@@ -75,17 +75,17 @@ function decode(body: Uint8Array): string | undefined {
   }
 }
 
-/** Whether a value that was read from JSON is an object, not an array. */
+/** Whether a JSON value is an object, not an array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a field is there. Libraries send `null` for what they were not given. */
+/** Whether a field is present. Libraries send `null` for absent values. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** The same object without the fields that are `null`. */
+/** Drops the fields that are `null`. */
 export function withoutNulls(object: JsonObject): JsonObject {
   return Object.values(object).includes(null)
     ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))

@@ -1,46 +1,38 @@
-/** The ids of what has changed, for one line of the log. */
+/** The ids of the tenants that one change created, changed and deleted, for the log. */
 export interface ChangedIds {
   readonly created?: string;
   readonly changed?: string;
   readonly deleted?: string;
 }
 
-/** Compares each list of apps or instances with the one before. */
-export class ListChanges<Item extends { readonly id: string }> {
-  /** What each was like, by id: those in the list may be changed in place. */
-  private known: ReadonlyMap<string, string>;
+/** The settings of each tenant as text, by id. Text, because an app is changed in place. */
+export type Snapshot = ReadonlyMap<string, string>;
 
-  constructor(first: readonly Item[]) {
-    this.known = textsOf(first);
-  }
-
-  /** Says what is different in this list. */
-  to(list: readonly Item[]): ChangedIds {
-    const before = this.known;
-    const now = textsOf(list);
-    this.known = now;
-    const ids = [...now.keys()];
-    return {
-      ...named(
-        'created',
-        ids.filter((id) => !before.has(id)),
-      ),
-      ...named(
-        'changed',
-        ids.filter((id) => before.has(id) && before.get(id) !== now.get(id)),
-      ),
-      ...named(
-        'deleted',
-        [...before.keys()].filter((id) => !now.has(id)),
-      ),
-    };
-  }
+export function snapshotOf<Tenant extends { readonly id: string }>(
+  tenants: readonly Tenant[],
+): Snapshot {
+  return new Map(tenants.map((tenant) => [tenant.id, JSON.stringify(tenant)]));
 }
 
-function textsOf(list: readonly { readonly id: string }[]): ReadonlyMap<string, string> {
-  return new Map(list.map((item) => [item.id, JSON.stringify(item)]));
+/** Compares two snapshots. */
+export function changedIds(before: Snapshot, after: Snapshot): ChangedIds {
+  const ids = [...after.keys()];
+  return {
+    ...listed(
+      'created',
+      ids.filter((id) => !before.has(id)),
+    ),
+    ...listed(
+      'changed',
+      ids.filter((id) => before.has(id) && before.get(id) !== after.get(id)),
+    ),
+    ...listed(
+      'deleted',
+      [...before.keys()].filter((id) => !after.has(id)),
+    ),
+  };
 }
 
-function named(what: keyof ChangedIds, ids: readonly string[]): ChangedIds {
-  return ids.length === 0 ? {} : { [what]: ids.join(', ') };
+function listed(change: keyof ChangedIds, ids: readonly string[]): ChangedIds {
+  return ids.length === 0 ? {} : { [change]: ids.join(', ') };
 }

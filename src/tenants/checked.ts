@@ -2,14 +2,14 @@ import type { z } from 'zod';
 import { problemsOf, wording } from '../config/problems.ts';
 import { OperationRefused } from './operation-refused.ts';
 
-/** Reads what somebody asks for. Throws a `OperationRefused` that names the first thing that is wrong. */
+/** Parses a request. Throws a `OperationRefused` that names the first invalid field. */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
-  unknownWords: string,
+  unknownField: string,
 ): z.output<Schema> {
   const parsed = schema.safeParse(input, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownWords : wording(issue)),
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownField : wording(issue)),
   });
   if (parsed.success) return parsed.data;
   const [problem] = problemsOf(schema, parsed.error);

@@ -1,14 +1,33 @@
 import type { Config } from '../config/schema.ts';
+import type { AppStore } from '../stores/tenants/app-store.ts';
 import type { StoredInstances } from '../stores/tenants/instance-store.ts';
+import { newAppId, newAppKey } from './app-credentials.ts';
 import { newInstance } from './instance-credentials.ts';
 
-/** A push side without any instance is of no use: the first start makes one. Its id, or `undefined`. */
+/*
+ * The first start creates one app and one instance: without them a server is of no use. The store creates each only
+ * if it has none, because several servers may start on it at the same moment.
+ */
+
+/** Creates the first app and returns its id; `undefined` if the store or the configuration has apps. */
+export async function createFirstApp(store: AppStore, config: Config): Promise<string | undefined> {
+  if (config.channels.apps !== undefined || (await store.list()).length > 0) return undefined;
+  const app = {
+    id: newAppId(),
+    name: 'default',
+    enabled: true,
+    keys: [newAppKey()],
+    settings: {},
+  };
+  return (await store.createFirst(app, Date.now())) ? app.id : undefined;
+}
+
+/** Creates the first instance and returns its id; `undefined` if the store or the configuration has instances. */
 export async function createFirstInstance(
   store: StoredInstances,
   config: Config,
 ): Promise<string | undefined> {
   if (config.push.instances !== undefined || (await store.list()).length > 0) return undefined;
   const instance = newInstance('default');
-  // Several servers may start at the same moment on one store.
   return (await store.createFirst(instance, Date.now())) ? instance.id : undefined;
 }

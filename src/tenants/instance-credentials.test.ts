@@ -2,18 +2,18 @@ import { expect, it } from 'bun:test';
 import { createECDH } from 'node:crypto';
 import { newInstance, newInstanceId, newSecretKey, newVapidPair } from './instance-credentials.ts';
 
-it('makes ids that are UUIDs of version 4, in lower case', () => {
+it('makes ids that are lower-case UUIDs of version 4', () => {
   expect(newInstanceId()).toMatch(
     /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   );
 });
 
-it('makes secret keys of 64 upper-case hex characters, never the same', () => {
+it('makes unique secret keys of 64 upper-case hex characters', () => {
   expect(newSecretKey()).toMatch(/^[0-9A-F]{64}$/);
   expect(newSecretKey()).not.toBe(newSecretKey());
 });
 
-it('makes pairs that belong together, also where the private key begins with a zero', () => {
+it('makes VAPID keys that form a pair, even if the private key starts with a zero', () => {
   // One in 256 does.
   for (let n = 0; n < 2000; n++) {
     const { publicKey, privateKey } = newVapidPair();
@@ -24,7 +24,7 @@ it('makes pairs that belong together, also where the private key begins with a z
   }
 });
 
-it('makes instances with all that browsers are reached with', () => {
+it('makes instances that can reach browsers', () => {
   const { name, settings } = newInstance('shop', 'https://shop.example');
   expect(name).toBe('shop');
   expect(settings.web.vapid.subject).toBe('https://shop.example');

@@ -1,4 +1,5 @@
 import type { InstanceDirectory, PushInstance } from '../push/model/instance.ts';
+import type { LiveInstance } from './push-instance.ts';
 
 /** The instances of this server, in memory. */
 export class MemoryInstanceDirectory implements InstanceDirectory {
@@ -12,8 +13,8 @@ export class MemoryInstanceDirectory implements InstanceDirectory {
     return this.instances.values().find((instance) => instance.number === number);
   }
 
-  /** Takes over a whole new list. Whoever holds an instance of the old one goes on with what it was. */
-  replace(instances: readonly PushInstance[]): void {
-    this.instances = new Map(instances.map((instance) => [instance.id, instance]));
+  /** Replaces all instances. Code that holds an old `PushInstance` keeps the old settings. */
+  replace(live: readonly LiveInstance[]): void {
+    this.instances = new Map(live.map(({ instance }) => [instance.id, instance]));
   }
 }

@@ -1,92 +1,57 @@
 import type { App, AppKey } from '../channels/app.ts';
-import { Mutex } from '../runtime/mutex.ts';
 import type { AppStore, StoredApp } from '../stores/tenants/app-store.ts';
-import { newAppId, newAppKey } from './credentials.ts';
-import type { KeptApp } from './kept.ts';
+import { newAppId, newAppKey } from './app-credentials.ts';
+import {
+  checkKeys,
+  checkRoomForKey,
+  TenantAdmin,
+  type TenantAdminOptions,
+} from './manage-tenants.ts';
 import { OperationRefused } from './operation-refused.ts';
+import { appKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
-/** Pairs that an app may have: every change reads all of them. */
-const KEYS_MAX = 20;
-
-export interface AppAdminOptions {
-  readonly store: AppStore;
-  /** The apps of the configuration as it is now. */
-  readonly configured: () => readonly App[];
-  /** Completes stored apps with the defaults; `left` are those that cannot be served. */
-  readonly complete: (stored: readonly StoredApp[]) => {
-    readonly apps: readonly App[];
-    readonly left: readonly { readonly id: string; readonly why: string }[];
-  };
-  /** Makes the running server take over what has changed in the store; settles when it has. */
-  readonly changed: () => Promise<void>;
-  readonly now: () => number;
-}
-
-export interface AppSettings {
-  readonly name: string | undefined;
-  readonly enabled: boolean | undefined;
-  /** As in the configuration, without what stands above. */
+export interface AppChange {
+  readonly name?: string | undefined;
+  readonly enabled?: boolean | undefined;
+  /** All other settings, as in the configuration. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Manages the apps, one change after the other; each has taken effect when it settles. Throws `OperationRefused`. */
-export class AppAdmin {
-  private readonly options: AppAdminOptions;
-  private readonly changes = new Mutex();
+export interface NewApp extends AppChange {
+  readonly id?: string | undefined;
+  readonly keys?: readonly AppKey[] | undefined;
+}
 
-  constructor(options: AppAdminOptions) {
-    this.options = options;
+/** Manages the apps, for the admin API and for the command line. */
+export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
+  constructor(options: TenantAdminOptions<AppStore, App>) {
+    super(appKind, options);
   }
 
-  /** Those of the configuration first; then those of the store, in the order of their making. */
-  async list() {
-    const { configured, complete, store } = this.options;
-    const { apps, left } = complete(await store.list());
-    const kept: KeptApp[] = [
-      ...configured().map((app) => ({ app, source: 'configuration' as const })),
-      ...apps.map((app) => ({ app, source: 'store' as const })),
-    ];
-    return { kept, notServed: left };
-  }
-
-  async get(id: string): Promise<KeptApp> {
-    const { configured, complete, store } = this.options;
-    const inFile = configured().find((app) => app.id === id);
-    if (inFile !== undefined) return { app: inFile, source: 'configuration' };
-    const stored = await store.get(id);
-    if (stored === undefined) throw noSuchApp(id);
-    const { apps, left } = complete([stored]);
-    if (apps[0] !== undefined) return { app: apps[0], source: 'store' };
-    throw new OperationRefused('conflict', `App ${id} is not served: ${left[0]?.why}`);
-  }
-
-  /** Without an id or keys, they are made. */
-  create(
-    given: AppSettings & {
-      readonly id: string | undefined;
-      readonly keys: readonly AppKey[] | undefined;
-    },
-  ) {
-    return this.change(given.id ?? newAppId(), async (id) => {
-      const { store, configured } = this.options;
-      const { name = '', enabled = true, keys = [newAppKey()] } = given;
+  /** Creates an app and returns its id. Makes an id and a key if none are given. */
+  create(given: NewApp): Promise<string> {
+    const { id = newAppId(), name = '', enabled = true, keys = [newAppKey()] } = given;
+    return this.enqueue(async () => {
       const settings = withWholeUrls(given.settings);
-      checkKeys(keys);
-      if (configured().some((app) => app.id === id)) throw idTaken(id);
-      const taken = configured().flatMap((app) => app.keys.map(({ key }) => key));
-      if (keys.some(({ key }) => taken.includes(key))) throw keyTaken();
-      const result = await store.create({ id, name, enabled, keys, settings }, this.options.now());
-      if (result === 'id-taken') throw idTaken(id);
+      const names = keys.map(({ key }) => key);
+      checkKeys('keys', names);
+      const configured = this.configured();
+      if (configured.some((app) => app.id === id)) throw this.alreadyExists(id);
+      if (configured.some((app) => app.keys.some(({ key }) => names.includes(key)))) {
+        throw keyTaken();
+      }
+      const result = await this.store.create({ id, name, enabled, keys, settings }, Date.now());
+      if (result === 'id-taken') throw this.alreadyExists(id);
       if (result === 'key-taken') throw keyTaken();
+      return id;
     });
   }
 
-  /** Changes what is named. `limits` are merged. */
-  update(id: string, { name, enabled, settings }: AppSettings) {
+  /** Changes the given settings and keeps the others. `limits` are merged. */
+  update(id: string, { name, enabled, settings }: AppChange): Promise<void> {
     return this.change(id, async () => {
-      this.refuseConfigured(id);
-      const found = await this.options.store.update(id, (app) => ({
+      const found = await this.store.update(id, (app) => ({
         name: name ?? app.name,
         enabled: enabled ?? app.enabled,
         settings: {
@@ -97,42 +62,33 @@ export class AppAdmin {
             : { limits: { ...asObject(app.settings['limits']), ...asObject(settings['limits']) } }),
         },
       }));
-      if (!found) throw noSuchApp(id);
+      if (!found) throw this.notFound(id);
     });
   }
 
-  setEnabled(id: string, enabled: boolean) {
+  setEnabled(id: string, enabled: boolean): Promise<void> {
     return this.change(id, async () => {
-      this.refuseConfigured(id);
-      if (!(await this.options.store.setEnabled(id, enabled))) throw noSuchApp(id);
+      if (!(await this.store.setEnabled(id, enabled))) throw this.notFound(id);
     });
   }
 
-  /** Adds a pair and gives it; those that the app has stay valid. */
-  async addKey(id: string): Promise<AppKey> {
-    const pair = newAppKey();
-    await this.change(id, async () => {
-      this.refuseConfigured(id);
-      const { store } = this.options;
-      const app = await store.get(id);
-      if (app !== undefined && app.keys.length >= KEYS_MAX) {
-        throw new OperationRefused('conflict', `App ${id} has ${KEYS_MAX} keys; remove one first`);
-      }
-      if (!(await store.addKey(id, pair))) throw noSuchApp(id);
-    });
-    return pair;
-  }
-
-  /** Takes a pair away, but never the last one. */
-  removeKey(id: string, key: string) {
+  /** Adds a new key and returns it. The others stay valid. */
+  addKey(id: string): Promise<AppKey> {
     return this.change(id, async () => {
-      this.refuseConfigured(id);
-      const { store } = this.options;
-      const result = await store.removeKey(id, key);
-      if (result === 'unknown') {
-        if ((await store.get(id)) === undefined) throw noSuchApp(id);
+      const pair = newAppKey();
+      checkRoomForKey((await this.stored(id)).keys);
+      if (!(await this.store.addKey(id, pair))) throw this.notFound(id);
+      return pair;
+    });
+  }
+
+  /** Removes a key, but never the last one. */
+  removeKey(id: string, key: string): Promise<void> {
+    return this.change(id, async () => {
+      await this.stored(id);
+      const result = await this.store.removeKey(id, key);
+      if (result === 'unknown')
         throw new OperationRefused('not-found', `App ${id} has no key ${key}`);
-      }
       if (result === 'last') {
         throw new OperationRefused(
           'conflict',
@@ -142,54 +98,15 @@ export class AppAdmin {
     });
   }
 
-  async delete(id: string): Promise<void> {
-    await this.inTurn(async () => {
-      this.refuseConfigured(id);
-      if (!(await this.options.store.delete(id))) throw noSuchApp(id);
+  delete(id: string): Promise<void> {
+    return this.change(id, async () => {
+      if (!(await this.store.delete(id))) throw this.notFound(id);
     });
   }
-
-  /** Makes a change in its turn, and gives the app as it is then. */
-  private async change(id: string, make: (id: string) => Promise<void>): Promise<KeptApp> {
-    await this.inTurn(() => make(id));
-    return await this.get(id);
-  }
-
-  private inTurn(make: () => Promise<void>): Promise<void> {
-    return this.changes.run(async () => {
-      await make();
-      await this.options.changed();
-    });
-  }
-
-  private refuseConfigured(id: string): void {
-    if (!this.options.configured().some((app) => app.id === id)) return;
-    throw new OperationRefused(
-      'conflict',
-      `App ${id} stands in the configuration: change it there, at channels.apps`,
-    );
-  }
-}
-
-function checkKeys(keys: readonly AppKey[]): void {
-  if (keys.length > KEYS_MAX) {
-    throw new OperationRefused('invalid', `keys: must be at most ${KEYS_MAX}`, 'keys');
-  }
-  if (new Set(keys.map(({ key }) => key)).size < keys.length) {
-    throw new OperationRefused('invalid', 'keys: the same key stands there twice', 'keys');
-  }
-}
-
-function idTaken(id: string): OperationRefused {
-  return new OperationRefused('conflict', `id: there is an app ${id} already`, 'id');
 }
 
 function keyTaken(): OperationRefused {
-  return new OperationRefused('conflict', 'keys: an app has this key already', 'keys');
-}
-
-function noSuchApp(id: string): OperationRefused {
-  return new OperationRefused('not-found', `There is no app ${id}`);
+  return new OperationRefused('conflict', 'keys: another app already has this key', 'keys');
 }
 
 function asObject(value: unknown): object {

@@ -1,4 +1,4 @@
-/** The HTTP status each refusal is answered with. */
+/** The HTTP status of each refusal. */
 const statuses = {
   invalid: 400,
   'not-found': 404,
@@ -8,11 +8,11 @@ const statuses = {
 
 export type RefusalCode = keyof typeof statuses;
 
-/** Why an operation is not done, in words for who asked; anything else that is thrown is a bug. */
+/** Why an operation was refused, in words for the caller. Anything else that is thrown is a bug. */
 export class OperationRefused extends Error {
   override readonly name = 'OperationRefused';
   readonly status: number;
-  /** What of the request is wrong, for example `limits.connections`. */
+  /** The invalid field of the request, for example `limits.connections`. */
   readonly field: string | undefined;
 
   constructor(code: RefusalCode, message: string, field?: string) {

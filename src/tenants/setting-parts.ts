@@ -5,7 +5,7 @@ type Parts<Shape> = z.ZodObject<
   z.core.$strict
 >;
 
-/** Settings without their defaults, each of which may be left out: what a change may name. */
+/** The schema of a change: the same settings, all optional and without defaults. */
 export function partsOf<Shape extends z.core.$ZodShape>(
   settings: z.ZodObject<Shape>,
 ): Parts<Shape> {
@@ -15,7 +15,7 @@ export function partsOf<Shape extends z.core.$ZodShape>(
     const { description } = field as z.ZodType;
     return [name, (description === undefined ? part : part.describe(description)).optional()];
   });
-  // The compiler does not see that the names are those of the settings.
+  // The compiler cannot know that `fromEntries` keeps the names.
   return z.strictObject(Object.fromEntries(parts)) as unknown as Parts<Shape>;
 }
 

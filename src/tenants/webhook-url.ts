@@ -5,16 +5,16 @@ import { OperationRefused } from './operation-refused.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** The URL of a webhook in an answer. */
+/** The URL of a webhook in a response. */
 export const shownWebhookUrl = z
   .string()
   .describe(
-    'User, password, fragment and the values of the query are shown as ***, unless secrets are shown.',
+    'User, password, fragment and query values are shown as ***, unless secrets are requested.',
   );
 
 /**
- * Puts the whole URLs back where webhooks were sent as they are shown, which would lose their secrets otherwise.
- * `before` are the settings that the app or instance has. Throws `OperationRefused` where it is not clear which URL is meant.
+ * Restores the secrets of webhook URLs that a client sends back as they were shown to it, with `***`. `before` holds the
+ * settings that the app or instance has now. Throws `OperationRefused` if no URL, or more than one, matches.
  */
 export function withWholeUrls(settings: Settings, before: Settings = {}): Settings {
   const { webhooks } = settings;
@@ -43,10 +43,10 @@ function urlOf(webhook: unknown): string | undefined {
 
 function unclear(at: number, meant: number): OperationRefused {
   const setting = `webhooks[${at}].url`;
-  const why = meant === 0 ? 'no webhook there is has such a URL' : 'several have such a URL';
+  const why = meant === 0 ? 'no existing webhook matches' : 'several webhooks match';
   return new OperationRefused(
     'invalid',
-    `${setting}: *** stands for something secret, and ${why}; send the whole URL`,
+    `${setting}: *** stands for a secret, and ${why}; send the whole URL`,
     setting,
   );
 }

@@ -12,7 +12,7 @@ import {
 import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
 import { finishedBody, publishWebhookUrl, startedBody } from '../push/webhooks/publish-webhook.ts';
 import { requestId } from '../push/webhooks/request-id.ts';
-import type { PushWebhookSink, ToldEnd, ToldPublish } from '../push/webhooks/sink.ts';
+import type { FinishedPublish, PushWebhookSink, StartedPublish } from '../push/webhooks/sink.ts';
 import { endpointOf } from './endpoint.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -32,7 +32,7 @@ export class PushWebhooks implements PushWebhookSink {
     this.options = options;
   }
 
-  async publishStarted(instanceId: string, { id, body, atMs }: ToldPublish): Promise<void> {
+  async publishStarted(instanceId: string, { id, body, atMs }: StartedPublish): Promise<void> {
     const url = publishWebhookUrl(body);
     if (url === undefined) return;
     await this.options.webhooks.send({
@@ -44,7 +44,7 @@ export class PushWebhooks implements PushWebhookSink {
 
   async publishFinished(
     instanceId: string,
-    { id, body, atMs, startedAtMs }: ToldEnd,
+    { id, body, atMs, startedAtMs }: FinishedPublish,
     counts: PublishStatus['platforms'],
   ): Promise<void> {
     const url = publishWebhookUrl(body);
@@ -59,7 +59,7 @@ export class PushWebhooks implements PushWebhookSink {
 
   async usersAttempted(
     instanceId: string,
-    { id, atMs }: Pick<ToldPublish, 'id' | 'atMs'>,
+    { id, atMs }: Pick<StartedPublish, 'id' | 'atMs'>,
     users: UsersAttempted,
   ): Promise<void> {
     if (!this.wants(instanceId, 'v1.PublishToUsersAttempt')) return;

@@ -32,7 +32,7 @@ describe('the apps of the admin API', () => {
     expect(await statusOf({ id: '4711', key: 'moved-key', secret: 'moved-secret' })).toBe(200);
     expect(await admin(server, 'POST', '/apps', { body: { id: '4711' } })).toMatchObject({
       status: 409,
-      json: { error: 'id: there is an app 4711 already', field: 'id' },
+      json: { error: 'id: app 4711 already exists', field: 'id' },
     });
     expect(await admin(server, 'POST', '/apps', { body: { keys } })).toMatchObject({
       status: 409,

@@ -42,7 +42,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     trustedProxies: new TrustedProxies([]),
     readiness: new Readiness(),
     log,
-    refused: (why) => refused.push(why),
+    onRefused: (why) => refused.push(why),
     bounds: { ...adminBounds, ...bounds },
   });
   listener.serve(routesWith(gate.promise));

@@ -91,7 +91,7 @@ describe('the admin API names what is wrong with', () => {
     for (const query of ['a&'.repeat(101), 'limit=1&'.repeat(101), '&=&'.repeat(101)]) {
       expect(await admin(server, 'GET', `/webhooks?${query}`)).toMatchObject({
         status: 400,
-        json: { error: 'More than 100 parameters' },
+        json: { error: 'The query has more than 100 parameters' },
       });
     }
   });
@@ -155,7 +155,10 @@ describe('the admin API names what is wrong with', () => {
       expect((await admin(server, 'GET', path)).status).toBe(404);
     }
     const refused = await admin(server, 'PUT', '/apps');
-    expect(refused).toMatchObject({ status: 405, json: { error: 'This path takes GET, POST' } });
+    expect(refused).toMatchObject({
+      status: 405,
+      json: { error: 'This path only supports GET, POST' },
+    });
     expect(refused.headers.get('allow')).toBe('GET, POST');
     expect((await admin(server, 'POST', '//healthz')).headers.get('allow')).toBe('GET');
   });

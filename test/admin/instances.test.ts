@@ -59,7 +59,7 @@ describe('the instances of the admin API', () => {
     for (const taken of [id, CONFIGURED.id]) {
       expect(await admin(server, 'POST', '/instances', { body: { id: taken } })).toMatchObject({
         status: 409,
-        json: { error: `id: there is an instance ${taken} already`, field: 'id' },
+        json: { error: `id: instance ${taken} already exists`, field: 'id' },
       });
     }
   });

@@ -136,12 +136,17 @@ describe('the URL of a webhook', () => {
         json: { field: 'webhooks[0].url', error: expect.stringContaining(why) },
       });
     };
-    await refused('PATCH', `/apps/${app.id}`, shown(), 'several have such a URL');
-    await refused('PATCH', `/apps/${app.id}`, shown('/other'), 'no webhook there is');
-    await refused('POST', '/apps', shown(), 'no webhook there is');
+    await refused('PATCH', `/apps/${app.id}`, shown(), 'several webhooks match');
+    await refused('PATCH', `/apps/${app.id}`, shown('/other'), 'no existing webhook matches');
+    await refused('POST', '/apps', shown(), 'no existing webhook matches');
     const instance = await makeInstance([whole()]);
-    await refused('PATCH', `/instances/${instance}`, shown('/other'), 'no webhook there is');
-    await refused('POST', '/instances', shown(), 'no webhook there is');
+    await refused(
+      'PATCH',
+      `/instances/${instance}`,
+      shown('/other'),
+      'no existing webhook matches',
+    );
+    await refused('POST', '/instances', shown(), 'no existing webhook matches');
     const after = await admin(server, 'GET', `/apps/${app.id}?secrets=true`);
     expect(urlsOf(after.json)).toEqual([`${whole()}1`, `${whole()}2`]);
   });

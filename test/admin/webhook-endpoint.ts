@@ -1,5 +1,6 @@
 import type { AdminServer } from '../../testing/clients/admin-api.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 /** An endpoint on 127.0.0.1 that remembers what it was sent. */
 export interface WebhookEndpoint extends AsyncDisposable {
@@ -41,17 +42,16 @@ export interface ListedWebhook {
   readonly attempts: number;
 }
 
-/** Asks until there are so many webhooks that fit the query: the outbox is written four times a second. */
+/** Settles when so many webhooks fit the query, and gives them: the outbox is written four times a second. */
 export async function webhooksOf(
   server: AdminServer,
   query: string,
   count: number,
 ): Promise<readonly ListedWebhook[]> {
-  for (let round = 0; ; round++) {
+  const list = async () => {
     const { status, json, text } = await admin(server, 'GET', `/webhooks?${query}`);
     if (status !== 200) throw new Error(text);
-    const { webhooks } = json as { webhooks: ListedWebhook[] };
-    if (webhooks.length === count) return webhooks;
-    if (round > 5_000) throw new Error(`Never ${count} webhooks of ${query}: ${text}`);
-  }
+    return (json as { webhooks: ListedWebhook[] }).webhooks;
+  };
+  return await eventually(list, ({ length }) => length === count);
 }

@@ -56,7 +56,7 @@ describe('the webhook log of the admin API', () => {
     const [webhook] = await webhooksOf(server, `app=${app.id}&state=waiting`, 1);
     expect(await admin(server, 'POST', `/webhooks/${webhook?.id}/replay`)).toMatchObject({
       status: 409,
-      json: { error: expect.stringContaining('still waits') },
+      json: { error: expect.stringContaining('still waiting') },
     });
     expect((await admin(server, 'POST', '/webhooks/unknown/replay')).status).toBe(404);
     expect((await admin(server, 'GET', '/webhooks/unknown')).status).toBe(404);

@@ -1,11 +1,10 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import {
   chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -13,12 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { admin } from '../../testing/clients/admin-api.ts';
-import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+import { FREE_PORTS, fanfare, fanfareProcess, MAIN, temporaryDirectory } from './run-fanfare.ts';
 
 const beside = (server: Fanfare, ...args: string[]) =>
   fanfare(server.directory, [
@@ -37,8 +33,13 @@ async function statusWith(server: Fanfare, password: string): Promise<number> {
 }
 
 describe('the password that a server makes', () => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
   it('is random, for its owner only, shown by the command, and neither logged nor printed', async () => {
-    await using server = await startFanfare();
     const { adminPassword = '' } = server;
     expect(adminPassword).toMatch(/^[\w-]{32}$/);
     expect(statSync(fileOf(server)).mode & 0o777).toBe(0o600);
@@ -46,61 +47,62 @@ describe('the password that a server makes', () => {
     expect(JSON.parse((await beside(server, '--json')).stdout)).toEqual({
       password: adminPassword,
     });
-    expect(server.output.stdout).toContain('its password: npx fanfare admin password');
+    expect(server.output.stdout).toContain('password: npx fanfare admin password');
     expect(server.output.stdout + server.output.stderr).not.toContain(adminPassword);
     expect(readdirSync(server.directory).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
-  it('stays over restarts, and other servers have others', async () => {
-    await using server = await startFanfare();
-    const before = server.adminPassword;
-    await using again = await restart(server, 'SIGKILL');
+  it('stays the same over restarts, and differs from that of other servers', async () => {
+    await using first = await startFanfare();
+    const before = first.adminPassword;
+    await using again = await restart(first, 'SIGKILL');
     expect(again.adminPassword).toBe(before);
-    await using other = await startFanfare();
-    expect(other.adminPassword).not.toBe(before);
+    expect(server.adminPassword).not.toBe(before);
   });
 
-  it('is used by commands by itself', async () => {
-    await using server = await startFanfare();
+  it('is found by other commands without being given', async () => {
     const list = ['webhooks', 'list', '--config', join(server.directory, 'config.json')];
     const environment = { FANFARE_ADMIN_PORT: String(server.adminPort) };
     expect(await fanfare(server.directory, list, environment)).toMatchObject({
       exitCode: 0,
-      stdout: 'There is no such webhook.\n',
+      stdout: 'There is no such webhook request.\n',
     });
-    expect(server.output.stderr).not.toContain('Admin request refused');
   });
 
   it('is replaced by --new, and a running server follows within a second', async () => {
-    await using server = await startFanfare();
     const before = server.adminPassword ?? '';
+    const changed = server.logsNext(/Admin password changed/);
     const { stdout, exitCode } = await beside(server, '--new');
     const startedMs = performance.now();
     expect(exitCode).toBe(0);
     const password = stdout.trim();
     expect(password).not.toBe(before);
     expect(statSync(fileOf(server)).mode & 0o777).toBe(0o600);
-    await server.logged(/Admin password changed/);
+    await changed;
     expect(performance.now() - startedMs).toBeLessThan(1000);
     expect(await statusWith(server, password)).toBe(200);
     expect(await statusWith(server, before)).toBe(401);
     expect(server.output.stderr).not.toContain(password);
   });
 
-  it('is followed when an operator writes another one, but not where others may have', async () => {
-    await using server = await startFanfare();
+  it('is followed when an operator writes another one, unless other users may write to the file', async () => {
     const before = server.adminPassword ?? '';
+    const changed = server.logsNext(/Admin password changed/);
     writeFileSync(fileOf(server), 'chosen by an operator\n');
-    await server.logged(/Admin password changed/);
+    await changed;
     expect(await statusWith(server, 'chosen by an operator')).toBe(200);
+    const refused = server.logsNext(/Admin password cannot be read/);
     chmodSync(fileOf(server), 0o666);
-    expect(await server.logged(/Admin password not changed/)).toContain('may write to it');
+    expect(await refused).toContain('can write to it');
     expect(await statusWith(server, 'chosen by an operator')).toBe(200);
     expect(await statusWith(server, before)).toBe(401);
+
+    const restored = server.logsNext(/Admin password changed/);
+    await beside(server, '--new');
+    await restored;
   });
 
-  it('stays when its file is removed, until a new one is made', async () => {
-    await using server = await startFanfare();
+  it('stays valid when its file is removed, until a new one is made', async () => {
     const before = server.adminPassword ?? '';
     rmSync(fileOf(server));
     expect(await beside(server)).toMatchObject({
@@ -108,34 +110,23 @@ describe('the password that a server makes', () => {
       stderr: expect.stringContaining('there is no password at'),
     });
     expect(await statusWith(server, before)).toBe(200);
+    const changed = server.logsNext(/Admin password changed/);
     const { stdout } = await beside(server, '--new');
-    await server.logged(/Admin password changed/);
+    await changed;
     expect(await statusWith(server, stdout.trim())).toBe(200);
   });
 
-  it('is one password where several servers start at the same moment', async () => {
+  it('is the same for three servers of one directory that start at the same moment', async () => {
     using directory = temporaryDirectory();
     const environment = { ...FREE_PORTS, FANFARE_STORE_URL: 'sqlite::memory:' };
     const servers = await Promise.all(
-      Array.from({ length: 4 }, () => spawnFanfare(['serve'], directory.path, environment)),
+      Array.from({ length: 3 }, () => spawnFanfare(['serve'], directory.path, environment)),
     );
     await using started = new AsyncDisposableStack();
     for (const server of servers) started.use(server);
     const [password = ''] = servers.map((server) => server.adminPassword);
     for (const server of servers) expect(await statusWith(server, password)).toBe(200);
     expect(readdirSync(join(directory.path, 'data'))).toEqual(['admin-password']);
-  });
-
-  it('is kept in data/ of the working directory where the store is in PostgreSQL', async () => {
-    await using store = await throwAwayPostgres();
-    using directory = temporaryDirectory();
-    const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
-    await using server = await spawnFanfare(['serve'], directory.path, environment);
-    const file = join(directory.path, 'data/admin-password');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    const shown = await fanfare(directory.path, ['admin', 'password'], environment);
-    expect(shown.stdout.trim()).toBe(readFileSync(file, 'utf8').trim());
-    expect(await statusWith(server, shown.stdout.trim())).toBe(200);
   });
 
   it('is not needed where one is configured', async () => {
@@ -150,18 +141,18 @@ describe('the password that a server makes', () => {
   });
 });
 
-describe('a server does not start with a password file that', () => {
+it('a server does not start with a password file that is a symbolic link', async () => {
+  using directory = temporaryDirectory();
+  mkdirSync(join(directory.path, 'data'));
+  symlinkSync('elsewhere', join(directory.path, 'data/fanfare.db.admin-password'));
+  const { exitCode, stderr, stdout } = await fanfareProcess(directory.path, ['serve'], FREE_PORTS);
+  expect([exitCode, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('it is a symbolic link');
+});
+
+describe('server and command line refuse a password file that', () => {
   const OTHER_USER = 65_534;
   const isRoot = process.geteuid?.() === 0;
-
-  /** Starts a server beside such a file, as a user of its own where the tests may. */
-  async function start(prepare: (file: string, directory: string) => void) {
-    using directory = temporaryDirectory();
-    const { path } = directory;
-    mkdirSync(join(path, 'data'));
-    prepare(join(path, 'data/fanfare.db.admin-password'), path);
-    return await fanfareProcess(path, ['serve'], FREE_PORTS);
-  }
 
   it.each<[string, string, (file: string, directory: string) => void]>([
     [
@@ -177,10 +168,10 @@ describe('a server does not start with a password file that', () => {
       'it is a symbolic link',
       (file, directory) => symlinkSync(join(directory, 'nowhere'), file),
     ],
-    ['is a directory', 'it is no file', (file) => mkdirSync(file)],
+    ['is a directory', 'it is not a file', (file) => mkdirSync(file)],
     [
       'is a pipe',
-      'it is no file',
+      'it is not a file',
       (file) => void Bun.spawnSync(['mkfifo', file], { stderr: 'inherit' }),
     ],
     ['is empty', 'one line with a password', (file) => writeFileSync(file, '', { mode: 0o600 })],
@@ -189,14 +180,17 @@ describe('a server does not start with a password file that', () => {
     ['is huge', 'one line with a password', (file) => writeFileSync(file, 'x'.repeat(10_000))],
     [
       'everybody may write to',
-      'every user of this machine may write to it',
+      'every user of this machine can write to it',
       (file) => {
         writeFileSync(file, 'chosen by somebody\n');
         chmodSync(file, 0o602);
       },
     ],
   ])('%s', async (_, why, prepare) => {
-    const { exitCode, stderr, stdout } = await start(prepare);
+    using directory = temporaryDirectory();
+    mkdirSync(join(directory.path, 'data'));
+    prepare(join(directory.path, 'data/fanfare.db.admin-password'), directory.path);
+    const { exitCode, stderr, stdout } = await fanfare(directory.path, ['admin', 'password']);
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain('data/fanfare.db.admin-password');
     expect(stderr).toContain(why);
@@ -227,14 +221,12 @@ describe('a server does not start with a password file that', () => {
   });
 });
 
-it('a server warns where other users may read its password, and goes on', async () => {
-  await using server = await startFanfare();
-  await server.stop();
-  chmodSync(fileOf(server), 0o640);
-  await using again = await spawnFanfare(
-    ['serve', '--config', join(server.directory, 'config.json')],
-    server.directory,
-  );
-  expect(await again.logged(/may read the admin password/)).toContain('"level":"warn"');
-  expect(await statusWith(again, again.adminPassword ?? '')).toBe(200);
+it('a server warns that other users may read its password, and starts', async () => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'data/fanfare.db.admin-password');
+  mkdirSync(join(directory.path, 'data'));
+  writeFileSync(file, 'a password\n', { mode: 0o640 });
+  await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+  expect(await server.logged(/may read the admin password/)).toContain('"level":"warn"');
+  expect(await statusWith(server, 'a password')).toBe(200);
 });

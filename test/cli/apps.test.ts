@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
-import { api } from '../../testing/clients/sign.ts';
-import { spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { TestApp } from '../../testing/servers/test-app.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 interface ShownApp {
@@ -9,25 +10,37 @@ interface ShownApp {
   readonly keys: readonly { readonly key: string; readonly secret: string }[];
 }
 
-async function create(
-  directory: string,
-  ...args: string[]
-): Promise<{ id: string; key: string; secret: string }> {
-  const { stdout } = await fanfare(directory, ['apps', 'create', '--json', ...args]);
-  const app: ShownApp = JSON.parse(stdout);
-  return { id: app.id, key: app.keys[0]?.key ?? '', secret: app.keys[0]?.secret ?? '' };
-}
-
 describe('fanfare apps, beside a running server', () => {
-  it('makes an app that the server then serves', async () => {
-    using directory = temporaryDirectory();
-    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-    const app = await create(directory.path, '--name', 'shop', '--client-events');
-    await expectSoon(
-      async () => (await api(server, 'GET', `/apps/${app.id}/channels`, app)).status,
-      200,
+  const directory = temporaryDirectory();
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  /** Creates an app, and waits until the server serves it. */
+  async function created(...args: string[]): Promise<TestApp> {
+    const { stdout } = await fanfare(directory.path, ['apps', 'create', '--json', ...args]);
+    const { id, keys }: ShownApp = JSON.parse(stdout);
+    const app = new TestApp(server, { id, key: '', secret: '', ...keys[0] });
+    await answers(app, 200);
+    return app;
+  }
+
+  /** Settles when a request of an app is answered with this status: the server looks for changes twice a second. */
+  async function answers(app: TestApp, expected: number): Promise<void> {
+    await eventually(
+      () => app.api('GET', '/channels'),
+      ({ status }) => status === expected,
     );
-    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+  }
+
+  it('makes an app that the server then serves', async () => {
+    const app = await created('--name', 'shop', '--client-events');
+    await using client = await app.connect();
     await client.subscribes('news');
 
     const listed = await fanfare(directory.path, ['apps', 'list']);
@@ -41,10 +54,8 @@ describe('fanfare apps, beside a running server', () => {
   });
 
   it('closes the connections of a disabled app with 4003 and answers its requests with 403', async () => {
-    using directory = temporaryDirectory();
-    const app = await create(directory.path);
-    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    const app = await created();
+    await using client = await app.connect();
 
     expect(await fanfare(directory.path, ['apps', 'disable', app.id])).toMatchObject({
       exitCode: 0,
@@ -54,49 +65,41 @@ describe('fanfare apps, beside a running server', () => {
       data: { code: 4003, message: 'Application disabled' },
     });
     expect(await client.closed).toMatchObject({ code: 4003 });
-    expect((await api(server, 'GET', `/apps/${app.id}/channels`, app)).status).toBe(403);
+    expect((await app.api('GET', '/channels')).status).toBe(403);
     await using refused = await RawClient.open(server, { path: pathOf(7, app.key) });
     expect(await refused.closed).toMatchObject({ code: 4003 });
 
     await fanfare(directory.path, ['apps', 'enable', app.id]);
-    await expectSoon(
-      async () => (await api(server, 'GET', `/apps/${app.id}/channels`, app)).status,
-      200,
-    );
+    await answers(app, 200);
   });
 
   it('lets two pairs be valid while they are rotated, and one after the old one is removed', async () => {
-    using directory = temporaryDirectory();
-    const app = await create(directory.path);
+    const app = await created();
     const rotated = await fanfare(directory.path, ['apps', 'rotate', app.id, '--json']);
     const [, added] = (JSON.parse(rotated.stdout) as ShownApp).keys;
     if (added === undefined) throw new Error('No key was added');
-    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-    const path = `/apps/${app.id}/channels`;
-    expect((await api(server, 'GET', path, app)).status).toBe(200);
-    expect((await api(server, 'GET', path, added)).status).toBe(200);
+    const rotatedApp = new TestApp(server, { id: app.id, ...added });
+    await answers(rotatedApp, 200);
+    await answers(app, 200);
 
     await fanfare(directory.path, ['apps', 'rotate', app.id, '--remove', app.key]);
-    await expectSoon(async () => (await api(server, 'GET', path, app)).status, 401);
-    expect((await api(server, 'GET', path, added)).status).toBe(200);
+    await answers(app, 401);
+    await answers(rotatedApp, 200);
 
     const last = await fanfare(directory.path, ['apps', 'rotate', app.id, '--remove', added.key]);
     expect(last).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('the only key') });
   });
 
   it('ends the connections of an app that is deleted, and does not know its key any more', async () => {
-    using directory = temporaryDirectory();
-    const app = await create(directory.path);
-    await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    const app = await created();
+    await using client = await app.connect();
     await fanfare(directory.path, ['apps', 'delete', app.id]);
     expect(await client.closed).toMatchObject({ code: 4003 });
-    const answer = await api(server, 'GET', `/apps/${app.id}/channels`, app);
+    const answer = await app.api('GET', '/channels');
     expect([answer.status, await answer.text()]).toEqual([401, 'Unknown auth_key']);
   });
 
   it('names the app that it does not have', async () => {
-    using directory = temporaryDirectory();
     for (const action of ['show', 'rotate', 'disable', 'enable', 'delete']) {
       const ended = await fanfare(directory.path, ['apps', action, '42']);
       expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no app 42') });
@@ -108,11 +111,3 @@ describe('fanfare apps, beside a running server', () => {
     }
   });
 });
-
-/** Asks until the answer is the one expected; the server looks at its store twice a second. */
-async function expectSoon<T>(ask: () => Promise<T>, expected: T): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  let answer = await ask();
-  while (answer !== expected && Date.now() < deadline) answer = await ask();
-  expect(answer === expected).toBe(true);
-}

@@ -101,7 +101,7 @@ describe('fanfare backup', () => {
     const file = join(directory.path, 'copy.db');
     expect(ended).toEqual({
       exitCode: 0,
-      stdout: `The store is copied to ${file} (${statSync(file).size} bytes).\n`,
+      stdout: `The store was copied to ${file} (${statSync(file).size} bytes).\n`,
       stderr: '',
     });
     const listed = await fanfare(directory.path, ['apps', 'list'], {
@@ -132,7 +132,7 @@ describe('fanfare backup', () => {
         1,
         'fanfare: The store is kept in PostgreSQL: back it up with pg_dump\n',
       ],
-      [[], undefined, 2, 'into which file?'],
+      [[], undefined, 2, 'the name of the new file is missing'],
       [['a', 'b'], undefined, 2, 'unexpected "b"'],
     ] as const) {
       const ended = await fanfare(

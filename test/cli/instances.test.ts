@@ -176,7 +176,7 @@ describe('fanfare instances', () => {
     await changeStore(directory.path, (store) => store.numberOf(one.id));
     const deleted = await fanfare(directory.path, ['instances', 'delete', one.id]);
     expect(deleted.stdout).toContain(
-      `Instance ${one.id} is deleted. Gone with it: 1 secret key, its VAPID keys, 0 devices`,
+      `Instance ${one.id} was deleted, with 1 secret key, its VAPID keys, 0 devices`,
     );
     const json = await fanfare(directory.path, ['instances', 'delete', two.id, '--json']);
     expect(JSON.parse(json.stdout)).toEqual({
@@ -186,7 +186,7 @@ describe('fanfare instances', () => {
       devices: 0,
     });
     const listed = await fanfare(directory.path, ['instances', 'list']);
-    expect(listed.stdout).toBe('The store has no instance. Make one: fanfare instances create\n');
+    expect(listed.stdout).toBe('The store has no instance. Create one: fanfare instances create\n');
   });
 
   it('does not delete what the configuration names', async () => {
@@ -195,7 +195,7 @@ describe('fanfare instances', () => {
     using directory = temporaryDirectory({ 'fanfare.json': content });
     expect(await fanfare(directory.path, ['instances', 'delete', id.toUpperCase()])).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('stands in the configuration'),
+      stderr: expect.stringContaining('is in the configuration'),
     });
   });
 
@@ -264,7 +264,7 @@ describe('a running server', () => {
       JSON.stringify({ push: { instances }, store: { url: 'sqlite:data/fanfare.db' } });
     using directory = temporaryDirectory({ 'fanfare.json': push([]) });
     await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-    expect(server.output.stdout).toContain('No push instance is served');
+    expect(server.output.stdout).toContain('There is no push instance');
     const instances = [{ id: crypto.randomUUID(), secretKeys: ['s'] }];
     writeFileSync(join(directory.path, 'fanfare.json'), push(instances));
     server.process.kill('SIGHUP');

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'bun:test';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
@@ -35,13 +37,10 @@ async function talks(server: Fanfare, app: Pair, channel = 'news'): Promise<void
   expect(await client.hears()).toMatchObject({ event: 'e', data: 'x' });
 }
 
-/** Asks a server until it serves an app: it looks for changes twice a second. */
+/** Settles when a server serves an app: it looks for changes of the store twice a second. */
 async function serves(server: Fanfare, app: Pair): Promise<void> {
-  for (;;) {
-    const answer = await api(server, 'GET', `/apps/${app.id}/channels`, app);
-    if (answer.status === 200) return;
-    expect(answer.status).toBe(401);
-  }
+  const ask = () => api(server, 'GET', `/apps/${app.id}/channels`, app);
+  await eventually(ask, ({ status }) => status === 200);
 }
 
 describe('a server with its store in PostgreSQL', () => {
@@ -93,6 +92,19 @@ describe('a server with its store in PostgreSQL', () => {
       await serves(other, made);
       await talks(other, made);
     }
+  });
+
+  it('keeps its admin password in data/ of the working directory', async () => {
+    await using store = await throwAwayPostgres();
+    using directory = temporaryDirectory();
+    const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
+    await using server = await spawnFanfare(['serve'], directory.path, environment);
+    const file = join(directory.path, 'data/admin-password');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const shown = await fanfare(directory.path, ['admin', 'password'], environment);
+    expect(shown.stdout.trim()).toBe(readFileSync(file, 'utf8').trim());
+    const headers = { authorization: `Bearer ${shown.stdout.trim()}` };
+    expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
   });
 
   it('delivers webhooks and keeps what was used, over a restart as well', async () => {

@@ -96,23 +96,34 @@ async function deliver(
   const instance = await new StoredInstances(database).numberOf(stored.id);
   const inAnHour = Date.now() + HOUR_MS + 1000;
   const untilMs = inAnHour + HOUR_MS;
-  const claims = await store.claimPlanning(inAnHour, untilMs, 100, []);
+  const claims = await store.claimPlans({
+    nowMs: inAnHour,
+    untilMs,
+    limit: 100,
+    except: [],
+  });
   const found = claims.find((claim) => claim.publish.id === id)?.publish;
   if (found === undefined) throw new Error('the publish is not to be planned');
   const devices = await audience.numbers(instance, 'interests', interest, 0, 100);
   const planned = { apns: 0, fcm: devices.length, web: 0 };
   const upTo = devices.at(-1) ?? 0;
-  const page = await store.addPage(found.number, { after: 0, upTo, devices, planned }, untilMs);
+  const page = await store.addPage({
+    publish: found.number,
+    page: { after: 0, upTo, devices, planned },
+    claimedUntilMs: untilMs,
+  });
   if (page === undefined) throw new Error('the page was not added');
-  await store.endPlanning(found.number, upTo, Date.now());
+  await store.endPlanning({ publish: found.number, after: upTo, nowMs: Date.now() });
   const recipients = await audience.recipients(instance, devices);
   const job = {
     what: 'page',
     page,
-    job: { publish: found, devices, leasedUntilMs: untilMs },
+    publish: found,
+    devices,
+    claimedUntilMs: untilMs,
   } as const;
   const results = recipients.flatMap((to, at) => outcomes[at]?.(to) ?? []);
-  await store.finishJob(job, results, Date.now());
+  await store.settle({ job, results, nowMs: Date.now() });
 }
 
 const accepted = ({ number, platform, userId }: Recipient): DeviceResult => ({
@@ -169,7 +180,9 @@ describe('fanfare push explain', () => {
       'TIME  scheduled',
       'now                       waiting',
     ]);
-    expect(stdout).toContain('    As things are now, the publish is for this device.');
+    expect(stdout).toContain(
+      '    Judging by its present interests or user, the publish is for this device.',
+    );
   });
 
   it('finds the instance of the store that has the publish, and prints JSON as it came', async () => {
@@ -200,12 +213,16 @@ describe('fanfare push explain', () => {
     await deliver(id, 'c', outcomes);
     const told = await Promise.all(devices.map((device) => push('explain', id, device)));
     const [taken = '', failed = '', gone = '', waits = ''] = told.map(({ stdout }) => stdout);
-    expect(taken).toContain('  accepted\n    FCM has taken it.\n    → No report of the device');
+    expect(taken).toContain(
+      '  accepted\n    FCM accepted it.\n    → The device has not reported it',
+    );
     expect(failed).toContain(
-      '  failed\n    Given up after 2 attempts: FCM finds what was published malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). Its words: "Invalid value at message.data".\n    → See the words',
+      '  failed\n    Given up after 2 attempts: FCM finds the message malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). The gateway said: "Invalid value at message.data".\n    → See the field that FCM names',
     );
     expect(gone).toContain('(UNREGISTERED). The device was removed.');
-    expect(waits).toMatch(/Tried once so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/);
+    expect(waits).toMatch(
+      /1 attempt failed so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/,
+    );
     expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
 
     const { exitCode, stdout } = await push('status', id);
@@ -218,9 +235,9 @@ describe('fanfare push explain', () => {
       '  fcm            4         1         1       1       1        0          0',
       '  web            0         0         0       0       0        0          0',
     ]);
-    expect(stdout).toContain('Why devices did not get it, or wait:\n');
+    expect(stdout).toContain('Why devices did not get it, or are waiting:\n');
     expect(stdout).toMatch(
-      /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app is gone/,
+      /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app was removed/,
     );
     expect(stdout).toContain(`fanfare push explain ${id} DEVICE-ID`);
     const json = JSON.parse((await push('status', id, '--json')).stdout);
@@ -232,11 +249,11 @@ describe('fanfare push explain', () => {
     const unknown = `pubid-${crypto.randomUUID()}`;
     const asked = `${CONFIGURED.id}, ${stored.id}`;
     for (const [args, why] of [
-      [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. A publish is`],
+      [['explain', unknown, device], `knows no publish ${unknown} of ${asked}. Publishes are kept`],
       [['status', unknown], `knows no publish ${unknown}`],
       [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance has no such device'],
       [['explain', id, 'phone'], 'That is no device id'],
-      [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. A`],
+      [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. Publishes`],
       [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
       [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],
     ] as const) {
@@ -267,7 +284,7 @@ describe('fanfare push explain', () => {
       [['explain', 'web-1', id], 'begins with pubid-'],
       [['explain', id, 'web-1', 'x'], 'unexpected "x"'],
       [['status', id, 'x'], 'unexpected "x"'],
-      [['status', id, '--secret-key', 'k'], 'Give --instance'],
+      [['status', id, '--secret-key', 'k'], '--secret-key needs --instance'],
       [['status', id, '--url', '127.0.0.1:6002'], '--url must be like'],
     ] as const) {
       const ended = await fanfare(directory.path, ['push', ...args], { FANFARE_PUSH_PORT: '6002' });
@@ -287,7 +304,7 @@ describe('fanfare push explain', () => {
     const status = (url: string) => fanfare(directory.path, ['push', 'status', id, '--url', url]);
     expect(await status(other.url.origin)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('is no push API of Fanfare'),
+      stderr: expect.stringContaining('is not a push API of Fanfare'),
     });
     await other.stop(true);
     expect(await status(other.url.origin)).toMatchObject({

@@ -67,7 +67,7 @@ describe('fanfare webhooks', () => {
       const before = endpoint.bodies.length;
       expect(await run(['replay', id])).toEqual({
         exitCode: 0,
-        stdout: `Webhook ${id} is sent again.\n`,
+        stdout: `Webhook ${id} will be sent again.\n`,
         stderr: '',
       });
       await webhooksOf(server, `app=${app.id}&state=waiting`, 0);
@@ -95,7 +95,7 @@ describe('fanfare webhooks', () => {
     });
     expect(await beside(first, ['replay', id])).toMatchObject({
       exitCode: 1,
-      stderr: `fanfare: webhook ${id} still waits to be delivered\n`,
+      stderr: `fanfare: webhook ${id} is still waiting to be delivered\n`,
     });
     await using second = await restart(first);
     const again = await webhooksOf(second, `app=${app.id}&state=delivered`, 2);
@@ -107,7 +107,7 @@ describe('fanfare webhooks', () => {
     const environment = { FANFARE_ADMIN_PORT: String(shut.adminPort) };
     expect(await beside(shut, ['list'], environment)).toMatchObject({
       exitCode: 0,
-      stdout: 'There is no such webhook.\n',
+      stdout: 'There is no such webhook request.\n',
     });
     const wrong = { ...environment, FANFARE_ADMIN_PASSWORD: 'wrong' };
     expect(await beside(shut, ['list'], wrong)).toMatchObject({
@@ -127,7 +127,7 @@ describe('fanfare webhooks', () => {
       [['list', '--limit', '0'], 2, '--limit must be a whole number from 1 to 1000'],
       [['list', '--url', 'here'], 2, '--url must be like http://127.0.0.1:6003'],
       [['list', '--url', 'http://127.0.0.1:1'], 1, 'http://127.0.0.1:1 does not answer'],
-      [['list', '--url', `http://127.0.0.1:${server.port}`], 1, 'is no admin API of Fanfare'],
+      [['list', '--url', `http://127.0.0.1:${server.port}`], 1, 'is not an admin API of Fanfare'],
     ] as const) {
       expect(await through(server, args)).toMatchObject({
         exitCode,

@@ -342,7 +342,7 @@ for (const [runtime, command] of [
           ],
           [
             (library) => library.publishToUsers(['ü'.repeat(83)], HELLO),
-            '`users.0`: the user id is too long, the most is 164 bytes of UTF-8',
+            '`users.0`: the user id is too long: the limit is 164 bytes of UTF-8',
           ],
           [
             (library) => library.publishToInterests(['donuts'], odd({ apns: { data: {} } })),

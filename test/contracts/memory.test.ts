@@ -1,7 +1,7 @@
 import { MemoryEventCache } from '../../src/engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../src/engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../src/engines/memory/user-roster.ts';
-import { MemoryAppDirectory } from '../../src/tenants/directory.ts';
+import { MemoryAppDirectory } from '../../src/tenants/app-directory.ts';
 import { eventCacheContract } from './event-cache.contract.ts';
 import { rosterContract } from './roster.contract.ts';
 import { appDirectoryContract } from './tenants/app-directory.contract.ts';

@@ -17,8 +17,8 @@ describe('a server of which a part dies', () => {
     ['background ends', /The background thread has ended/],
     ['background throws', /The background thread failed: .*a fault of the test/s],
     ['background rejects', /The background thread failed: .*a fault of the test/s],
-    ['realtime throws', /A fault inside: .*a fault of the test/s],
-    ['realtime rejects', /A fault inside: .*a fault of the test/s],
+    ['realtime throws', /Internal error: .*a fault of the test/s],
+    ['realtime rejects', /Internal error: .*a fault of the test/s],
   ])('says so, sends its clients away and exits with 1: %s', async (fault, why) => {
     await using server = await startFaulty(fault);
     const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server)));

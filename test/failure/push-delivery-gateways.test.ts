@@ -39,9 +39,9 @@ async function warmSite(crowds: readonly Crowd[]): Promise<DeliverySite> {
   await using parts = new AsyncDisposableStack();
   const site = parts.use(await DeliverySite.start({ crowds }));
   for (const instance of site.instances) await site.delivers(instance, newsFor());
-  site.apns.journal.clear();
-  site.fcm.journal.clear();
-  site.web.journal.clear();
+  site.apns.arrivals.clear();
+  site.fcm.arrivals.clear();
+  site.web.arrivals.clear();
   // Whoever asked for it ends it.
   parts.move();
   return site;
@@ -97,7 +97,7 @@ async function expectUntroubled(site: DeliverySite, instance: SiteInstance): Pro
 
 /** When notifications for a device arrived, with what they were answered. */
 function arrivalsAt(site: DeliverySite, { address }: SiteDevice) {
-  return site.apns.journal.list().filter(({ token }) => token === address);
+  return site.apns.arrivals.list().filter(({ token }) => token === address);
 }
 
 describe('a gateway', () => {
@@ -130,11 +130,11 @@ describe('a gateway', () => {
       expect(await site.finished(patient, patientId)).toMatchObject({
         platforms: { apns: allAccepted(apns), fcm: allAccepted(fcm), web: allAccepted(web) },
       });
-      for (const [journal, devices] of [
-        [site.apns.journal, apns],
-        [site.fcm.journal, fcm],
+      for (const [arrivals, devices] of [
+        [site.apns.arrivals, apns],
+        [site.fcm.arrivals, fcm],
       ] as const) {
-        const times = timesOf(journal.list().map(({ token }) => token));
+        const times = timesOf(arrivals.list().map(({ token }) => token));
         expect(devices.map(({ address }) => times.get(address))).toEqual(devices.map(() => 2));
       }
       const expired = (devices: readonly SiteDevice[]) =>
@@ -160,8 +160,8 @@ describe('a gateway', () => {
         fcm: fcmRefusal(503, 'UNAVAILABLE'),
       });
       const publishId = await site.publish(troubled, newsFor());
-      await site.server.logged(/sending to it is paused.*"platform":"apns"/);
-      await site.server.logged(/sending to it is paused.*"platform":"fcm"/);
+      await site.server.logged(/sending is paused.*"platform":"apns"/);
+      await site.server.logged(/sending is paused.*"platform":"fcm"/);
       await expectUntroubled(site, quiet);
       const { apns, fcm, web } = troubled.devices;
       const during = await site.becomes(
@@ -178,9 +178,9 @@ describe('a gateway', () => {
       expect(await site.finished(troubled, publishId)).toMatchObject({
         platforms: { apns: allAccepted(apns), fcm: allAccepted(fcm), web: allAccepted(web) },
       });
-      const again = new Set(site.apns.journal.list().map(({ status }) => status));
+      const again = new Set(site.apns.arrivals.list().map(({ status }) => status));
       expect(again).toEqual(new Set([200, 503]));
-      await site.server.logged(/Devices are reached again/);
+      await site.server.logged(/Gateway recovered/);
     },
     LONG_MS,
   );
@@ -212,7 +212,7 @@ describe('a gateway', () => {
           new RegExp(`Connection to a gateway closed.*"platform":"${platform}"`),
         );
       }
-      const arrived = [...site.apns.journal.list(), ...site.fcm.journal.list()];
+      const arrived = [...site.apns.arrivals.list(), ...site.fcm.arrivals.list()];
       const times = timesOf(arrived.map(({ token }) => token));
       expect([...apns, ...fcm].filter(({ address }) => times.get(address) !== 1)).toEqual([]);
     },
@@ -238,7 +238,7 @@ describe('a gateway', () => {
       expect(await site.finished(troubled, publishId)).toMatchObject({
         platforms: { apns: allAccepted(apns), fcm: allAccepted(fcm) },
       });
-      const arrived = [...site.apns.journal.list(), ...site.fcm.journal.list()];
+      const arrived = [...site.apns.arrivals.list(), ...site.fcm.arrivals.list()];
       const times = timesOf(arrived.map(({ token }) => token));
       expect([...apns, ...fcm].filter(({ address }) => !times.has(address))).toEqual([]);
     },
@@ -262,7 +262,7 @@ describe('a gateway', () => {
       }
       site.web.script.forToken(web[0]?.address ?? '', { act: 'answer', status: 429, fields }, 1);
       const early = await site.publish(troubled, newsFor());
-      await site.server.logged(/sending to it is paused.*"platform":"fcm"/);
+      await site.server.logged(/sending is paused.*"platform":"fcm"/);
       const late = await site.publish(troubled, newsFor('fcm'));
       await expectUntroubled(site, quiet);
       expect(await site.status(troubled, late)).toMatchObject({
@@ -280,10 +280,10 @@ describe('a gateway', () => {
       const [refused, taken, ...more] = arrivalsAt(site, busy);
       expect([refused?.status, taken?.status, more]).toEqual([429, 200, []]);
       expect((taken?.atMs ?? 0) - (refused?.atMs ?? 0)).toBeGreaterThanOrEqual(afterMs);
-      const others = site.apns.journal.list().filter(({ token }) => token !== busy.address);
+      const others = site.apns.arrivals.list().filter(({ token }) => token !== busy.address);
       // The others have not waited for it.
       expect(Math.max(...others.map(({ atMs }) => atMs))).toBeLessThan(taken?.atMs ?? 0);
-      const fcmArrivals = site.fcm.journal
+      const fcmArrivals = site.fcm.arrivals
         .list()
         .filter(({ token }) => fcm.some(({ address }) => address === token));
       const refusals = fcmArrivals.filter(({ status }) => status === 429);
@@ -298,7 +298,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that does not accept the credential is left alone until that is mended',
+    'that refuses the credential is left alone until that is mended',
     async () => {
       await using site = await warmSite([{ apns: 30, fcm: 30, web: 5 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -311,9 +311,9 @@ describe('a gateway', () => {
 
       const apnsId = await site.publish(troubled, newsFor('apns'));
       const fcmId = await site.publish(troubled, newsFor('fcm'));
-      const said = await site.server.logged(/does not accept the credential.*"platform":"apns"/);
+      const said = await site.server.logged(/refuses the credential.*"platform":"apns"/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', reason: 'InvalidProviderToken' });
-      await site.server.logged(/does not accept the credential.*"platform":"fcm"/);
+      await site.server.logged(/refuses the credential.*"platform":"fcm"/);
       await expectUntroubled(site, quiet);
       expect(await site.delivers(troubled, newsFor('web'))).toMatchObject({
         platforms: { web: allAccepted(web) },
@@ -331,7 +331,7 @@ describe('a gateway', () => {
           expect.objectContaining({ what: 'gateway-paused' }),
         );
       }
-      const attempts = site.apns.journal.list().filter(({ status }) => status === 403);
+      const attempts = site.apns.arrivals.list().filter(({ status }) => status === 403);
       const seconds = (Date.now() - Math.min(...attempts.map(({ atMs }) => atMs))) / 1000;
       // Each device once, then four probes a round: after one second, and with pauses that double.
       const rounds = 1 + Math.log2(1 + seconds);
@@ -387,12 +387,12 @@ describe('a gateway', () => {
       }
 
       script.clear();
-      site.apns.journal.clear();
+      site.apns.arrivals.clear();
       expect(await site.delivers(troubled, newsFor('apns'))).toMatchObject({
         platforms: { apns: allAccepted([back, ...others]) },
         reasons: [],
       });
-      const times = timesOf(site.apns.journal.list().map(({ token }) => token));
+      const times = timesOf(site.apns.arrivals.list().map(({ token }) => token));
       expect([times.get(gone.address), times.get(back.address)]).toEqual([undefined, 1]);
     },
     LONG_MS,

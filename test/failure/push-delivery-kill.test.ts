@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { Platform } from '../../src/push/model/device.ts';
+import { runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
-import { killRounds } from './kill-rounds.ts';
 import { heldWork } from './push-delivery-rows.ts';
 import {
   allAccepted,
@@ -13,10 +13,10 @@ import {
   type SiteInstance,
 } from './push-delivery-site.ts';
 
-const ROUNDS = killRounds(3);
+const ROUNDS = runs(1, 50);
 
 /** A publish is killed so often on its way. */
-const KILLS = 2;
+const KILLS = runs(1, 2);
 
 /**
  * What was answered longer than this before a kill is not sent again. The server takes 100 ms; the rest is for a
@@ -40,8 +40,8 @@ interface Arrival {
 function listenTo(site: DeliverySite, platform: Platform): Arrival[] {
   const list: Arrival[] = [];
   const add = (address: string) => list.push({ address, atMs: Date.now() });
-  if (platform === 'web') site.web.journal.listen(({ endpoint }) => add(endpoint));
-  else site[platform].journal.listen(({ token }) => add(token));
+  if (platform === 'web') site.web.arrivals.listen(({ endpoint }) => add(endpoint));
+  else site[platform].arrivals.listen(({ token }) => add(token));
   return list;
 }
 
@@ -107,24 +107,24 @@ describe('a server that is killed with kill -9', () => {
   it(
     'loses no device of a publish on its way, and repeats only what was under way',
     async () => {
-      const seed = Math.floor(Math.random() * 2 ** 32);
+      const seed = testSeed();
       const random = new Random(seed);
-      const count = 20_000;
+      const count = runs(6_000, 20_000);
       await using site = await DeliverySite.start({ crowds: [{ apns: count }] });
-      const { journal } = site.apns;
+      const { arrivals: log } = site.apns;
       const instance = site.instance(0);
       const devices = instance.devices.apns;
       const arrivals = listenTo(site, 'apns');
       const figures = { rounds: 0, kills: 0, doubles: 0, oldestMs: 0 };
 
       for (let round = 0; round < ROUNDS; round++) {
-        journal.clear();
+        log.clear();
         arrivals.length = 0;
         const publishId = await site.publish(instance, newsFor('apns'));
         const kills: Kill[] = [];
         for (let each = 0; each < KILLS; each++) {
-          const left = Math.max(0, count - journal.count);
-          await journal.reaches(journal.count + Math.floor(random.next() * (left + 1)));
+          const left = Math.max(0, count - log.count);
+          await log.reaches(log.count + Math.floor(random.next() * (left + 1)));
           for (let turn = random.next() * TURNS_MAX; turn > 0; turn--) {
             await new Promise((resolve) => setImmediate(resolve));
           }
@@ -134,9 +134,9 @@ describe('a server that is killed with kill -9', () => {
         const found = checkArrivals(devices, arrivals, kills);
         expect({ seed, round, ...found }).toMatchObject({ lost: 0, unexplained: [] });
         // Whoever has got it twice sees it once.
-        const ids = new Set(journal.list().map(({ fields }) => fields['apns-collapse-id']));
+        const ids = new Set(log.list().map(({ fields }) => fields['apns-collapse-id']));
         expect([...ids]).toEqual([publishId]);
-        expect(new Set(journal.list().map(({ status }) => status))).toEqual(new Set([200]));
+        expect(new Set(log.list().map(({ status }) => status))).toEqual(new Set([200]));
         figures.rounds += 1;
         figures.kills += KILLS;
         figures.doubles += found.doubles;
@@ -154,10 +154,10 @@ describe('a server that is killed with kill -9', () => {
   ])(
     'repeats nothing that %s, which is slow, has answered a moment before',
     async (platform, crowd) => {
-      const seed = Math.floor(Math.random() * 2 ** 32);
+      const seed = testSeed();
       const random = new Random(seed);
       await using site = await DeliverySite.start({ crowds: [crowd] });
-      const { journal, script } = site[platform];
+      const { arrivals: log, script } = site[platform];
       const instance = site.instance(0);
       const devices = instance.devices[platform];
       const arrivals = listenTo(site, platform);
@@ -168,7 +168,7 @@ describe('a server that is killed with kill -9', () => {
       for (let each = 0; each < KILLS; each++) {
         // Somewhere in its own part of the publish, so that there is something left for the others.
         const part = (each + random.next()) / (KILLS + 1);
-        await journal.reaches(Math.max(journal.count, Math.ceil(part * devices.length)));
+        await log.reaches(Math.max(log.count, Math.ceil(part * devices.length)));
         await Bun.sleep(random.next() * 300);
         kills.push(await kill(site, devices));
       }

@@ -30,18 +30,18 @@ const nothing = async () => undefined;
 async function publishPart(site: DeliverySite, instance: SiteInstance): Promise<string> {
   site.apns.script.latencyMs = LATENCY_MS;
   const publishId = await site.publish(instance, newsFor('apns'));
-  await site.apns.journal.reaches(1);
+  await site.apns.arrivals.reaches(1);
   return publishId;
 }
 
 /** Settles once nothing has arrived for so long that the server has tried its store several times; gives how many have. */
-async function standsStill({ apns: { journal, script } }: DeliverySite): Promise<number> {
+async function standsStill({ apns: { arrivals, script } }: DeliverySite): Promise<number> {
   script.latencyMs = 0;
-  let { count } = journal;
+  let { count } = arrivals;
   for (let sinceMs = performance.now(); performance.now() - sinceMs < SEVERAL_LOOKS_MS; ) {
     await Bun.sleep(LOOK_MS);
-    if (journal.count === count) continue;
-    count = journal.count;
+    if (arrivals.count === count) continue;
+    count = arrivals.count;
     sinceMs = performance.now();
   }
   return count;
@@ -55,8 +55,8 @@ async function expectOnce(site: DeliverySite, instance: SiteInstance, publishId:
     platforms: { apns: allAccepted(apns) },
     reasons: [],
   });
-  const times = timesOf(site.apns.journal.list().map(({ token }) => token));
-  expect([times.size, site.apns.journal.count]).toEqual([apns.length, apns.length]);
+  const times = timesOf(site.apns.arrivals.list().map(({ token }) => token));
+  expect([times.size, site.apns.arrivals.count]).toEqual([apns.length, apns.length]);
   expect(complaints(site.server)).toEqual(['The store does not work']);
 }
 
@@ -116,7 +116,7 @@ describe('delivering, while the store', () => {
         platforms: { apns: allAccepted(apns) },
         reasons: [],
       });
-      const times = timesOf(site.apns.journal.list().map(({ token }) => token));
+      const times = timesOf(site.apns.arrivals.list().map(({ token }) => token));
       expect(times.size).toBe(apns.length);
     },
     LONG_MS,

@@ -1,18 +1,18 @@
 import { expect, it } from 'bun:test';
 import { PushConnection, PushRequests } from '../../testing/clients/push-requests.ts';
+import { runs, testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { killRounds } from './kill-rounds.ts';
 import { brokenRows, deviceTokens, openRows, publishesAfter } from './push-rows.ts';
 import { type KnownDevice, Site } from './push-site.ts';
 
-const ROUNDS = killRounds(5);
-const SITES = 50;
+const ROUNDS = runs(2, 100);
+const SITES = runs(20, 50);
 
 /** How many answers come before the server is killed, at most. */
-const ANSWERS_MAX = 1500;
+const ANSWERS_MAX = runs(500, 1500);
 
 /** Turns of the loop that may pass after the last of them, so that the server is met doing anything. */
 const TURNS_MAX = 40;
@@ -159,7 +159,7 @@ function entryOf({ id, token }: { readonly id: string; readonly token: string })
 it(
   'loses to kill -9 nothing that it has answered on the push side, and keeps nothing twice',
   async () => {
-    const seed = Math.floor(Math.random() * 2 ** 32);
+    const seed = testSeed();
     const random = new Random(seed);
     const settings = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
     let server = await startFanfare({ config: { push: pushSettings(settings) } });

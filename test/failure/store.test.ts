@@ -60,7 +60,7 @@ describe('a server whose store', () => {
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       await server.logged(/The store works again/);
       const told = complaints(server);
-      expect(told).toContain('Usage cannot be kept');
+      expect(told).toContain('Usage cannot be written to the store');
       expect(told).toEqual([...new Set(told)]);
 
       expect(await server.stop()).toBe(0);
@@ -90,7 +90,7 @@ describe('a server whose store', () => {
       await limitFileSize(server, 'unlimited');
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       const told = complaints(server);
-      expect(told).toContain('Usage cannot be kept');
+      expect(told).toContain('Usage cannot be written to the store');
       expect(told).toEqual([...new Set(told)]);
 
       expect(await server.stop()).toBe(0);

@@ -29,7 +29,7 @@ describe('a notification for an Apple device', () => {
       priority: 10,
     });
     expect(await deliver(apnsDevice(1))).toEqual(accepted);
-    const [arrival] = site.production.journal.list();
+    const [arrival] = site.production.arrivals.list();
     expect(arrival?.fields).toEqual({
       ':method': 'POST',
       ':scheme': 'https',
@@ -52,7 +52,7 @@ describe('a notification for an Apple device', () => {
     await using site = await apnsSite();
     const deliver = publishBy(site.gateway);
     await deliverAll(deliver, [apnsDevice(1), apnsDevice(1)]);
-    const [first, second] = site.production.journal
+    const [first, second] = site.production.arrivals
       .list()
       .map(({ fields }) => fields['apns-collapse-id']);
     expect(first).toMatch(/^pubid-/);
@@ -68,7 +68,7 @@ describe('a notification for an Apple device', () => {
       bundles.map((bundleId, number) => apnsDevice(number, bundleId)),
     );
     expect(outcomes).toEqual(bundles.map(() => accepted));
-    const topics = site.production.journal.list().map(({ fields }) => fields['apns-topic']);
+    const topics = site.production.arrivals.list().map(({ fields }) => fields['apns-topic']);
     expect(topics.toSorted()).toEqual(bundles.toSorted());
   });
 
@@ -85,7 +85,7 @@ describe('a notification for an Apple device', () => {
       { result: 'refused', reason: 'no-bundle-id', words: '' },
       { result: 'refused', reason: 'no-bundle-id', words: '' },
     ]);
-    expect(site.production.journal.count).toBe(0);
+    expect(site.production.arrivals.count).toBe(0);
   });
 
   it('is what one of many is, at full speed, each exactly once', async () => {
@@ -93,7 +93,7 @@ describe('a notification for an Apple device', () => {
     const devices = apnsDevices(site.gateway.atOnce);
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
-    const tokens = site.production.journal.list().map(({ token }) => token);
+    const tokens = site.production.arrivals.list().map(({ token }) => token);
     expect(tokens.toSorted()).toEqual(devices.map(({ token }) => token).toSorted());
   });
 });
@@ -116,7 +116,7 @@ describe('what Apple answers', () => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(status, reason));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(outcome);
-    expect(site.production.journal.count).toBe(1);
+    expect(site.production.arrivals.count).toBe(1);
   });
 
   it('is handed on with the time that it wants', async () => {
@@ -182,7 +182,7 @@ describe('a token that Apple does not know', () => {
     site.production.script.forNext(3, badToken);
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
     expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['refused']));
-    expect(site.sandbox.journal.count).toBe(0);
+    expect(site.sandbox.arrivals.count).toBe(0);
   });
 
   it('is tried in the other environment once, which is remembered', async () => {
@@ -191,12 +191,12 @@ describe('a token that Apple does not know', () => {
     site.production.script.forToken(device.token, badToken);
     const deliver = publishBy(site.gateway);
     expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
-    expect([site.production.journal.count, site.sandbox.journal.count]).toEqual([1, 2]);
+    expect([site.production.arrivals.count, site.sandbox.arrivals.count]).toEqual([1, 2]);
     // The app is from the store now.
     site.production.script.clear();
     site.sandbox.script.forToken(device.token, badToken);
     expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
-    expect([site.production.journal.count, site.sandbox.journal.count]).toEqual([3, 3]);
+    expect([site.production.arrivals.count, site.sandbox.arrivals.count]).toEqual([3, 3]);
   });
 
   it('is gone where neither environment knows it', async () => {
@@ -224,7 +224,7 @@ describe('a token that Apple does not know', () => {
     const deliver = publishBy(site.gateway);
     expect(await deliver(apnsDevice(1))).toEqual(accepted);
     expect(await deliver(apnsDevice(2))).toEqual(accepted);
-    expect(site.production.journal.count).toBe(1);
+    expect(site.production.arrivals.count).toBe(1);
   });
 });
 
@@ -308,7 +308,7 @@ describe('a connection to Apple', () => {
     site.production.script.latencyMs = 1;
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(500));
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
-    expect(site.production.journal.count).toBe(501);
+    expect(site.production.arrivals.count).toBe(501);
     expect(session.refusals).toBeGreaterThan(0);
   });
 
@@ -320,8 +320,8 @@ describe('a connection to Apple', () => {
     site.production.script.forToken(apnsDevice(500).token, { act: 'go-away' }, 1);
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
-    expect(site.production.journal.count).toBe(1001);
-    expect(new Set(site.production.journal.list().map(({ token }) => token)).size).toBe(1001);
+    expect(site.production.arrivals.count).toBe(1001);
+    expect(new Set(site.production.arrivals.list().map(({ token }) => token)).size).toBe(1001);
   });
 
   it('that breaks leaves it open what has arrived', async () => {
@@ -397,6 +397,6 @@ describe('a connection to Apple', () => {
   it('is not made to somebody who only says that he is Apple', async () => {
     await using site = await apnsSite({ ca: undefined });
     expect(await publishBy(site.gateway)(apnsDevice(1))).toMatchObject({ reason: 'unreachable' });
-    expect(site.production.journal.count).toBe(0);
+    expect(site.production.arrivals.count).toBe(0);
   });
 });

@@ -73,13 +73,13 @@ describe('the fake of Apple', () => {
       'apns-collapse-id': 'x'.repeat(64),
     };
     expect(await ask(all)).toBe('200');
-    expect(fake.journal.list().at(-1)).toMatchObject({
+    expect(fake.arrivals.list().at(-1)).toMatchObject({
       token: 'ab'.repeat(32),
       payload: '{"aps":{}}',
       status: 200,
       fields: { 'apns-priority': '5' },
     });
-    expect(JSON.stringify(fake.journal.list())).not.toContain('bearer');
+    expect(JSON.stringify(fake.arrivals.list())).not.toContain('bearer');
   });
 
   it.each([

@@ -41,7 +41,7 @@ async function connected(site: Awaited<ReturnType<typeof fcmSite>>): Promise<Ser
   return session;
 }
 
-const tokensIn = ({ journal }: FakeFcm) => journal.list().map(({ token }) => token);
+const tokensIn = ({ arrivals }: FakeFcm) => arrivals.list().map(({ token }) => token);
 
 describe('a message for a device of Firebase', () => {
   it('arrives as FCM wants it', async () => {
@@ -53,7 +53,7 @@ describe('a message for a device of Firebase', () => {
       priority: 'high',
     });
     expect(await deliver(fcmDevice(1))).toEqual(accepted);
-    const [arrival] = site.fcm.journal.list();
+    const [arrival] = site.fcm.arrivals.list();
     expect(arrival?.fields).toEqual({
       ':method': 'POST',
       ':scheme': 'https',
@@ -83,7 +83,7 @@ describe('a message for a device of Firebase', () => {
     await using site = await fcmSite();
     const token = 'c7uAbc_-1234567890abcd';
     expect(await publishBy(site.gateway)({ ...fcmDevice(1), token })).toEqual(accepted);
-    expect(JSON.parse(site.fcm.journal.list()[0]?.payload ?? '')).toMatchObject({
+    expect(JSON.parse(site.fcm.arrivals.list()[0]?.payload ?? '')).toMatchObject({
       message: { fid: token },
     });
   });
@@ -94,7 +94,7 @@ describe('a message for a device of Firebase', () => {
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
     expect(tokensIn(site.fcm).toSorted()).toEqual(devices.map(({ token }) => token).toSorted());
-    expect(site.fcm.desk.granted).toBe(1);
+    expect(site.fcm.issuer.granted).toBe(1);
   });
 
   it('that is wrong in what only FCM knows is refused with its words', async () => {
@@ -120,8 +120,8 @@ describe('what FCM answers', () => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, fcmRefusal(status, code));
     expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(outcome);
-    expect(site.fcm.journal.count).toBe(1);
-    expect(site.fcm.desk.granted).toBe(1);
+    expect(site.fcm.arrivals.count).toBe(1);
+    expect(site.fcm.issuer.granted).toBe(1);
   });
 
   it('is handed on with the time that it wants', async () => {
@@ -170,16 +170,16 @@ describe('who sends', () => {
       expect(await deliver(fcmDevice(minute))).toEqual(accepted);
       site.pass(MINUTE_MS);
     }
-    expect(site.fcm.desk.granted).toBe(3);
+    expect(site.fcm.issuer.granted).toBe(3);
   });
 
   it('is told anew where FCM does not take the token any more, and each message arrives', async () => {
     await using site = await fcmSite();
     await connected(site);
-    site.fcm.desk.revokeAll();
+    site.fcm.issuer.revokeAll();
     const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(50));
     expect(outcomes).toEqual(outcomes.map(() => accepted));
-    expect(site.fcm.desk.granted).toBe(2);
+    expect(site.fcm.issuer.granted).toBe(2);
   });
 
   it('is not believed twice: then it is not the token that is wrong', async () => {
@@ -187,7 +187,7 @@ describe('who sends', () => {
     site.fcm.script.forNext(100, fcmRefusal(401, 'UNAUTHENTICATED'));
     const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(20));
     expect(outcomes).toEqual(outcomes.map(() => notAuthorised('UNAUTHENTICATED')));
-    expect(site.fcm.desk.granted).toBe(2);
+    expect(site.fcm.issuer.granted).toBe(2);
   });
 
   it('is not believed with a key that Google does not know', async () => {
@@ -198,7 +198,7 @@ describe('who sends', () => {
       ...notAuthorised('access-token-invalid_grant', 'Invalid JWT Signature.'),
       scope: 'connection',
     });
-    expect(site.fcm.journal.count).toBe(0);
+    expect(site.fcm.arrivals.count).toBe(0);
   });
 
   it('cannot be told while Google gives no tokens: nothing is sent', async () => {
@@ -214,7 +214,7 @@ describe('who sends', () => {
       again('access-token-http-503', 'connection', 20_000),
     ]);
     expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'access-token-http-503' });
-    expect(site.fcm.journal.count).toBe(0);
+    expect(site.fcm.arrivals.count).toBe(0);
     site.pass(20_000);
     expect(await deliver(fcmDevice(1))).toEqual(accepted);
   });
@@ -230,11 +230,11 @@ describe('the pace', () => {
     expect(await atOnce).toEqual(fcmDevices(300).map(() => accepted));
     const more = publishBy(other)(fcmDevice(1000));
     // It has its access token, and still waits.
-    while (site.fcm.desk.granted < 2) await timers.advance(0);
-    expect(site.fcm.journal.count).toBe(300);
+    while (site.fcm.issuer.granted < 2) await timers.advance(0);
+    expect(site.fcm.arrivals.count).toBe(300);
     await timers.advance(5_000);
     expect(await more).toEqual(accepted);
-    expect(site.fcm.journal.count).toBe(301);
+    expect(site.fcm.arrivals.count).toBe(301);
   });
 
   it('lets only so many wait, whichever instances send', async () => {
@@ -244,10 +244,10 @@ describe('the pace', () => {
     await connected(site);
     await using other = site.open({});
     expect(await publishBy(other)(fcmDevice(998))).toEqual(accepted);
-    const before = site.fcm.journal.count;
+    const before = site.fcm.arrivals.count;
     const first = deliverAll(publishBy(site.gateway), fcmDevices(298 + 4));
     const second = deliverAll(publishBy(other), fcmDevices(10));
-    expect(await Promise.race([second, site.fcm.journal.reaches(before + 298)])).toBeUndefined();
+    expect(await Promise.race([second, site.fcm.arrivals.reaches(before + 298)])).toBeUndefined();
     await timers.advance(60_000);
     const outcomes = [...(await first), ...(await second)];
     expect(outcomes.slice(306)).toEqual(
@@ -265,7 +265,7 @@ describe('the pace', () => {
     expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
     const next = deliver(fcmDevice(2));
     await timers.advance(10);
-    expect(site.fcm.journal.count).toBe(1);
+    expect(site.fcm.arrivals.count).toBe(1);
     await timers.advance(5_000);
     expect(await next).toEqual(accepted);
   });
@@ -310,7 +310,7 @@ describe('the connections', () => {
       why: expect.stringContaining('exceeded_max_concurrent_streams'),
     });
     expect(new Set(tokensIn(site.fcm)).size).toBe(16);
-    expect(site.fcm.journal.count).toBe(16);
+    expect(site.fcm.arrivals.count).toBe(16);
   });
 
   it('that are ended for their age are replaced in the middle of everything', async () => {
@@ -319,7 +319,7 @@ describe('the connections', () => {
     site.fcm.script.forToken(fcmDevice(30).token, { act: 'turn-away' }, 1);
     const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(60));
     expect(outcomes).toEqual(outcomes.map(() => accepted));
-    expect(site.fcm.journal.count).toBe(60);
+    expect(site.fcm.arrivals.count).toBe(60);
   });
 
   it('that break leave it open what has arrived', async () => {
@@ -357,14 +357,14 @@ describe('the connections', () => {
   it('are not made to somebody who only says that he is Google', async () => {
     await using site = await fcmSite({ ca: undefined });
     expect(await publishBy(site.gateway)(fcmDevice(1))).toMatchObject({ reason: 'unreachable' });
-    expect(site.fcm.journal.count).toBe(0);
+    expect(site.fcm.arrivals.count).toBe(0);
   });
 
   it('end with the gateway, and whatever waits settles', async () => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, { act: 'hang' });
     const hanging = publishBy(site.gateway)(fcmDevice(1));
-    await site.fcm.journal.reaches(1);
+    await site.fcm.arrivals.reaches(1);
     await site.gateway[Symbol.asyncDispose]();
     expect(await hanging).toMatchObject({ result: 'try-again', reason: 'closed' });
     expect(await publishBy(site.gateway)(fcmDevice(2))).toMatchObject({ reason: 'closed' });

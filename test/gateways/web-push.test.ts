@@ -131,7 +131,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
 
     expect(await openGateway().prepare(publish)(deviceOf(token))).toEqual(accepted);
 
-    const [message] = service.journal.list();
+    const [message] = service.arrivals.list();
     expect(JSON.parse(message?.text ?? '')).toEqual({
       notification: { title: 'Hi!' },
       data: {
@@ -199,7 +199,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     const gateway = openGateway();
     service.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, service);
-    await service.journal.reaches(1);
+    await service.arrivals.reaches(1);
     await stops.disposeAsync();
     stops = new AsyncDisposableStack();
     const outcome = await underWay;
@@ -217,7 +217,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
       reason: 'http-307',
       words: '',
     });
-    expect(other.journal.list()).toEqual([]);
+    expect(other.arrivals.list()).toEqual([]);
   });
 
   it('may answer with megabytes, of which little is read', async () => {
@@ -276,7 +276,7 @@ describe('a browser that is away', () => {
     });
     nowMs += 50_000;
     await deliver(deviceOf(token));
-    expect(service.journal.list()[0]?.headers.get('ttl')).toBe('10');
+    expect(service.arrivals.list()[0]?.headers.get('ttl')).toBe('10');
     nowMs += 10_000;
     expect(service.collect(endpoint)).toEqual([]);
   });
@@ -299,7 +299,7 @@ describe('the guard', () => {
         reason: 'address-not-allowed',
         words: '127.0.0.1 is not a public address (loopback)',
       });
-      expect(service.journal.list()).toEqual([]);
+      expect(service.arrivals.list()).toEqual([]);
     }
   });
 
@@ -330,7 +330,7 @@ describe('the guard', () => {
     let outcome = await deliver(device);
     while (outcome.result === 'try-again') outcome = await deliver(device);
     expect(outcome).toMatchObject({ result: 'refused', reason: 'address-not-allowed' });
-    expect(again.journal.list()).toEqual([]);
+    expect(again.arrivals.list()).toEqual([]);
   });
 
   it('connects to the address that it looked up, and asks nobody else', async () => {
@@ -370,14 +370,14 @@ describe('the guard', () => {
       allowedHosts: [HOST, `${HOST}:${port}`],
     });
     expect(await deliverTo(gateway, service)).toMatchObject({ reason: 'host-not-allowed' });
-    expect(service.journal.list()).toEqual([]);
+    expect(service.arrivals.list()).toEqual([]);
   });
 
   it('refuses a certificate of another name', async () => {
     const service = startService({ certificate: b, host: HOST });
     const outcome = await deliverTo(openGateway({ timeoutMs: 2_000 }), service);
     expect(outcome).toEqual(connectionAgain('unreachable'));
-    expect(service.journal.list()).toEqual([]);
+    expect(service.arrivals.list()).toEqual([]);
   });
 });
 
@@ -427,7 +427,7 @@ describe('the connections to push services', () => {
     const gateway = openGateway({ servicesMax: 1, timeoutMs: 500 });
     busy.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, busy);
-    await busy.journal.reaches(1);
+    await busy.arrivals.reaches(1);
     expect(await deliverTo(gateway, other)).toEqual(deviceAgain('too-many-origins'));
     expect(await underWay).toMatchObject({ result: 'try-again' });
     expect(await deliverTo(gateway, other)).toEqual(accepted);
@@ -448,7 +448,7 @@ describe('push services that have taken nothing yet', () => {
       });
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
-    await Promise.all(busy.map((service) => service.journal.reaches(1)));
+    await Promise.all(busy.map((service) => service.arrivals.reaches(1)));
     // Newcomers use two of three origins: another newcomer must wait, and a known device need not.
     expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
     expect(await deliver(third, true)).toEqual(accepted);

@@ -53,7 +53,7 @@ const cases = (['apns', 'fcm'] as const).flatMap((platform) =>
 /** When the last of these devices was accepted. */
 function latestMs(site: DeliverySite, platform: Phone, devices: readonly SiteDevice[]): number {
   const taken = new Map(
-    site[platform].journal
+    site[platform].arrivals
       .list()
       .filter(({ status }) => status === 200)
       .map(({ token, atMs }) => [token, atMs]),
@@ -68,7 +68,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       await using site = await DeliverySite.start({
         crowds: [{ [platform]: FAKES + HONEST }, { [platform]: HONEST }],
       });
-      const { journal, script } = site[platform];
+      const { arrivals, script } = site[platform];
       const [attacked, quiet] = [site.instance(0), site.instance(1)];
       const devices = attacked.devices[platform];
       const fakes = devices.slice(0, FAKES);
@@ -85,7 +85,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       for (const { address } of fakes) script.forToken(address, act);
       const witnessesSinceMs = Date.now();
       for (let round = 0; round < 3; round++) {
-        journal.clear();
+        arrivals.clear();
         const startedAtMs = Date.now();
         const [id, theirs] = [
           await site.publish(attacked, newsFor(platform)),
@@ -100,7 +100,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
           platforms: { [platform]: allAccepted(quiet.devices[platform]) },
         });
         expect(latestMs(site, platform, honest) - startedAtMs).toBeLessThan(SLACK_MS);
-        const taken = journal.list().filter(({ status }) => status === 200);
+        const taken = arrivals.list().filter(({ status }) => status === 200);
         expect(taken).toHaveLength(2 * HONEST);
       }
       const logged = site.server.output.stderr
@@ -131,7 +131,7 @@ describe.each(['apns', 'fcm'] as const)('%s', (platform) => {
       await site.becomes(instance, warm, isReached);
       for (const { address } of honest) script.forToken(address, wrong);
       const id = await site.publish(instance, newsFor(platform));
-      const said = await site.server.logged(/does not accept the credential: devices wait/);
+      const said = await site.server.logged(/Gateway refuses the credential: devices wait/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform });
       script.clear();
       for (const { address } of fakes) script.forToken(address, wrong);

@@ -147,7 +147,7 @@ async function notify({ server, apns }: Site, at: 0 | 1): Promise<number> {
   expect(registered.status).toBe(200);
   expect((await askPush(server, requests.addInterest(id, 'news'))).status).toBe(200);
   const arrived = Promise.withResolvers<number>();
-  apns.journal.listen((arrival) => {
+  apns.arrivals.listen((arrival) => {
     if (arrival.token === token) arrived.resolve(performance.now());
   });
   const startMs = performance.now();

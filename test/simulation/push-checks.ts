@@ -3,7 +3,7 @@ import { limits, type PushWorld, type SimulatedPublish } from './push-world.ts';
 import type { Send } from './simulated-gateways.ts';
 
 /** After a publish was cancelled, only what was under route goes out. */
-const CANCEL_MS = 3 * limits.leaseMs;
+const CANCEL_MS = 3 * limits.claimMs;
 
 /** What is wrong in a world in which all has come to its end. */
 export function findProblems(world: PushWorld): readonly string[] {

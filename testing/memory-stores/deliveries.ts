@@ -1,30 +1,31 @@
-import type { DeliveryStore } from '../../src/push/delivery-store.ts';
+import type { BringForward, JobStore, WantedJobs } from '../../src/push/job-store.ts';
 import {
   type AfterJob,
-  type AfterProgress,
+  type AfterPart,
+  type ClaimedPlan,
   DEVICE_REMOVED,
   type DeliveryBacklog,
-  type DeviceEvent,
   type DeviceResult,
-  type DeviceStory,
   type Job,
-  type NewPage,
-  type PlaceInLine,
-  type PlanningClaim,
+  type JobResults,
   type PublishUnderWay,
-  type UsersReached,
-  type WaitingDevices,
+  type RetryCursor,
 } from '../../src/push/model/delivery.ts';
-import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
-import type { PublishId } from '../../src/push/model/publish.ts';
-import { StoreLost } from '../../src/push/store-faults.ts';
+import { type Platform, platforms } from '../../src/push/model/device.ts';
+import type {
+  AddedPage,
+  PlanEnd,
+  PlanningStore,
+  WantedPlans,
+} from '../../src/push/planning-store.ts';
+import type { OwnClaims, WorkClaims } from '../../src/push/work-claims.ts';
 import {
-  inTurn,
+  claimFairly,
+  claimOfBoth,
   oneByOne,
-  takeFairly,
-  takeOfBoth,
+  roundRobin,
 } from '../../src/stores/push/jobs/fair-claims.ts';
-import type { KeptDevice, MemoryDevices } from './devices.ts';
+import type { MemoryDevices } from './devices.ts';
 import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
 
 /** A device that waits for another attempt. */
@@ -38,7 +39,7 @@ interface Waiting {
  * How far publishes have come, in memory, for tests of what delivers them, and as the simplest thing that keeps
  * the contract. Two of them on the same publishes are two servers on one store.
  */
-export class MemoryDeliveries implements DeliveryStore {
+export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   private readonly publishes: MemoryPublishes;
   private readonly devices: MemoryDevices;
   private readonly server = crypto.randomUUID();
@@ -51,43 +52,43 @@ export class MemoryDeliveries implements DeliveryStore {
     this.devices = devices;
   }
 
-  async claimPlanning(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-    except: readonly number[],
-    mostOfEach = most,
-  ): Promise<readonly PlanningClaim[]> {
-    const claims: PlanningClaim[] = [];
+  async claimPlans({
+    nowMs,
+    untilMs,
+    limit,
+    limitPerInstance,
+    except,
+  }: WantedPlans): Promise<readonly ClaimedPlan[]> {
+    const claims: ClaimedPlan[] = [];
     const due = this.live(except).filter(({ plan }) => isDue(plan, nowMs));
     const instances = new Set(due.map(({ publish }) => publish.instance));
-    const last = await takeFairly(
-      inTurn(instances, this.planningTurn),
-      most,
-      oneByOne(async (instance, count) => {
+    const last = await claimFairly({
+      owners: roundRobin(instances, this.planningTurn),
+      limit,
+      limitPerOwner: limitPerInstance,
+      claim: oneByOne(async (instance, count) => {
         const some = due
           .filter(({ publish, plan }) => publish.instance === instance && isDue(plan, nowMs))
           .sort((a, b) => byReady(a.plan, b.plan) || a.number - b.number)
           .slice(0, count)
           .sort((a, b) => a.number - b.number);
         for (const kept of some) {
-          this.lease(kept.plan, untilMs);
+          this.claim(kept.plan, untilMs);
           claims.push({ publish: underWay(kept), after: kept.plan.upTo });
         }
         return some.length;
       }),
-      mostOfEach,
-    );
+    });
     this.planningTurn = last ?? this.planningTurn;
     return claims;
   }
 
-  async addPage(
-    publish: number,
-    { after, upTo, devices, planned, isLast = false }: NewPage,
-    untilMs: number,
-  ): Promise<number | undefined> {
-    const kept = this.byNumber(publish);
+  async addPage({
+    publish,
+    page: { after, upTo, devices, planned, isLast = false },
+    claimedUntilMs,
+  }: AddedPage): Promise<number | undefined> {
+    const kept = this.publishes.byNumber(publish);
     if (kept === undefined || kept.over !== undefined) return undefined;
     if (kept.plan.ended || kept.plan.upTo !== after) return undefined;
     kept.plan.upTo = upTo;
@@ -102,14 +103,14 @@ export class MemoryDeliveries implements DeliveryStore {
       planned,
       fates: new Map(),
       state: 'waiting',
-      readyAtMs: untilMs > 0 ? untilMs : kept.dueAtMs,
-      leasedBy: untilMs > 0 ? this.server : undefined,
+      readyAtMs: claimedUntilMs ?? kept.dueAtMs,
+      claimedBy: claimedUntilMs === undefined ? undefined : this.server,
     });
     return number;
   }
 
-  async endPlanning(publish: number, after: number, nowMs: number): Promise<AfterJob> {
-    const kept = this.byNumber(publish);
+  async endPlanning({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
+    const kept = this.publishes.byNumber(publish);
     if (kept?.over?.state === 'cancelled') return 'cancelled';
     if (kept === undefined || kept.plan.ended || kept.plan.upTo !== after) return 'stale';
     kept.plan.ended = true;
@@ -117,27 +118,24 @@ export class MemoryDeliveries implements DeliveryStore {
     return afterwards(kept, nowMs);
   }
 
-  async extend(
-    { plannings, jobs }: { readonly plannings: readonly number[]; readonly jobs: readonly Job[] },
-    untilMs: number,
-  ): Promise<void> {
-    const held = [
-      ...plannings.map((publish) => this.byNumber(publish)?.plan),
+  async extend({ plans, jobs }: OwnClaims, untilMs: number): Promise<void> {
+    const claimed = [
+      ...plans.map((publish) => this.publishes.byNumber(publish)?.plan),
       ...jobs.flatMap((job) => this.claimed(job)),
     ];
-    for (const one of held) {
-      if (one?.readyAtMs === undefined || one.leasedBy !== this.server) continue;
+    for (const one of claimed) {
+      if (one?.readyAtMs === undefined || one.claimedBy !== this.server) continue;
       one.readyAtMs = untilMs;
     }
   }
 
-  async claimJobs(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-    devicesMost: number,
-    except: readonly number[],
-  ): Promise<readonly Job[]> {
+  async claimJobs({
+    nowMs,
+    untilMs,
+    limit,
+    devicesPerJob,
+    except,
+  }: WantedJobs): Promise<readonly Job[]> {
     const jobs: Job[] = [];
     const instances = new Set(
       this.live(except)
@@ -146,10 +144,10 @@ export class MemoryDeliveries implements DeliveryStore {
     );
     if (instances.size === 0) return [];
     this.pagesFirst = !this.pagesFirst;
-    const last = await takeFairly(
-      inTurn(instances, this.jobsTurn),
-      most,
-      oneByOne(async (instance, count) => {
+    const last = await claimFairly({
+      owners: roundRobin(instances, this.jobsTurn),
+      limit,
+      claim: oneByOne(async (instance, count) => {
         const pages = async (some: number) => {
           const due = this.duePages(instance, nowMs).slice(0, some);
           due.sort(([, a], [, b]) => a.number - b.number);
@@ -158,26 +156,26 @@ export class MemoryDeliveries implements DeliveryStore {
         };
         const retries = async (some: number) => {
           for (let taken = 0; ; ) {
-            const due = this.dueRetries(instance, nowMs).slice(0, devicesMost);
+            const due = this.dueRetries(instance, nowMs).slice(0, devicesPerJob);
             const groups = Map.groupBy(due, ({ kept, fate }) => `${kept.number} ${fate.platform}`);
             const wanted = [...groups.values()].slice(0, some - taken);
             for (const group of wanted) jobs.push(...this.claimRetries(group, untilMs));
             taken += wanted.length;
-            if (taken === some || due.length < devicesMost) return taken;
+            if (taken === some || due.length < devicesPerJob) return taken;
           }
         };
         return this.pagesFirst
-          ? await takeOfBoth(count, pages, retries)
-          : await takeOfBoth(count, retries, pages);
+          ? await claimOfBoth(count, pages, retries)
+          : await claimOfBoth(count, retries, pages);
       }),
-    );
+    });
     this.jobsTurn = last ?? this.jobsTurn;
     return jobs;
   }
 
-  async finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
+  async settle({ job, results, nowMs }: JobResults): Promise<AfterJob> {
     this.changeDevices(results, nowMs);
-    const kept = this.byNumber(job.job.publish.number);
+    const kept = this.publishes.byNumber(job.publish.number);
     const byDevice = new Map(results.map((result) => [result.device, result]));
     if (kept === undefined) return 'stale';
     const page = job.what === 'page' ? kept.pages.find(({ number }) => number === job.page) : null;
@@ -185,25 +183,21 @@ export class MemoryDeliveries implements DeliveryStore {
     const isKept =
       job.what === 'page'
         ? finishPage(kept, this.server, job.page, byDevice, nowMs)
-        : finishRetries(kept, this.server, job.job.devices, byDevice, nowMs);
+        : finishRetries(kept, this.server, job.devices, byDevice, nowMs);
     if (!isKept) return 'stale';
     if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
     return afterwards(kept, nowMs);
   }
 
-  async keepProgress(
-    job: Job,
-    results: readonly DeviceResult[],
-    nowMs: number,
-  ): Promise<AfterProgress> {
+  async settlePart({ job, results, nowMs }: JobResults): Promise<AfterPart> {
     if (job.what === 'retries') {
-      const after = await this.finishJob(job, results, nowMs);
+      const after = await this.settle({ job, results, nowMs });
       return after === 'finished' ? 'under-way' : after;
     }
     this.changeDevices(results, nowMs);
-    const kept = this.byNumber(job.job.publish.number);
+    const kept = this.publishes.byNumber(job.publish.number);
     const page = kept?.pages.find(({ number }) => number === job.page);
-    if (kept === undefined || !isHeldBy(page, this.server)) return 'stale';
+    if (kept === undefined || !isClaimedBy(page, this.server)) return 'stale';
     const fresh = results.filter(({ device }) => !page.fates.has(device));
     for (const result of fresh) {
       page.fates.set(result.device, fateOf(kept, result.platform, result, 1, nowMs));
@@ -213,25 +207,25 @@ export class MemoryDeliveries implements DeliveryStore {
     return kept.over?.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 
-  async bringForward(
-    { instance, platform, reason }: WaitingDevices,
-    nowMs: number,
-    most: number,
-    after?: PlaceInLine,
-  ): Promise<PlaceInLine | undefined> {
+  async bringForward({
+    waiting: { instance, platform, reason },
+    nowMs,
+    limit,
+    after,
+  }: BringForward): Promise<RetryCursor | undefined> {
     const from = after ?? { dueAtMs: nowMs, publish: 0, device: 0 };
     const line = this.dueRetries(instance, Number.POSITIVE_INFINITY)
       .map((waiting) => ({ waiting, place: placeOf(waiting) }))
       .filter(({ place }) => isBehind(place, from))
-      .slice(0, most);
+      .slice(0, limit);
     for (const { waiting } of line) {
       const { fate } = waiting;
       const isMeant = fate.platform === platform && fate.reason === reason;
-      if (!isMeant || fate.leasedBy !== undefined) continue;
+      if (!isMeant || fate.claimedBy !== undefined) continue;
       fate.dueAtMs = nowMs;
       fate.readyAtMs = nowMs;
     }
-    return line.length < most ? undefined : line.at(-1)?.place;
+    return line.length < limit ? undefined : line.at(-1)?.place;
   }
 
   async nextDue(except: readonly number[] = []): Promise<number | undefined> {
@@ -242,9 +236,9 @@ export class MemoryDeliveries implements DeliveryStore {
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
-  async release(whose: 'mine' | 'everybodys'): Promise<void> {
+  async release(whose: 'own' | 'all'): Promise<void> {
     const end = (one: Claimable, dueAtMs: number) => {
-      const isMeant = whose === 'mine' ? one.leasedBy === this.server : one.leasedBy !== undefined;
+      const isMeant = whose === 'own' ? one.claimedBy === this.server : one.claimedBy !== undefined;
       if (one.readyAtMs !== undefined && isMeant) one.readyAtMs = dueAtMs;
     };
     for (const kept of this.publishes.all()) {
@@ -261,11 +255,11 @@ export class MemoryDeliveries implements DeliveryStore {
       const fates = kept.pages.flatMap((page) => [...page.fates.values()]);
       for (const one of [kept.plan, ...kept.pages, ...fates]) {
         if (one.readyAtMs === undefined || one.readyAtMs <= nowMs) continue;
-        const wasDue = one.leasedBy === undefined && one.readyAtMs <= beforeMs;
-        if (wasDue || one.leasedBy === this.server) one.readyAtMs = nowMs;
+        const wasDue = one.claimedBy === undefined && one.readyAtMs <= beforeMs;
+        if (wasDue || one.claimedBy === this.server) one.readyAtMs = nowMs;
       }
       for (const fate of fates) {
-        if (fate.leasedBy !== undefined || (fate.readyAtMs ?? 0) <= beforeMs) continue;
+        if (fate.claimedBy !== undefined || (fate.readyAtMs ?? 0) <= beforeMs) continue;
         fate.dueAtMs -= beforeMs - nowMs;
         fate.readyAtMs = fate.dueAtMs;
       }
@@ -281,45 +275,6 @@ export class MemoryDeliveries implements DeliveryStore {
       retries: waits(all.flatMap(({ fates }) => [...fates.values()])),
       oldestDueAtMs: await this.nextDue(),
     };
-  }
-
-  async story(
-    instance: number,
-    publishId: PublishId,
-    deviceId: DeviceId,
-  ): Promise<DeviceStory | undefined> {
-    const kept = this.publishes.find(instance, publishId);
-    const present = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
-    const tombstone = this.devices.pruned(instance, deviceId);
-    const device = present ?? tombstone?.device;
-    if (kept === undefined || device === undefined) {
-      if (!this.devices.has(instance)) throw new StoreLost('the instance is lost');
-      return undefined;
-    }
-    const { platform } = device.registered;
-    const page = kept.pages.find(({ devices }) => devices.includes(device.number));
-    const fate = page?.fates.get(device.number);
-    const isAhead = !kept.plan.ended && kept.plan.upTo < device.number;
-    return {
-      platform,
-      kind: kept.publish.target.kind,
-      page: fate === undefined ? (page?.state ?? (isAhead ? 'ahead' : 'none')) : 'delivered',
-      registeredAtMs: device.registeredAtMs,
-      removed: present === undefined ? removalOf(tombstone) : undefined,
-      matches: present !== undefined && isNamed(kept, present),
-      hasPayload: kept.publish.platforms.includes(platform),
-      nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
-      events: [...attempts(kept, fate), ...reportsOf(kept, deviceId)].sort(
-        (a, b) => a.atMs - b.atMs,
-      ),
-    };
-  }
-
-  async usersReached(publish: number): Promise<UsersReached> {
-    const users = [...(this.byNumber(publish)?.users ?? [])].sort();
-    const those = (reached: boolean) =>
-      users.filter(([, isReached]) => isReached === reached).map(([user]) => user);
-    return { delivered: those(true), failed: those(false) };
   }
 
   private changeDevices(results: readonly DeviceResult[], nowMs: number): void {
@@ -341,24 +296,20 @@ export class MemoryDeliveries implements DeliveryStore {
       .filter(({ publish: { instance } }) => !except.includes(instance));
   }
 
-  private byNumber(number: number): KeptPublish | undefined {
-    return this.publishes.all().find((kept) => kept.number === number);
-  }
-
   private pages(): readonly KeptPage[] {
     return this.publishes.all().flatMap(({ pages }) => pages);
   }
 
-  private lease(one: Claimable, untilMs: number): void {
+  private claim(one: Claimable, untilMs: number): void {
     one.readyAtMs = untilMs;
-    one.leasedBy = this.server;
+    one.claimedBy = this.server;
   }
 
   /** What a job has claimed. */
   private claimed(job: Job): readonly (Claimable | undefined)[] {
     if (job.what === 'page') return this.pages().filter(({ number }) => number === job.page);
-    const pages = this.byNumber(job.job.publish.number)?.pages ?? [];
-    return job.job.devices.map((device) =>
+    const pages = this.publishes.byNumber(job.publish.number)?.pages ?? [];
+    return job.devices.map((device) =>
       pages.find(({ fates }) => fates.has(device))?.fates.get(device),
     );
   }
@@ -393,10 +344,17 @@ export class MemoryDeliveries implements DeliveryStore {
       forget(page);
       return [];
     }
-    this.lease(page, untilMs);
+    this.claim(page, untilMs);
     const devices = page.devices.filter((device) => !page.fates.has(device));
-    const job = { publish: underWay(kept), devices, leasedUntilMs: untilMs };
-    return [{ what: 'page', page: page.number, job }];
+    return [
+      {
+        what: 'page',
+        page: page.number,
+        publish: underWay(kept),
+        devices,
+        claimedUntilMs: untilMs,
+      },
+    ];
   }
 
   /** Of one publish and platform. */
@@ -411,17 +369,15 @@ export class MemoryDeliveries implements DeliveryStore {
       }
       return [];
     }
-    for (const { fate } of ordered) this.lease(fate, untilMs);
+    for (const { fate } of ordered) this.claim(fate, untilMs);
     return [
       {
         what: 'retries',
         platform: first.fate.platform,
         retries: ordered.map(({ device, fate }) => ({ device, attempts: fate.attempts })),
-        job: {
-          publish: underWay(first.kept),
-          devices: ordered.map(({ device }) => device),
-          leasedUntilMs: untilMs,
-        },
+        publish: underWay(first.kept),
+        devices: ordered.map(({ device }) => device),
+        claimedUntilMs: untilMs,
       },
     ];
   }
@@ -446,11 +402,11 @@ function isDue({ readyAtMs }: Claimable, nowMs: number): boolean {
   return readyAtMs !== undefined && readyAtMs <= nowMs;
 }
 
-function placeOf({ kept, device, fate }: Waiting): PlaceInLine {
+function placeOf({ kept, device, fate }: Waiting): RetryCursor {
   return { dueAtMs: fate.readyAtMs ?? 0, publish: kept.number, device };
 }
 
-function isBehind(place: PlaceInLine, other: PlaceInLine): boolean {
+function isBehind(place: RetryCursor, other: RetryCursor): boolean {
   const distance =
     place.dueAtMs - other.dueAtMs || place.publish - other.publish || place.device - other.device;
   return distance > 0;
@@ -463,11 +419,11 @@ function byReady(a: Claimable, b: Claimable): number {
 /** Nobody claims it any more. */
 function forget(one: Claimable): void {
   one.readyAtMs = undefined;
-  one.leasedBy = undefined;
+  one.claimedBy = undefined;
 }
 
-function isHeldBy(page: KeptPage | undefined, server: string): page is KeptPage {
-  return page?.state === 'waiting' && page.leasedBy === server;
+function isClaimedBy(page: KeptPage | undefined, server: string): page is KeptPage {
+  return page?.state === 'waiting' && page.claimedBy === server;
 }
 
 function finishPage(
@@ -478,7 +434,7 @@ function finishPage(
   nowMs: number,
 ): boolean {
   const page = kept.pages.find((one) => one.number === number);
-  if (!isHeldBy(page, server)) return false;
+  if (!isClaimedBy(page, server)) return false;
   page.state = 'delivered';
   forget(page);
   const open = page.devices.filter((device) => !page.fates.has(device));
@@ -516,7 +472,7 @@ function finishRetries(
   for (const device of devices) {
     const page = kept.pages.find(({ fates }) => fates.has(device));
     const before = page?.fates.get(device);
-    if (before?.leasedBy !== server) continue;
+    if (before?.claimedBy !== server) continue;
     const result = results.get(device);
     const fate = fateOf(kept, before.platform, result, before.attempts + 1, nowMs);
     const { reason, words } = fate.state === 'accepted' ? before : fate;
@@ -542,7 +498,7 @@ function fateOf(
     words: '',
     dueAtMs: nowMs,
     readyAtMs: undefined,
-    leasedBy: undefined,
+    claimedBy: undefined,
   };
   if (result === undefined) return fate;
   if (result.what === 'accepted') {
@@ -571,40 +527,4 @@ function keepUsers({ users }: KeptPublish, results: readonly DeviceResult[]): vo
     const isReached = result.what === 'accepted' || users.get(result.userId) === true;
     users.set(result.userId, isReached);
   }
-}
-
-function removalOf(tombstone: ReturnType<MemoryDevices['pruned']>): DeviceStory['removed'] {
-  if (tombstone === undefined) return undefined;
-  const { atMs, reason, words } = tombstone;
-  return { atMs, reason, words };
-}
-
-function isNamed({ publish }: KeptPublish, { interests, userId }: KeptDevice): boolean {
-  const { kind, names } = publish.target;
-  if (kind === 'users') return userId !== undefined && names.includes(userId);
-  return names.some((name) => interests.has(name));
-}
-
-function attempts({ over }: KeptPublish, fate: Fate | undefined): readonly DeviceEvent[] {
-  if (fate === undefined) return [];
-  const { atMs, state, reason, words, attempts: made } = fate;
-  const what = state === 'retrying' ? 'retry' : state;
-  const event: DeviceEvent = { atMs, what, reason, words, attempts: made };
-  if (state !== 'cancelled' || over === undefined) return [event];
-  return [
-    { ...event, what: 'retry' },
-    { ...event, atMs: Math.max(atMs, over.atMs) },
-  ];
-}
-
-function reportsOf({ reports }: KeptPublish, device: DeviceId): readonly DeviceEvent[] {
-  return [...reports]
-    .filter(([report]) => report.endsWith(` ${device}`))
-    .map(([report, atMs]) => ({
-      atMs,
-      what: report.startsWith('delivery') ? ('delivered' as const) : ('opened' as const),
-      reason: '',
-      words: '',
-      attempts: 0,
-    }));
 }

@@ -13,11 +13,11 @@ import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/publi
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { MemoryDevices } from './devices.ts';
 
-/** Something that may be claimed at a time, and who has claimed it and did not finish. */
+/** Work that may be claimed from a time on, and the server that has claimed it last. */
 export interface Claimable {
   /** `undefined`: never again. */
   readyAtMs: number | undefined;
-  leasedBy: string | undefined;
+  claimedBy: string | undefined;
 }
 
 /** What has become of one device of a page that was delivered. */
@@ -74,6 +74,10 @@ export class MemoryPublishes implements PublishStore {
     return [...this.publishes.values()];
   }
 
+  byNumber(number: number): KeptPublish | undefined {
+    return this.all().find((kept) => kept.number === number);
+  }
+
   /** Those of which something may still be claimed. */
   unfinished(): readonly KeptPublish[] {
     return this.all().filter(({ over }) => over?.state !== 'finished');
@@ -106,7 +110,7 @@ export class MemoryPublishes implements PublishStore {
       publish,
       dueAtMs,
       reports: new Map(),
-      plan: { readyAtMs: dueAtMs, leasedBy: undefined, upTo: 0, ended: false },
+      plan: { readyAtMs: dueAtMs, claimedBy: undefined, upTo: 0, ended: false },
       pages: [],
       users: new Map(),
       over: undefined,
@@ -143,13 +147,13 @@ export class MemoryPublishes implements PublishStore {
       kept.over = { state: 'cancelled', atMs: nowMs };
       kept.plan.readyAtMs = undefined;
       for (const page of kept.pages) {
-        if (page.state === 'waiting' && page.leasedBy === undefined) {
+        if (page.state === 'waiting' && page.claimedBy === undefined) {
           page.state = 'cancelled';
           page.readyAtMs = undefined;
         }
         // Whoever finds them due sees that there is nothing to do.
         for (const fate of page.fates.values()) {
-          if (fate.state === 'retrying' && fate.leasedBy === undefined) fate.state = 'cancelled';
+          if (fate.state === 'retrying' && fate.claimedBy === undefined) fate.state = 'cancelled';
         }
       }
     }

@@ -39,6 +39,8 @@ export interface Fanfare extends AsyncDisposable {
   readonly output: { stdout: string; stderr: string };
   /** Settles with the first line of the log, past or to come, that matches. */
   logged(pattern: RegExp): Promise<string>;
+  /** Settles with the first matching line that is logged after this call. */
+  logsNext(pattern: RegExp): Promise<string>;
   /** Sends a signal and gives the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
@@ -94,13 +96,13 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
     options.program,
     options.openFilesMax,
   );
-  return {
-    ...server,
+  const end = server[Symbol.asyncDispose];
+  return Object.assign(server, {
     async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
+      await end();
       rmSync(directory, { recursive: true, force: true });
     },
-  };
+  });
 }
 
 /** Starts `fanfare` with any arguments in a directory, and waits until it listens. */
@@ -131,8 +133,8 @@ export async function spawnFanfare(
     }
     changed.dispatchEvent(new Event('change'));
   };
-  collect(process_.stdout, 'stdout');
-  collect(process_.stderr, 'stderr');
+  void collect(process_.stdout, 'stdout');
+  void collect(process_.stderr, 'stderr');
 
   const until = <T>(look: () => T | undefined, what: string): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -156,6 +158,15 @@ export async function spawnFanfare(
       process_.exited.then(check);
       check();
     });
+  const lineSince = (start: number, pattern: RegExp) =>
+    until(
+      () =>
+        output.stderr
+          .slice(start)
+          .split('\n')
+          .find((line) => pattern.test(line)),
+      `logged ${pattern}`,
+    );
   const portOf = (name: string) => {
     const match = new RegExp(`^${name} +https?://.*:(\\d+) `, 'm').exec(output.stdout);
     return match === null ? undefined : Number(match[1]);
@@ -174,11 +185,8 @@ export async function spawnFanfare(
     process: process_,
     directory,
     output,
-    logged: (pattern) =>
-      until(
-        () => output.stderr.split('\n').find((line) => pattern.test(line)),
-        `logged ${pattern}`,
-      ),
+    logged: (pattern) => lineSince(0, pattern),
+    logsNext: (pattern) => lineSince(output.stderr.length, pattern),
     async stop(signal = 'SIGTERM') {
       process_.kill(signal);
       return await process_.exited;

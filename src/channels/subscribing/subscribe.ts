@@ -5,8 +5,9 @@ import {
   needsAuthorisation,
   parseChannelName,
 } from '../channel-name.ts';
+import { ask } from '../engine-failure.ts';
 import type { Hub } from '../hub.ts';
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import type { Member, Transition } from '../ports.ts';
 import { inBandProblems } from '../problems.ts';
 import { reportProblem } from '../report-problem.ts';
@@ -131,10 +132,17 @@ function enter(
   const shared = hub.channels.enter(session.app, channel);
   const joining: Subscription = { ...shared, member, state: 'joining' };
   session.add(joining);
-  return after(hub.roster.join(session.app, channel, member), (transition) => {
+  const notJoined = () => {
+    session.remove(channel.text);
+    hub.channels.leave(session.app, shared.topic);
+  };
+  const joined = undoIfFailed(
+    () => ask('join', () => hub.roster.join(session.app, channel, member)),
+    notJoined,
+  );
+  return after(joined, (transition) => {
     if (transition === 'full') {
-      session.remove(channel.text);
-      hub.channels.leave(session.app, shared.topic);
+      notJoined();
       const most = session.app.limits.presenceMembers;
       return refuse(
         hub,
@@ -143,7 +151,7 @@ function enter(
         limitReached(`Presence channel ${channel.text} is full: at most ${most} members`),
       );
     }
-    if (session.closed) return depart(hub, session, joining);
+    if (session.closed) return leaveChannel(hub, session, joining);
     // Where something is still to come, it must be known from a later subscription to the same channel.
     const isAlike = member === undefined && !channel.cached;
     const subscription: Subscription = isAlike ? shared : { ...joining, state: 'joined' };
@@ -179,10 +187,13 @@ function confirm(
   const confirmed =
     member === undefined
       ? session.peer.send(subscriptionSucceeded(channel.text))
-      : after(hub.roster.members(session.app, channel), (members) => {
-          if (hasLeft(session, subscription)) return;
-          session.peer.send(presenceSucceeded(channel.text, members));
-        });
+      : after(
+          ask('members', () => hub.roster.members(session.app, channel)),
+          (members) => {
+            if (hasLeft(session, subscription)) return;
+            session.peer.send(presenceSucceeded(channel.text, members));
+          },
+        );
   return after(confirmed, () => {
     const replayed = channel.cached ? replay(hub, session, subscription) : undefined;
     // The newcomer hears of the count too, and nothing of a channel before its confirmation.
@@ -193,16 +204,19 @@ function confirm(
 /** Sends the last event of a cache channel, or says that there is none. Source: §10. */
 function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
   const { channel, topic } = subscription;
-  return after(hub.cache.get(topic), (event) => {
-    if (hasLeft(session, subscription)) return;
-    if (event === undefined) {
-      hub.lifecycle.cacheMissed(session.app, channel);
-      session.peer.send(cacheMiss(channel.text));
-    } else {
-      hub.usage.charge(session.app, 1, 'clients');
-      session.peer.send(eventMessage(event.name, channel.text, event.data));
-    }
-  });
+  return after(
+    ask('get', () => hub.cache.get(topic)),
+    (event) => {
+      if (hasLeft(session, subscription)) return;
+      if (event === undefined) {
+        hub.lifecycle.cacheMissed(session.app, channel);
+        session.peer.send(cacheMiss(channel.text));
+      } else {
+        hub.usage.charge(session.app, 1, 'clients');
+        session.peer.send(eventMessage(event.name, channel.text, event.data));
+      }
+    },
+  );
 }
 
 /** Whether a connection gave a subscription up while the engine was asked; it must hear no more of it. */
@@ -221,31 +235,33 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
       `No current subscription to channel ${channel}, or subscription in progress`,
     );
   }
-  return depart(hub, session, subscription);
+  return leaveChannel(hub, session, subscription);
 }
 
-/** Makes a connection that is gone nobody's. It must be taken out of its channels next. */
-export function disconnect(hub: Hub, session: Session): void {
+/** Signs out a session whose connection has ended, and stops sending to it. `leaveChannel` for its channels comes next. */
+export function disconnect(hub: Hub, session: Session): MaybePromise<void> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
-  signOut(hub, session);
+  return signOut(hub, session);
 }
 
-/** Takes a connection that is gone out of some of its channels: of how many. Less than asked for: it is in no more. */
-export function leaveSome(hub: Hub, session: Session, channelsMax: number): number {
-  // One that is still joining leaves when the roster has answered.
-  const joined = session.subscriptions().filter(({ state }) => state === 'joined');
-  const some = joined.slice(0, channelsMax);
-  for (const subscription of some) depart(hub, session, subscription);
-  return some.length;
+/** The channels that a session whose connection has ended must leave. Those it is still joining it leaves by itself. */
+export function channelsToLeave(session: Session): readonly Subscription[] {
+  return session.subscriptions().filter(({ state }) => state === 'joined');
 }
 
-function depart(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
+/** Takes a session out of a channel that it has joined. If the roster fails, all else is done. */
+export function leaveChannel(
+  hub: Hub,
+  session: Session,
+  subscription: Subscription,
+): MaybePromise<void> {
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
   hub.channels.leave(session.app, topic);
   if (!session.closed) hub.audience.leave(session.peer, topic);
-  return after(hub.roster.leave(session.app, channel, member), (transition) => {
+  const left = ask('leave', () => hub.roster.leave(session.app, channel, member));
+  return after(left, (transition) => {
     if (transition.memberRemoved && member !== undefined) {
       hub.memberChanges.removed(session.app, channel, member);
     }

@@ -1,21 +1,32 @@
-import { openStoredDevices, type StoredDevicesAdmin } from '../../admin/offline-devices.ts';
+import { type ShownDevice, showDevice } from '../../admin/device-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option } from '../options.ts';
-import { type ExitCode, type Output, UsageError } from '../output.ts';
+import { openDatabase } from '../../stores/database/database.ts';
+import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
+import { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import { countOf, fail, type Invocation, printResult } from '../invocation.ts';
+import {
+  type Arguments,
+  CONFIG_OPTION,
+  choiceOf,
+  JSON_OPTION,
+  LIMIT_OPTION,
+  limitOf,
+  type Option,
+  onlyOperand,
+} from '../options.ts';
+import { type ExitCode, UsageError } from '../output.ts';
 import { readConfig } from '../read-config.ts';
 
-type Action = (
-  store: StoredDevicesAdmin,
-  id: string,
-  given: Arguments,
-  output: Output,
-) => Promise<ExitCode>;
-
-type DeviceFilter = Parameters<StoredDevicesAdmin['list']>[1];
+interface Call extends Invocation {
+  readonly devices: DeviceList;
+  readonly instanceId: string;
+  /** The number of the instance in the store. */
+  readonly instance: number;
+}
 
 const PLATFORMS = ['apns', 'fcm', 'web'] as const;
-const LIMIT = 50;
-const LIMIT_MAX = 1000;
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const FILTER_OPTIONS: readonly Option[] = [
   { name: 'platform', value: 'PLATFORM', help: `Only devices of ${PLATFORMS.join(', ')}.` },
@@ -23,64 +34,67 @@ const FILTER_OPTIONS: readonly Option[] = [
   {
     name: 'older-than',
     value: 'AGE',
-    help: 'Only devices that registered longer ago, such as 30d, 12h or 45m.',
+    help: 'Only devices that registered longer ago than this, such as 30d, 12h or 45m.',
   },
   {
     name: 'not-seen-for',
     value: 'AGE',
-    help: 'Only devices that were not heard of for longer.',
+    help: 'Only devices that have not registered nor set a token, a user or metadata for this long.',
   },
 ];
 
 export const DEVICES_LIST_OPTIONS: readonly Option[] = [
   ...FILTER_OPTIONS,
-  {
-    name: 'limit',
-    value: 'N',
-    help: `The most to list, up to ${LIMIT_MAX}; ${LIMIT} if left out.`,
-  },
+  LIMIT_OPTION,
   CONFIG_OPTION,
   JSON_OPTION,
 ];
 
 export const DEVICES_REMOVE_OPTIONS: readonly Option[] = [
   ...FILTER_OPTIONS,
-  { name: 'dry-run', help: 'Only count them.' },
+  { name: 'dry-run', help: 'Count the devices without removing them.' },
   CONFIG_OPTION,
   JSON_OPTION,
 ];
 
-/** `fanfare devices …`: lists and removes devices in the store, also while a server uses it. */
-export function devicesCommand(action: Action) {
-  return async (given: Arguments, output: Output): Promise<ExitCode> => {
-    const id = instanceIdOf(given);
-    const config = readConfig(given.value('config'), output);
+/** `fanfare devices …`: lists and removes devices in the store, even while a server uses it. */
+export function devicesCommand(action: (call: Call) => Promise<ExitCode>) {
+  return async (invocation: Invocation): Promise<ExitCode> => {
+    const missing = 'of which instance? Its id is missing; see: fanfare instances list';
+    const instanceId = onlyOperand(invocation.given, missing).toLowerCase();
+    const config = readConfig(invocation);
     if (config === undefined) return 2;
-    await using store = await openStoredDevices(config.store.url);
-    return await action(store, id, given, output);
+    await using database = await openDatabase(config.store.url);
+    const instance = await new StoredInstances(database).findNumber(instanceId);
+    if (instance === undefined) {
+      return fail(
+        invocation,
+        `the store knows no instance ${instanceId}; see: fanfare instances list`,
+      );
+    }
+    const devices = new DeviceList(database);
+    return await action({ ...invocation, devices, instanceId, instance });
   };
 }
 
-export const listDevices: Action = async (store, id, given, output) => {
-  const found = await store.list(id, filterOf(given), limitOf(given));
-  if (found === undefined) return noSuchInstance(id, output);
-  const { devices, hasMore } = found;
-  if (given.has('json')) {
-    output.print(JSON.stringify(devices));
-    return 0;
+export async function listDevices(call: Call): Promise<ExitCode> {
+  const { given, devices, instance } = call;
+  const filter = filterOf(given);
+  const limit = limitOf(given);
+  const shown: ShownDevice[] = [];
+  let next: number | undefined = 0;
+  while (next !== undefined && shown.length < limit) {
+    const found = await devices.list(instance, filter, next, limit - shown.length);
+    shown.push(...found.devices.map(showDevice));
+    next = found.next;
   }
-  if (devices.length === 0) output.print('There is no such device.');
-  for (const { id: device, registeredAt, seenAt, accepted, userId, client } of devices) {
-    const owner = userId === null ? '' : `  user ${printable(userId)}`;
-    output.print(
-      `${device}  registered ${registeredAt}  seen ${seenAt}  ${accepted ? 'accepted' : 'never accepted'}${owner}  ${printable(client)}`,
-    );
-  }
-  if (hasMore) output.print('There may be more: see --limit.');
-  return 0;
-};
+  const lines = shown.length === 0 ? ['There is no such device.'] : shown.map(describeLine);
+  if (next !== undefined) lines.push('There may be more: see --limit.');
+  return printResult(call, { json: shown, text: lines.join('\n') });
+}
 
-export const removeDevices: Action = async (store, id, given, output) => {
+export async function removeDevices(call: Call): Promise<ExitCode> {
+  const { given, devices, instance, instanceId } = call;
   const filter = filterOf(given);
   const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
   if (!neverAccepted && [platform, registeredBeforeMs, seenBeforeMs].every((one) => !one)) {
@@ -88,73 +102,48 @@ export const removeDevices: Action = async (store, id, given, output) => {
       'which devices? Give --platform, --never-accepted, --older-than or --not-seen-for',
     );
   }
-  const isDryRun = given.has('dry-run');
-  const devices = await store.remove(id, filter, isDryRun);
-  if (devices === undefined) return noSuchInstance(id, output);
-  const what = `${devices} ${devices === 1 ? 'device' : 'devices'}`;
-  output.print(
-    given.has('json')
-      ? JSON.stringify({ instance: id, devices, dryRun: isDryRun })
-      : isDryRun
-        ? `${what} of instance ${id} would be removed.`
-        : `${what} of instance ${id} removed. Those that are still in use register again.`,
-  );
-  return 0;
-};
+  const dryRun = given.has('dry-run');
+  let removed = 0;
+  let next: number | undefined = 0;
+  while (next !== undefined) {
+    const done = await devices.remove(instance, filter, next, dryRun);
+    removed += done.devices;
+    next = done.next;
+  }
+  const count = `${countOf(removed, 'device')} of instance ${instanceId}`;
+  return printResult(call, {
+    json: { instance: instanceId, devices: removed, dryRun },
+    text: dryRun
+      ? `${count} would be removed.`
+      : `${count} removed. Devices that are still in use register again.`,
+  });
+}
+
+function describeLine(device: ShownDevice): string {
+  const { id, registeredAt, seenAt, accepted, userId, client } = device;
+  const state = accepted ? 'accepted' : 'never accepted';
+  const owner = userId === null ? '' : `  user ${printable(userId)}`;
+  return `${id}  registered ${registeredAt}  seen ${seenAt}  ${state}${owner}  ${printable(client)}`;
+}
 
 function filterOf(given: Arguments): DeviceFilter {
   const nowMs = Date.now();
-  const before = (name: string) => {
-    const age = given.value(name);
-    return age === undefined ? undefined : nowMs - ageMs(name, age);
+  const timeBefore = (option: string) => {
+    const age = given.value(option);
+    return age === undefined ? undefined : nowMs - ageMs(option, age);
   };
   return {
-    platform: platformOf(given),
+    platform: choiceOf(given, { option: 'platform', values: PLATFORMS }),
     neverAccepted: given.has('never-accepted'),
-    registeredBeforeMs: before('older-than'),
-    seenBeforeMs: before('not-seen-for'),
+    registeredBeforeMs: timeBefore('older-than'),
+    seenBeforeMs: timeBefore('not-seen-for'),
   };
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function ageMs(name: string, text: string): number {
+function ageMs(option: string, text: string): number {
   const [, digits, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   if (digits === undefined) {
-    throw new UsageError(`--${name} must be like 30d, 12h or 45m, not "${text}"`);
+    throw new UsageError(`--${option} must be like 30d, 12h or 45m, not "${text}"`);
   }
   return Number(digits) * (UNIT_MS[unit] ?? 0);
-}
-
-function platformOf(given: Arguments): DeviceFilter['platform'] {
-  const text = given.value('platform');
-  if (text === undefined) return undefined;
-  const platform = PLATFORMS.find((one) => one === text);
-  if (platform === undefined) {
-    throw new UsageError(`--platform must be one of ${PLATFORMS.join(', ')}, not "${text}"`);
-  }
-  return platform;
-}
-
-function limitOf(given: Arguments): number {
-  const text = given.value('limit');
-  if (text === undefined) return LIMIT;
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > LIMIT_MAX) {
-    throw new UsageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}, not "${text}"`);
-  }
-  return limit;
-}
-
-function instanceIdOf({ words: [id, more] }: Arguments): string {
-  if (id === undefined) {
-    throw new UsageError('of which instance? Its id is missing; see: fanfare instances list');
-  }
-  if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
-  return id.toLowerCase();
-}
-
-function noSuchInstance(id: string, output: Output): ExitCode {
-  output.complain(`fanfare: the store knows no instance ${id}; see: fanfare instances list`);
-  return 1;
 }

@@ -1,97 +1,61 @@
+import { z } from 'zod';
 import { printable } from '../../runtime/printable.ts';
 import { redactedUrl } from '../../runtime/redacted-url.ts';
-import { NobodyThere } from '../admin-api.ts';
+import { requestServer } from '../server-request.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 
-/** How long a server may take to answer. Milliseconds. */
-const ANSWER_MAX_MS = 10_000;
+/** The body of an error. */
+const errorBody = z.object({
+  error: z.string().transform(printable),
+  description: z.string().transform(printable),
+});
 
-/** What a refused request is answered with. */
-interface Refused {
-  readonly error: string;
-  readonly description: string;
-}
-
-export type PushAnswer =
-  | { readonly result: 'answered'; readonly body: unknown }
-  /** The instance has not got what was asked for. */
-  | { readonly result: 'not-found'; readonly what: string; readonly description: string }
-  /** The secret key is none of the instance. */
+export type PushResponse =
+  | { readonly result: 'ok'; readonly body: unknown }
+  /** The instance does not have what was asked for. */
+  | { readonly result: 'not-found'; readonly error: string; readonly description: string }
+  /** The instance does not have this secret key. */
   | { readonly result: 'unauthorised' };
 
-/** The push API of a running server, as a backend asks it. */
+export interface PushApiOptions {
+  readonly url: string;
+  /** Whether the server is on this machine. Its certificate is then not checked, since nobody can be in between. */
+  readonly isLocal: boolean;
+}
+
+/** A client of the push API of a running server, in the role of a backend. */
 export class PushApi {
-  private readonly url: string;
-  /** The same as people may see it. */
+  /** The URL without secrets, for messages. */
   readonly shown: string;
-  private readonly isOurs: boolean;
+  private readonly options: PushApiOptions;
 
-  /** `isOurs`: it is at an address of this machine, so whatever its certificate says, nobody stands between. */
-  constructor(url: string, isOurs: boolean) {
-    this.url = url;
-    this.shown = redactedUrl(url);
-    this.isOurs = isOurs;
+  constructor(options: PushApiOptions) {
+    this.options = options;
+    this.shown = redactedUrl(options.url);
   }
 
-  /**
-   * Asks for something of an instance. Throws `NobodyThere` where no connection can be made, and an error in words
-   * where the answer is none that can be used.
-   */
-  async get({ id, secretKey }: InstanceKey, path: string): Promise<PushAnswer> {
-    const response = await this.send(`/publish_api/v1/instances/${id}${path}`, secretKey);
-    const text = await response.text();
-    const body = readJson(text);
-    if (response.ok && body !== undefined) return { result: 'answered', body };
-    if (!isRefused(body)) {
-      throw new Error(`${this.shown} is no push API of Fanfare: it answers ${response.status}`);
-    }
-    const error = printable(body.error);
-    const description = printable(body.description);
-    if (response.status === 401) return { result: 'unauthorised' };
-    if (response.status === 404 && error !== 'Not found') {
-      return { result: 'not-found', what: error, description };
-    }
-    throw new Error(`${this.shown} answers ${response.status}: ${error}: ${description}`);
-  }
-
-  private async send(path: string, secretKey: string): Promise<Response> {
-    try {
-      return await fetch(`${this.url}${path}`, {
-        redirect: 'error',
-        signal: AbortSignal.timeout(ANSWER_MAX_MS),
+  /** Reads something of an instance. Throws `Unreachable`, or an error for a response that cannot be used. */
+  async get({ id, secretKey }: InstanceKey, path: string): Promise<PushResponse> {
+    const { url, isLocal } = this.options;
+    const { ok, status, body } = await requestServer(
+      `${url}/publish_api/v1/instances/${id}${path}`,
+      {
         headers: { authorization: `Bearer ${secretKey}` },
-        // It is for the name that devices know, which is not the one of this machine.
-        ...(this.isOurs ? { tls: { rejectUnauthorized: false } } : {}),
-      });
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new NobodyThere(
-        `${this.shown} does not answer: ${why}. Is the server running? See --url`,
-        {
-          cause: error,
-        },
-      );
+        // The certificate has the public name of the server, not that of this machine.
+        ...(isLocal ? { tls: { rejectUnauthorized: false } } : {}),
+        shown: this.shown,
+        hint: '. Is the server running? See --url',
+      },
+    );
+    if (ok && body !== undefined) return { result: 'ok', body };
+    const refused = errorBody.safeParse(body);
+    if (!refused.success) {
+      throw new Error(`${this.shown} is not a push API of Fanfare: it answers ${status}`);
     }
+    const { error, description } = refused.data;
+    if (status === 401) return { result: 'unauthorised' };
+    // A path that the server does not know is "Not found" without saying what.
+    if (status === 404 && error !== 'Not found') return { result: 'not-found', error, description };
+    throw new Error(`${this.shown} answers ${status}: ${error}: ${description}`);
   }
-}
-
-/** What an answer says that is no JSON, is not known: `undefined`. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Something else than this API answered.
-    return undefined;
-  }
-}
-
-function isRefused(body: unknown): body is Refused {
-  return (
-    typeof body === 'object' &&
-    body !== null &&
-    'error' in body &&
-    typeof body.error === 'string' &&
-    'description' in body &&
-    typeof body.description === 'string'
-  );
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
+import { fail, type Invocation, printResult } from '../invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
-import { type ExitCode, type Output, UsageError } from '../output.ts';
+import { type ExitCode, UsageError } from '../output.ts';
 import { ownAddress } from '../own-address.ts';
 import { readConfig } from '../read-config.ts';
 import { type InstanceKey, instanceKeys } from '../tenants/instance-keys.ts';
@@ -13,140 +14,136 @@ import {
   publishStatus,
 } from './shown-publish.ts';
 
-const FORGOTTEN = 'A publish is known for 30 days.';
-
 export const PUSH_OPTIONS: readonly Option[] = [
   {
     name: 'url',
     value: 'URL',
-    help: 'The push listener of a running server; otherwise the one of the configuration, on this machine.',
+    help: 'The push listener of a running server. Default: the server of the configuration, on this machine.',
   },
   {
     name: 'instance',
     value: 'ID',
-    help: 'The instance of the publish; otherwise those of the configuration and the store are tried.',
+    help: 'The instance of the publish. Default: tries all of the configuration and the store.',
   },
   {
     name: 'secret-key',
     value: 'KEY',
-    help: 'A secret key of that instance; otherwise it is read from the configuration or the store.',
+    help: 'A secret key of that instance. Default: reads it from the configuration or the store.',
   },
   CONFIG_OPTION,
   JSON_OPTION,
 ];
 
-/** `fanfare push status`: what has become of a publish. */
-export async function showPublish(given: Arguments, output: Output): Promise<ExitCode> {
-  const { publishId } = operandsOf(given, 'of-all');
-  const config = readConfig(given.value('config'), output);
-  if (config === undefined) return 2;
-  return await show(config, given, output, publishId, '', async (body, instance) => {
-    const status = publishStatus.safeParse(body);
-    if (!status.success) return undefined;
-    const pauses = await pausesOf(apiOf(config, given), instance, publishId);
-    return describeStatus(status.data, pauses, instance.id);
+/** `fanfare push status`: shows what has become of a publish. */
+export async function showPublish(invocation: Invocation): Promise<ExitCode> {
+  const [publishId] = operandsOf(invocation.given, { device: false });
+  return await show(invocation, {
+    publishId,
+    path: '',
+    async describe(body, { api, instance }) {
+      const status = publishStatus.safeParse(body);
+      if (!status.success) return undefined;
+      const pauses = await pausesOf(api, { instance, publishId });
+      return describeStatus(status.data, { pauses, instanceId: instance.id });
+    },
   });
 }
 
-/** What devices wait for is told where the server can say it. */
-async function pausesOf(api: PushApi, instance: InstanceKey, publishId: string) {
+/** `fanfare push explain`: shows why one device did or did not get a publish. */
+export async function explainDevice(invocation: Invocation): Promise<ExitCode> {
+  const [publishId, deviceId] = operandsOf(invocation.given, { device: true });
+  return await show(invocation, {
+    publishId,
+    path: `/devices/${encodeURIComponent(deviceId)}`,
+    async describe(body, { instance }) {
+      const timeline = deviceTimeline.safeParse(body);
+      return timeline.success
+        ? describeTimeline(timeline.data, { publishId, instanceId: instance.id })
+        : undefined;
+    },
+  });
+}
+
+/** The open circuits that the publish waits for; none if the server does not report them. */
+async function pausesOf(api: PushApi, { instance, publishId }: Found) {
   const path = `/publishes/${encodeURIComponent(publishId)}/pauses`;
-  const answer = await api.get(instance, path);
-  const pauses = answer.result === 'answered' ? publishPauses.safeParse(answer.body) : undefined;
+  const response = await api.get(instance, path);
+  const pauses = response.result === 'ok' ? publishPauses.safeParse(response.body) : undefined;
   return pauses?.success === true ? pauses.data.pauses : [];
 }
 
-/** `fanfare push explain`: why one device did or did not get a publish. */
-export async function explainDevice(given: Arguments, output: Output): Promise<ExitCode> {
-  const { publishId, deviceId } = operandsOf(given, 'of-device');
-  const config = readConfig(given.value('config'), output);
-  if (config === undefined) return 2;
-  const path = `/devices/${encodeURIComponent(deviceId)}`;
-  return await show(config, given, output, publishId, path, (body, { id }) => {
-    const timeline = deviceTimeline.safeParse(body);
-    return timeline.success ? describeTimeline(timeline.data, publishId, id) : undefined;
-  });
+interface Found {
+  readonly instance: InstanceKey;
+  readonly publishId: string;
 }
 
-/** Asks for something of a publish, and prints it. `described` gives `undefined` for what cannot be understood. */
-async function show(
-  config: Config,
-  given: Arguments,
-  output: Output,
-  publishId: string,
-  path: string,
-  described: (
+interface Subject {
+  readonly publishId: string;
+  /** After the path of the publish. */
+  readonly path: string;
+  /** Returns `undefined` for a body that it does not understand. */
+  readonly describe: (
     body: unknown,
-    instance: InstanceKey,
-  ) => string | undefined | Promise<string | undefined>,
-): Promise<ExitCode> {
-  const api = apiOf(config, given);
-  const found = await find(api, keysOf(config, given), publishId, path);
-  if (!found.ok) {
-    output.complain(`fanfare: ${found.why}`);
-    return 1;
-  }
-  const text = await described(found.body, found.instance);
-  if (text === undefined)
-    throw new Error(`${api.shown} answers what a Fanfare of another version says`);
-  output.print(given.has('json') ? JSON.stringify(found.body) : text);
-  return 0;
+    found: { readonly api: PushApi; readonly instance: InstanceKey },
+  ) => Promise<string | undefined>;
 }
 
-type Found =
-  | { readonly ok: true; readonly body: unknown; readonly instance: InstanceKey }
-  | { readonly ok: false; readonly why: string };
-
-/** Asks in the name of one instance after the other, until one has the publish. */
-async function find(
-  api: PushApi,
-  keys: AsyncIterable<InstanceKey>,
-  publishId: string,
-  path: string,
-): Promise<Found> {
+/** Reads something of a publish and prints it. Asks as one instance after the other, until one has the publish. */
+async function show(invocation: Invocation, subject: Subject): Promise<ExitCode> {
+  const { given } = invocation;
+  const config = readConfig(invocation);
+  if (config === undefined) return 2;
+  const api = apiOf(config, given);
+  const { publishId, path, describe } = subject;
   const asked: string[] = [];
   const unauthorised: string[] = [];
-  for await (const instance of keys) {
-    const answer = await api.get(instance, `/publishes/${encodeURIComponent(publishId)}${path}`);
+  for await (const instance of keysOf(config, given)) {
+    const response = await api.get(instance, `/publishes/${encodeURIComponent(publishId)}${path}`);
     asked.push(instance.id);
-    if (answer.result === 'answered') return { ok: true, body: answer.body, instance };
-    if (answer.result === 'unauthorised') unauthorised.push(instance.id);
-    // It is looked for only where the publish is.
-    else if (answer.what === 'Device not found') return { ok: false, why: answer.description };
+    if (response.result === 'ok') {
+      const { body } = response;
+      const text = await describe(body, { api, instance });
+      if (text !== undefined) return printResult(invocation, { json: body, text });
+      throw new Error(`${api.shown} answers like another version of Fanfare`);
+    }
+    if (response.result === 'unauthorised') unauthorised.push(instance.id);
+    // The server has found the publish: it looks for the device only then.
+    else if (response.error === 'Device not found') return fail(invocation, response.description);
   }
-  return { ok: false, why: whyNotFound(api, publishId, asked, unauthorised) };
+  return fail(invocation, whyNotFound({ api, publishId, asked, unauthorised }));
 }
 
-function whyNotFound(
-  { shown }: PushApi,
-  publishId: string,
-  asked: readonly string[],
-  unauthorised: readonly string[],
-): string {
+interface Search {
+  readonly api: PushApi;
+  readonly publishId: string;
+  readonly asked: readonly string[];
+  readonly unauthorised: readonly string[];
+}
+
+function whyNotFound({ api, publishId, asked, unauthorised }: Search): string {
   if (asked.length === 0) {
     return 'neither the configuration nor the store has such an instance; give --instance and --secret-key';
   }
   if (unauthorised.length > 0) {
-    return `${shown} refuses the secret key of ${unauthorised.join(', ')}, so that publishes of it cannot be seen`;
+    return `${api.shown} refuses the secret key of ${unauthorised.join(', ')}, so its publishes cannot be read`;
   }
-  return `${shown} knows no publish ${publishId} of ${asked.join(', ')}. ${FORGOTTEN}`;
+  return `${api.shown} knows no publish ${publishId} of ${asked.join(', ')}. Publishes are kept for 30 days.`;
 }
 
 function apiOf({ push, tls }: Config, given: Arguments): PushApi {
   const url = serverUrl(given, 'http://127.0.0.1:6002');
-  if (url !== undefined) return new PushApi(url, false);
+  if (url !== undefined) return new PushApi({ url, isLocal: false });
   if (push.port === 0) {
-    throw new UsageError('push.port is 0, so nobody knows where the server listens; give --url');
+    throw new UsageError('push.port is 0, so the port of the server is not known; give --url');
   }
-  return new PushApi(ownAddress(push, tls.certFile !== null), true);
+  return new PushApi({ url: ownAddress({ ...push, tls: tls.certFile !== null }), isLocal: true });
 }
 
 async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {
   const id = given.value('instance')?.toLowerCase();
   const secretKey = given.value('secret-key');
   if (secretKey !== undefined) {
-    if (id === undefined)
-      throw new UsageError('--secret-key is of which instance? Give --instance');
+    if (id === undefined) throw new UsageError('--secret-key needs --instance');
     yield { id, secretKey };
     return;
   }
@@ -155,18 +152,17 @@ async function* keysOf(config: Config, given: Arguments): AsyncGenerator<Instanc
   }
 }
 
+/** The id of the publish, and that of the device if the command takes one. Throws `UsageError`. */
 function operandsOf(
-  { words: [publishId = '', ...others] }: Arguments,
-  ofDevice: 'of-device' | 'of-all',
-): { readonly publishId: string; readonly deviceId: string } {
+  { operands: [publishId = '', ...others] }: Arguments,
+  { device }: { readonly device: boolean },
+): readonly [publishId: string, deviceId: string] {
   if (publishId === '') throw new UsageError('which publish? Its id is missing');
   if (!publishId.startsWith('pubid-')) {
-    throw new UsageError(`the id of a publish begins with pubid-, so "${publishId}" is none`);
+    throw new UsageError(`"${publishId}" is not the id of a publish, which begins with pubid-`);
   }
-  const [deviceId = '', ...more] = ofDevice === 'of-device' ? others : ['', ...others];
-  if (ofDevice === 'of-device' && deviceId === '') {
-    throw new UsageError('which device? Its id is missing');
-  }
+  const [deviceId = '', ...more] = device ? others : ['', ...others];
+  if (device && deviceId === '') throw new UsageError('which device? Its id is missing');
   if (more[0] !== undefined) throw new UsageError(`unexpected "${more[0]}"`);
-  return { publishId, deviceId };
+  return [publishId, deviceId];
 }

@@ -47,9 +47,9 @@ const { pauses } = publishPauses.parse({
 });
 
 describe('the status of a publish in words', () => {
-  it('says which gateways it waits for, since when and why', () => {
-    const lines = describeStatus(status, pauses, 'an-instance').split('\n');
-    const from = lines.indexOf('Not used now, but for a probe now and then:');
+  it('names the open circuits that it waits for, since when and why', () => {
+    const lines = describeStatus(status, { pauses, instanceId: 'an-instance' }).split('\n');
+    const from = lines.indexOf('Paused, except for occasional probes:');
     expect(lines[from + 1]).toMatch(
       /^ {2}apns since 2026-11-21T12:03:00\.000Z: .*\(InvalidProviderToken\); 1234 devices wait$/,
     );
@@ -61,7 +61,9 @@ describe('the status of a publish in words', () => {
     expect(lines.join('\n')).not.toContain('\u001b');
   });
 
-  it('says nothing of gateways where none is waited for', () => {
-    expect(describeStatus(status, [], 'an-instance')).not.toContain('Not used now');
+  it('does not mention circuits if none is open', () => {
+    expect(describeStatus(status, { pauses: [], instanceId: 'an-instance' })).not.toContain(
+      'Paused',
+    );
   });
 });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { adviceOn } from '../../push/explain/advice.ts';
 import { printable } from '../../runtime/printable.ts';
+import { countOf } from '../invocation.ts';
 
-/** What servers say is printed in one line, and controls no terminal. */
+/** Text from a server, on one line and without control characters. */
 const text = z.string().transform(printable);
 
 const count = z.number();
@@ -17,7 +18,7 @@ const counts = z.object({
   cancelled: count,
 });
 
-/** What the push API says of a publish. */
+/** A publish, as the push API describes it. */
 export const publishStatus = z.object({
   publishId: text,
   state: text,
@@ -31,7 +32,7 @@ export const publishStatus = z.object({
   ),
 });
 
-/** What it says of a publish and one device. */
+/** A publish and one device, as the push API describes them. */
 export const deviceTimeline = z.object({
   deviceId: text,
   platform: text,
@@ -40,7 +41,7 @@ export const deviceTimeline = z.object({
   ),
 });
 
-/** What it says of the gateways that a publish waits for. */
+/** The open circuits that a publish waits for. */
 export const publishPauses = z.object({
   pauses: z.array(
     z.object({
@@ -60,16 +61,19 @@ type Status = z.infer<typeof publishStatus>;
 
 const COUNTS = Object.keys(counts.shape) as readonly (keyof Status['platforms']['web'])[];
 
-/** What the states mean for somebody who waits. */
+/** What each state means. */
 const states: Readonly<Record<string, string>> = {
-  scheduled: 'it goes out later',
-  planning: 'whom it is for is being looked up',
-  delivering: 'whom it is for is known, and not all of them are done',
-  finished: 'nothing waits any more',
-  cancelled: 'what had not gone out does not',
+  scheduled: 'it will be sent later',
+  planning: 'its audience is being read',
+  delivering: 'its audience is known, and some devices are not done',
+  finished: 'no device is waiting any more',
+  cancelled: 'devices that were still waiting do not get it',
 };
 
-export function describeStatus(status: Status, pauses: Pauses, instanceId: string): string {
+export function describeStatus(
+  status: Status,
+  { pauses, instanceId }: { readonly pauses: Pauses; readonly instanceId: string },
+): string {
   const { publishId, state, createdAt, sendAt, platforms, delivered, opened, reasons } = status;
   const meaning = states[state];
   const rows = Object.entries(platforms).map(([platform, devices]) => [
@@ -80,21 +84,21 @@ export function describeStatus(status: Status, pauses: Pauses, instanceId: strin
     `Publish ${publishId} of instance ${instanceId}`,
     `  state      ${state}${meaning === undefined ? '' : `: ${meaning}`}`,
     `  published  ${createdAt}`,
-    `  goes out   ${sendAt ?? 'at once'}`,
-    `  reported   delivered by ${devices(delivered)}, opened by ${devices(opened)}`,
+    `  send at    ${sendAt ?? 'once accepted'}`,
+    `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,
     '',
     ...table([['devices', ...COUNTS], ...rows]),
     ...pausesOf(pauses),
-    ...(reasons.length === 0 ? [] : ['', 'Why devices did not get it, or wait:']),
-    ...reasons.flatMap(({ platform, reason, devices: affected }) => {
+    ...(reasons.length === 0 ? [] : ['', 'Why devices did not get it, or are waiting:']),
+    ...reasons.flatMap(({ platform, reason, devices }) => {
       const { why, advice } = adviceOn({ platform, reason, words: '' });
       return [
-        `  ${devices(affected)} of ${platform}: ${why}`,
+        `  ${countOf(devices, 'device')} of ${platform}: ${why}`,
         ...(advice === undefined ? [] : [`    → ${advice}`]),
       ];
     }),
     '',
-    `Of one device: fanfare push explain ${publishId} DEVICE-ID`,
+    `For one device: fanfare push explain ${publishId} DEVICE-ID`,
   ].join('\n');
 }
 
@@ -102,13 +106,13 @@ function pausesOf(pauses: Pauses): readonly string[] {
   if (pauses.length === 0) return [];
   return [
     '',
-    'Not used now, but for a probe now and then:',
-    ...pauses.flatMap(({ platform, origin, reason, words, since, devices: waiting }) => {
+    'Paused, except for occasional probes:',
+    ...pauses.flatMap(({ platform, origin, reason, words, since, devices }) => {
       const { why, advice } = adviceOn({ platform, reason, words: words ?? '' });
-      const way = origin === null ? platform : `${platform}, ${origin}`;
-      const wait = waiting === 1 ? 'waits' : 'wait';
+      const route = origin === null ? platform : `${platform}, ${origin}`;
+      const wait = devices === 1 ? 'waits' : 'wait';
       return [
-        `  ${way} since ${since}: ${why}${waiting === null ? '' : `; ${devices(waiting)} ${wait}`}`,
+        `  ${route} since ${since}: ${why}${devices === null ? '' : `; ${countOf(devices, 'device')} ${wait}`}`,
         ...(advice === undefined ? [] : [`    → ${advice}`]),
       ];
     }),
@@ -117,8 +121,7 @@ function pausesOf(pauses: Pauses): readonly string[] {
 
 export function describeTimeline(
   { deviceId, platform, events }: z.infer<typeof deviceTimeline>,
-  publishId: string,
-  instanceId: string,
+  { publishId, instanceId }: { readonly publishId: string; readonly instanceId: string },
 ): string {
   return [
     `Publish ${publishId} and device ${deviceId} (${platform}) of instance ${instanceId}`,
@@ -131,7 +134,7 @@ export function describeTimeline(
   ].join('\n');
 }
 
-/** Numbers stand under each other. */
+/** Aligns the numbers of each column. */
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const [heads = []] = rows;
   const widths = heads.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
@@ -139,8 +142,4 @@ function table(rows: readonly (readonly string[])[]): readonly string[] {
     ([name = '', ...cells]) =>
       `  ${[name.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0))].join('  ')}`,
   );
-}
-
-function devices(number: number): string {
-  return `${number} device${number === 1 ? '' : 's'}`;
 }

@@ -1,150 +1,108 @@
 import { printable } from '../../runtime/printable.ts';
-import { openStoredApps, type StoredAppsAdmin } from '../../tenants/stored-apps.ts';
-import type { Arguments } from '../options.ts';
-import { type ExitCode, type Output, UsageError } from '../output.ts';
-import { readConfig } from '../read-config.ts';
+import { AppStore, type StoredApp } from '../../stores/tenants/app-store.ts';
+import { AppAdmin } from '../../tenants/manage-apps.ts';
+import { printList, printResult } from '../invocation.ts';
+import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
+import { noTenantId, type TenantCall, type TenantCommands, tenantId } from './tenant-command.ts';
 
-type StoredApp = NonNullable<Awaited<ReturnType<StoredAppsAdmin['get']>>>;
+type Call = TenantCall<AppAdmin>;
 
-type Action = (store: StoredAppsAdmin, given: Arguments, output: Output) => Promise<ExitCode>;
+export const appCommands: TenantCommands<AppAdmin> = {
+  noun: 'app',
+  adminOf: (database) =>
+    new AppAdmin({
+      store: new AppStore(database),
+      // A stored app that the configuration replaces is managed here, for example to delete it.
+      configured: () => [],
+      changed: async () => undefined,
+    }),
+};
 
-/** `fanfare apps …`: manages the apps in the store; a running server sees each change within a second. */
-export function appsCommand(action: Action) {
-  return async (given: Arguments, output: Output): Promise<ExitCode> => {
-    const config = readConfig(given.value('config'), output);
-    if (config === undefined) return 2;
-    await using store = await openStoredApps(config.store.url);
-    return await action(store, given, output);
-  };
+export async function listApps(call: Call): Promise<ExitCode> {
+  return printList(call, await call.admin.storedTenants(), {
+    json: (app) => shownApp(app, false),
+    line: ({ id, enabled, keys, name }) =>
+      printable(
+        `${id}  ${enabled ? 'enabled ' : 'disabled'}  ${keys.map(({ key }) => key).join(' ')}  ${name}`,
+      ),
+    none: 'The store has no app. Create one: fanfare apps create',
+  });
 }
 
-export const listApps: Action = async (store, given, output) => {
-  const apps = await store.list();
-  if (given.has('json')) {
-    output.print(JSON.stringify(apps.map((app) => shown(app, false))));
-    return 0;
-  }
-  if (apps.length === 0) output.print('The store has no app. Make one: fanfare apps create');
-  for (const app of apps) {
-    const state = app.enabled ? 'enabled ' : 'disabled';
-    const keys = app.keys.map(({ key }) => key).join(' ');
-    output.print(printable(`${app.id}  ${state}  ${keys}  ${app.name}`));
-  }
-  return 0;
-};
+export async function showApp(call: Call): Promise<ExitCode> {
+  const app = await call.admin.stored(tenantId(call, 'app'));
+  return printApp(call, app, { withSecrets: call.given.has('secret') });
+}
 
-export const showApp: Action = async (store, given, output) => {
-  const app = await store.get(idOf(given));
-  if (app === undefined) return noSuchApp(given, output);
-  printApp(app, given.has('secret'), given, output);
-  return 0;
-};
-
-export const createApp: Action = async (store, given, output) => {
-  if (given.words.length > 0) {
-    throw new UsageError(`unexpected "${given.words[0]}"; an app's name goes after --name`);
-  }
+export async function createApp(call: Call): Promise<ExitCode> {
+  const { given, admin } = call;
+  noTenantId(call, 'app');
   const settings: Record<string, boolean> = {};
   if (given.has('client-events')) settings['clientEvents'] = true;
   if (given.has('subscription-counts')) settings['subscriptionCounts'] = true;
-  printApp(await store.create(given.value('name') ?? '', settings), true, given, output);
-  return 0;
-};
+  const id = await admin.create({ name: given.value('name'), settings });
+  return printApp(call, await admin.stored(id), { withSecrets: true });
+}
 
-export const rotateApp: Action = async (store, given, output) => {
-  const id = idOf(given);
-  const app = await store.get(id);
-  if (app === undefined) return noSuchApp(given, output);
-  const old = given.value('remove');
-  if (old === undefined) {
-    if (!(await store.addKey(id))) return noSuchApp(given, output);
-  } else {
-    const result = await store.removeKey(id, old);
-    if (result === 'last') {
-      output.complain(
-        `fanfare: ${old} is the only key of app ${id}; add one first, without --remove`,
-      );
-      return 1;
-    }
-    if (result === 'unknown') {
-      output.complain(`fanfare: app ${id} has no key ${old}`);
-      return 1;
-    }
+export async function rotateApp(call: Call): Promise<ExitCode> {
+  const { given, admin } = call;
+  const id = tenantId(call, 'app');
+  const removed = given.value('remove');
+  if (removed !== undefined) {
+    await admin.removeKey(id, removed);
+    return printApp(call, await admin.stored(id), { withSecrets: false });
   }
-  const now = await store.get(id);
-  if (now === undefined) return noSuchApp(given, output);
-  printApp(now, old === undefined, given, output);
-  if (old === undefined && !given.has('json')) {
-    output.print(
-      `Both keys are valid. When nobody uses the old one any more: fanfare apps rotate ${id} --remove ${app.keys[0]?.key ?? 'KEY'}`,
-    );
-  }
-  return 0;
-};
-
-export const disableApp: Action = (store, given, output) => setEnabled(store, given, output, false);
-
-export const enableApp: Action = (store, given, output) => setEnabled(store, given, output, true);
-
-export const deleteApp: Action = async (store, given, output) => {
-  const id = idOf(given);
-  if (!(await store.delete(id))) return noSuchApp(given, output);
-  output.print(given.has('json') ? JSON.stringify({ id, deleted: true }) : `App ${id} is deleted.`);
-  return 0;
-};
-
-async function setEnabled(
-  store: StoredAppsAdmin,
-  given: Arguments,
-  output: Output,
-  enabled: boolean,
-): Promise<ExitCode> {
-  const id = idOf(given);
-  if (!(await store.setEnabled(id, enabled))) return noSuchApp(given, output);
-  output.print(
-    given.has('json')
-      ? JSON.stringify({ id, enabled })
-      : `App ${id} is ${enabled ? 'enabled' : 'disabled'}.`,
-  );
-  return 0;
+  await admin.addKey(id);
+  const app = await admin.stored(id);
+  const oldest = app.keys[0]?.key ?? 'KEY';
+  return printApp(call, app, {
+    withSecrets: true,
+    hint: `All keys are valid. When nobody uses the old one any more: fanfare apps rotate ${id} --remove ${oldest}`,
+  });
 }
 
-function idOf({ words }: Arguments): string {
-  const [id, more] = words;
-  if (id === undefined)
-    throw new UsageError('which app? Its id is missing; see: fanfare apps list');
-  if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
-  return id;
+export const disableApp = (call: Call): Promise<ExitCode> => setEnabled(call, false);
+
+export const enableApp = (call: Call): Promise<ExitCode> => setEnabled(call, true);
+
+export async function deleteApp(call: Call): Promise<ExitCode> {
+  const id = tenantId(call, 'app');
+  await call.admin.delete(id);
+  return printResult(call, { json: { id, deleted: true }, text: `App ${id} was deleted.` });
 }
 
-function noSuchApp(given: Arguments, output: Output): ExitCode {
-  output.complain(
-    `fanfare: the store has no app ${idOf(given)}; see: fanfare apps list. Apps of the configuration are changed there.`,
-  );
-  return 1;
+async function setEnabled(call: Call, enabled: boolean): Promise<ExitCode> {
+  const id = tenantId(call, 'app');
+  await call.admin.setEnabled(id, enabled);
+  const text = `App ${id} is ${enabled ? 'enabled' : 'disabled'}.`;
+  return printResult(call, { json: { id, enabled }, text });
 }
 
-/** Secrets only where they were asked for. */
-function shown(app: StoredApp, withSecrets: boolean): object {
+/** Secrets are shown only on request. */
+function shownApp(app: StoredApp, withSecrets: boolean): object {
   if (withSecrets) return app;
   const keys = app.keys.map(({ key }) => ({ key }));
   return { ...app, keys, settings: shownSettings(app.settings) };
 }
 
-function printApp(app: StoredApp, withSecrets: boolean, given: Arguments, output: Output): void {
-  if (given.has('json')) {
-    output.print(JSON.stringify(shown(app, withSecrets)));
-    return;
-  }
-  const name = app.name === '' ? '' : ` (${app.name})`;
-  output.print(printable(`App ${app.id}${name}${app.enabled ? '' : ', disabled'}`));
-  for (const { key, secret } of app.keys) {
-    output.print(`  key     ${key}`);
-    output.print(`  secret  ${withSecrets ? secret : '(shown with --secret)'}`);
-  }
+interface AppOutput {
+  readonly withSecrets: boolean;
+  /** What to do next, for people. */
+  readonly hint?: string;
+}
+
+function printApp(call: Call, app: StoredApp, { withSecrets, hint }: AppOutput): ExitCode {
+  const { id, name, enabled, keys } = app;
   const settings = withSecrets ? app.settings : shownSettings(app.settings);
-  for (const [name, value] of Object.entries(settings)) {
-    output.print(`  ${name}  ${JSON.stringify(value)}`);
-  }
+  const lines = [
+    printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
+    ...keys.flatMap(({ key, secret }) => [
+      `  key     ${key}`,
+      `  secret  ${withSecrets ? secret : '(shown with --secret)'}`,
+    ]),
+    ...Object.entries(settings).map(([setting, value]) => `  ${setting}  ${JSON.stringify(value)}`),
+    ...(hint === undefined ? [] : [hint]),
+  ];
+  return printResult(call, { json: shownApp(app, withSecrets), text: lines.join('\n') });
 }

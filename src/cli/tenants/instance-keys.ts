@@ -1,18 +1,19 @@
 import type { Config } from '../../config/schema.ts';
-import { openStoredInstances } from '../../tenants/stored-instances.ts';
+import { openDatabase } from '../../stores/database/database.ts';
+import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 
-/** An instance, and what its backends prove themselves with. */
+/** An instance, and a secret key of its backend. */
 export interface InstanceKey {
   readonly id: string;
   readonly secretKey: string;
 }
 
-/** The instances that a server with this configuration serves; the store is opened only when it comes to that. */
+/** The instances that a server with this configuration serves. Opens the store only after those of the configuration. */
 export async function* instanceKeys(config: Config): AsyncGenerator<InstanceKey> {
   const configured = config.push.instances ?? [];
   yield* configured.flatMap(keyOf);
-  await using store = await openStoredInstances(config.store.url);
-  const stored = await store.list();
+  await using database = await openDatabase(config.store.url);
+  const stored = await new StoredInstances(database).list();
   yield* stored.filter(({ id }) => !configured.some((one) => one.id === id)).flatMap(keyOf);
 }
 

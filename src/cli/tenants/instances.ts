@@ -1,179 +1,117 @@
-import { isObject } from '../../config/plain-json.ts';
 import { vapidSubject } from '../../config/push-settings.ts';
-import type { Config } from '../../config/schema.ts';
-import { secretKeyName, secretKeysMeant } from '../../config/secret-key-name.ts';
+import { secretKeyName } from '../../config/secret-key-name.ts';
 import { printable } from '../../runtime/printable.ts';
-import { openStoredInstances, type StoredInstancesAdmin } from '../../tenants/stored-instances.ts';
+import { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import { InstanceAdmin } from '../../tenants/manage-instances.ts';
+import { countOf, fail, printList, printResult } from '../invocation.ts';
 import type { Arguments, Option } from '../options.ts';
-import { type ExitCode, type Output, UsageError } from '../output.ts';
-import { readConfig } from '../read-config.ts';
-import { printInstance, type StoredInstance, shownInstance, vapidOf } from './shown-instance.ts';
+import { type ExitCode, UsageError } from '../output.ts';
+import { printInstance, shownInstance, vapidOf } from './shown-instance.ts';
+import { noTenantId, type TenantCall, type TenantCommands, tenantId } from './tenant-command.ts';
 
-interface Call {
-  readonly store: StoredInstancesAdmin;
-  readonly given: Arguments;
-  readonly output: Output;
-  readonly config: Config;
-}
-
-type Action = (call: Call) => Promise<ExitCode>;
+type Call = TenantCall<InstanceAdmin>;
 
 export const NAME_OPTION: Option = { name: 'name', value: 'NAME', help: 'A name for people.' };
 
 export const VAPID_SUBJECT_OPTION: Option = {
   name: 'vapid-subject',
   value: 'SUBJECT',
-  help: 'How push services of browsers reach you: mailto:… or https://….',
+  help: 'The contact by which push services of browsers reach you: mailto:… or https://….',
 };
 
-/** `fanfare instances …`: manages the instances in the store; a running server sees each change within a second. */
-export function instancesCommand(action: Action) {
-  return async (given: Arguments, output: Output): Promise<ExitCode> => {
-    const config = readConfig(given.value('config'), output);
-    if (config === undefined) return 2;
-    await using store = await openStoredInstances(config.store.url);
-    return await action({ store, given, output, config });
-  };
+export const instanceCommands: TenantCommands<InstanceAdmin> = {
+  noun: 'instance',
+  adminOf: (database, { push }) =>
+    new InstanceAdmin({
+      store: new StoredInstances(database),
+      // Deleting one of them would delete the devices of the configured instance.
+      configured: () => push.instances ?? [],
+      changed: async () => undefined,
+    }),
+};
+
+export async function listInstances(call: Call): Promise<ExitCode> {
+  return printList(call, await call.admin.storedTenants(), {
+    json: (instance) => shownInstance(instance, 'none'),
+    line: ({ id, secretKeys, name }) =>
+      printable(`${id}  ${secretKeys.map(secretKeyName).join(' ')}  ${name}`),
+    none: 'The store has no instance. Create one: fanfare instances create',
+  });
 }
 
-export const listInstances: Action = async ({ store, given, output }) => {
-  const instances = await store.list();
-  if (given.has('json')) {
-    output.print(JSON.stringify(instances.map((instance) => shownInstance(instance, 'none'))));
-    return 0;
-  }
-  if (instances.length === 0) {
-    output.print('The store has no instance. Make one: fanfare instances create');
-  }
-  for (const { id, secretKeys, name } of instances) {
-    output.print(printable(`${id}  ${secretKeys.map(secretKeyName).join(' ')}  ${name}`));
-  }
-  return 0;
-};
+export async function showInstance(call: Call): Promise<ExitCode> {
+  const instance = await call.admin.stored(idOf(call));
+  return printInstance(call, instance, { secrets: call.given.has('secret') ? 'all' : 'none' });
+}
 
-export const showInstance: Action = async ({ store, given, output }) => {
-  const instance = await store.get(idOf(given));
-  if (instance === undefined) return noSuchInstance(given, output);
-  printInstance(instance, given.has('secret') ? 'all' : 'none', given, output);
-  return 0;
-};
-
-export const createInstance: Action = async ({ store, given, output }) => {
-  if (given.words.length > 0) {
-    throw new UsageError(`unexpected "${given.words[0]}"; an instance's name goes after --name`);
-  }
+export async function createInstance(call: Call): Promise<ExitCode> {
+  const { given, admin } = call;
+  noTenantId(call, 'instance');
   const subject = subjectOf(given);
-  const instance = await store.create(given.value('name') ?? '', subject);
-  printInstance(instance, 'keys', given, output);
-  if (subject === undefined && !given.has('json')) {
-    output.print(
-      `Let push services know how to reach you: fanfare instances change ${instance.id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
-    );
-  }
-  return 0;
-};
+  const settings = subject === undefined ? {} : { web: { vapid: { subject } } };
+  const id = await admin.create({ name: given.value('name'), settings });
+  return printInstance(call, await admin.stored(id), {
+    secrets: 'keys',
+    hints:
+      subject === undefined
+        ? [
+            `Set the contact for push services: fanfare instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
+          ]
+        : [],
+  });
+}
 
-export const changeInstance: Action = async ({ store, given, output }) => {
-  const id = idOf(given);
+export async function changeInstance(call: Call): Promise<ExitCode> {
+  const { given, admin } = call;
+  const id = idOf(call);
   const name = given.value('name');
   const subject = subjectOf(given);
   if (name === undefined && subject === undefined) {
-    throw new UsageError('change what? There is neither --name nor --vapid-subject');
+    throw new UsageError('change what? Give --name or --vapid-subject');
   }
-  const instance = await store.get(id);
-  if (instance === undefined) return noSuchInstance(given, output);
-  if (subject !== undefined && vapidOf(instance.settings) === undefined) {
-    output.complain(`fanfare: instance ${id} has no VAPID keys: browsers are not reached from it`);
-    return 1;
+  if (subject !== undefined && vapidOf((await admin.stored(id)).settings) === undefined) {
+    return fail(call, `instance ${id} has no VAPID keys, so it does not reach browsers`);
   }
-  await store.update(id, (now) => ({
-    name: name ?? now.name,
-    settings: subject === undefined ? now.settings : withSubject(now.settings, subject),
-  }));
-  const changed = await store.get(id);
-  if (changed === undefined) return noSuchInstance(given, output);
-  printInstance(changed, 'none', given, output);
-  return 0;
-};
-
-export const rotateInstance: Action = async ({ store, given, output }) => {
-  const id = idOf(given);
-  const instance = await store.get(id);
-  if (instance === undefined) return noSuchInstance(given, output);
-  const old = given.value('remove');
-  if (old !== undefined) return await removeKey(store, instance, old, given, output);
-  if (!(await store.addKey(id))) return noSuchInstance(given, output);
-  const now = await store.get(id);
-  if (now === undefined) return noSuchInstance(given, output);
-  printInstance(now, 'keys', given, output);
-  if (!given.has('json')) {
-    const [oldest = ''] = instance.secretKeys;
-    output.print(
-      `All of its secret keys are valid. When nobody uses the old one any more: fanfare instances rotate ${id} --remove ${secretKeyName(oldest).replace('…', '') || 'KEY'}`,
-    );
-    output.print('Tokens of users that were signed with it are refused from then on.');
-  }
-  return 0;
-};
-
-export const deleteInstance: Action = async ({ store, given, output, config }) => {
-  const id = idOf(given);
-  if (config.push.instances?.some((instance) => instance.id === id)) {
-    output.complain(
-      `fanfare: instance ${id} stands in the configuration; take it out there first, at push.instances`,
-    );
-    return 1;
-  }
-  const instance = await store.get(id);
-  const devices = await store.delete(id);
-  if (devices === undefined) return noSuchInstance(given, output);
-  const secretKeys = instance?.secretKeys.length ?? 0;
-  output.print(
-    given.has('json')
-      ? JSON.stringify({ id, deleted: true, secretKeys, devices })
-      : `Instance ${id} is deleted. Gone with it: ${count(secretKeys, 'secret key')}, its VAPID keys, ${count(devices, 'device')} with their users and interests, and its publishes.`,
-  );
-  return 0;
-};
-
-async function removeKey(
-  store: StoredInstancesAdmin,
-  { id, secretKeys }: StoredInstance,
-  old: string,
-  given: Arguments,
-  output: Output,
-): Promise<ExitCode> {
-  const [secret, another] = secretKeysMeant(secretKeys, old);
-  if (another !== undefined) {
-    output.complain(`fanfare: several secret keys of instance ${id} begin so; give the whole key`);
-    return 1;
-  }
-  const result = secret === undefined ? 'unknown' : await store.removeKey(id, secret);
-  if (result === 'unknown') {
-    output.complain(
-      `fanfare: instance ${id} has no such secret key; see: fanfare instances show ${id}`,
-    );
-    return 1;
-  }
-  if (result === 'last') {
-    output.complain(
-      `fanfare: it is the only secret key of instance ${id}; add one first, without --remove`,
-    );
-    return 1;
-  }
-  const now = await store.get(id);
-  if (now === undefined) return noSuchInstance(given, output);
-  printInstance(now, 'none', given, output);
-  return 0;
+  const settings = subject === undefined ? {} : { web: { vapid: { subject } } };
+  await admin.update(id, { name, settings });
+  return printInstance(call, await admin.stored(id), { secrets: 'none' });
 }
 
-function idOf({ words }: Arguments): string {
-  const [id, more] = words;
-  if (id === undefined) {
-    throw new UsageError('which instance? Its id is missing; see: fanfare instances list');
+export async function rotateInstance(call: Call): Promise<ExitCode> {
+  const { given, admin } = call;
+  const id = idOf(call);
+  const removed = given.value('remove');
+  if (removed !== undefined) {
+    await admin.removeKey(id, removed);
+    return printInstance(call, await admin.stored(id), { secrets: 'none' });
   }
-  if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
-  return id.toLowerCase();
+  await admin.addKey(id);
+  const instance = await admin.stored(id);
+  const [oldest = ''] = instance.secretKeys;
+  const name = secretKeyName(oldest).replace('…', '') || 'KEY';
+  return printInstance(call, instance, {
+    secrets: 'keys',
+    hints: [
+      `All secret keys are valid. When nobody uses the old one any more: fanfare instances rotate ${id} --remove ${name}`,
+      'From then on, user tokens that were signed with it are refused.',
+    ],
+  });
+}
+
+export async function deleteInstance(call: Call): Promise<ExitCode> {
+  const { admin } = call;
+  const id = idOf(call);
+  const stored = (await admin.storedTenants()).find((instance) => instance.id === id);
+  const secretKeys = stored?.secretKeys.length ?? 0;
+  const devices = await admin.delete(id);
+  return printResult(call, {
+    json: { id, deleted: true, secretKeys, devices },
+    text: `Instance ${id} was deleted, with ${countOf(secretKeys, 'secret key')}, its VAPID keys, ${countOf(devices, 'device')} with their users and interests, and its publishes.`,
+  });
+}
+
+function idOf(call: Call): string {
+  return tenantId(call, 'instance').toLowerCase();
 }
 
 function subjectOf(given: Arguments): string | undefined {
@@ -184,25 +122,4 @@ function subjectOf(given: Arguments): string | undefined {
     );
   }
   return subject;
-}
-
-function noSuchInstance(given: Arguments, output: Output): ExitCode {
-  output.complain(
-    `fanfare: the store has no instance ${idOf(given)}; see: fanfare instances list. Instances of the configuration are changed there.`,
-  );
-  return 1;
-}
-
-function withSubject(
-  settings: StoredInstance['settings'],
-  subject: string,
-): StoredInstance['settings'] {
-  const vapid = vapidOf(settings);
-  const { web } = settings;
-  if (vapid === undefined || !isObject(web)) return settings;
-  return { ...settings, web: { ...web, vapid: { ...vapid, subject } } };
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

@@ -1,17 +1,15 @@
 import { isObject } from '../../config/plain-json.ts';
 import { secretKeyName } from '../../config/secret-key-name.ts';
 import { printable } from '../../runtime/printable.ts';
-import type { StoredInstancesAdmin } from '../../tenants/stored-instances.ts';
-import type { Arguments } from '../options.ts';
-import type { Output } from '../output.ts';
+import type { StoredInstance } from '../../stores/tenants/instance-store.ts';
+import { type Invocation, printResult } from '../invocation.ts';
+import type { ExitCode } from '../output.ts';
 import { shownSettings } from '../shown-settings.ts';
 
-export type StoredInstance = NonNullable<Awaited<ReturnType<StoredInstancesAdmin['get']>>>;
-
-/** What is shown of an instance's secrets: none of them, its secret keys, or its VAPID private key as well. */
+/** Which secrets of an instance are shown: none, the secret keys, or the VAPID private key as well. */
 export type ShownSecrets = 'none' | 'keys' | 'all';
 
-/** An instance as programs get it. */
+/** An instance as JSON. */
 export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): object {
   const { id, name, secretKeys, settings } = instance;
   return {
@@ -30,35 +28,43 @@ function withoutSecrets(settings: StoredInstance['settings']): StoredInstance['s
   );
 }
 
-export function printInstance(
-  instance: StoredInstance,
-  secrets: ShownSecrets,
-  given: Arguments,
-  output: Output,
-): void {
-  if (given.has('json')) {
-    output.print(JSON.stringify(shownInstance(instance, secrets)));
-    return;
-  }
-  const { id, name, secretKeys, settings } = instance;
-  output.print(printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`));
-  for (const secret of secretKeys) {
-    const shown = secrets === 'none' ? `${secretKeyName(secret)} (shown with --secret)` : secret;
-    output.print(`  secret key         ${shown}`);
-  }
-  const vapid = vapidOf(settings);
-  if (vapid !== undefined) {
-    output.print(`  VAPID public key   ${vapid['publicKey']}`);
-    if (secrets === 'all') output.print(`  VAPID private key  ${vapid['privateKey']}`);
-    output.print(`  VAPID subject      ${vapid['subject']}`);
-  }
-  const others = otherSettings(secrets === 'all' ? settings : withoutSecrets(settings));
-  for (const [setting, value] of Object.entries(others)) {
-    output.print(`  ${setting}  ${JSON.stringify(value)}`);
-  }
+interface InstanceOutput {
+  readonly secrets: ShownSecrets;
+  /** What to do next, for people. */
+  readonly hints?: readonly string[];
 }
 
-/** Settings beside those that have a line of their own. */
+export function printInstance(
+  invocation: Invocation,
+  instance: StoredInstance,
+  { secrets, hints = [] }: InstanceOutput,
+): ExitCode {
+  const { id, name, secretKeys, settings } = instance;
+  const vapid = vapidOf(settings);
+  const others = otherSettings(secrets === 'all' ? settings : withoutSecrets(settings));
+  const lines = [
+    printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
+    ...secretKeys.map((secret) => {
+      const shown = secrets === 'none' ? `${secretKeyName(secret)} (shown with --secret)` : secret;
+      return `  secret key         ${shown}`;
+    }),
+    ...(vapid === undefined
+      ? []
+      : [
+          `  VAPID public key   ${vapid['publicKey']}`,
+          ...(secrets === 'all' ? [`  VAPID private key  ${vapid['privateKey']}`] : []),
+          `  VAPID subject      ${vapid['subject']}`,
+        ]),
+    ...Object.entries(others).map(([setting, value]) => `  ${setting}  ${JSON.stringify(value)}`),
+    ...hints,
+  ];
+  return printResult(invocation, {
+    json: shownInstance(instance, secrets),
+    text: lines.join('\n'),
+  });
+}
+
+/** The settings without a line of their own. */
 function otherSettings(settings: StoredInstance['settings']): StoredInstance['settings'] {
   const { web, ...others } = settings;
   const { vapid: _, ...rest } = isObject(web) ? web : {};

@@ -1,50 +1,93 @@
-import { openStoredWebhooks, type WebhookLog } from '../../admin/offline-webhooks.ts';
+import {
+  ownedBy,
+  type ShownWebhook,
+  type ShownWebhookDetails,
+  showWebhook,
+  showWebhookDetails,
+} from '../../admin/webhook-shapes.ts';
 import type { Config } from '../../config/schema.ts';
-import { AdminApi, NobodyThere } from '../admin-api.ts';
+import { openDatabase } from '../../stores/database/database.ts';
+import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
+import type { OutboxState } from '../../webhooks/outbox.ts';
+import { AdminApi } from '../admin-api.ts';
 import { ownAdminPassword } from '../admin-password.ts';
 import { ownAddress } from '../own-address.ts';
+import { Unreachable } from '../server-request.ts';
 
-type Shown = Awaited<ReturnType<WebhookLog['list']>>;
-type Details = Awaited<ReturnType<WebhookLog['show']>>;
+/** The webhook requests of a server, running or not. */
+export interface WebhookLog extends AsyncDisposable {
+  /** The newest first. */
+  list(filter: WebhookFilter): Promise<readonly ShownWebhook[]>;
+  show(id: string): Promise<ShownWebhookDetails | undefined>;
+  /** Sends a finished request again. A waiting one is left as it is. */
+  replay(id: string): Promise<'replayed' | 'waiting' | 'unknown'>;
+}
 
-/**
- * Opens the log of webhooks: through the server at `url`, or else through the one that the configuration
- * describes, or else, where that does not run, in the store.
- */
+export interface WebhookFilter {
+  readonly app: string | undefined;
+  readonly instance: string | undefined;
+  readonly state: OutboxState | undefined;
+  readonly limit: number;
+}
+
+/** Opens the log of the server at `url`, else of the running server of the configuration, else of its store. */
 export async function openWebhookLog(config: Config, url: string | undefined): Promise<WebhookLog> {
   const password = ownAdminPassword(config);
-  if (url !== undefined) return servedWebhooks(new AdminApi(url, password));
-  // Without a port of its own, it cannot be known where that server is.
-  if (config.admin.port === 0) return await openStoredWebhooks(config.store.url);
-  const api = new AdminApi(ownAddress(config.admin, false), password);
+  if (url !== undefined) return servedWebhookLog(new AdminApi(url, password));
+  // With port 0 the server listens on any free port, which is not known here.
+  if (config.admin.port === 0) return await openStoredWebhookLog(config.store.url);
+  const api = new AdminApi(ownAddress({ ...config.admin, tls: false }), password);
   try {
-    await api.ask('GET', '/webhooks?limit=1');
-    return servedWebhooks(api);
+    await api.request('GET', '/webhooks?limit=1');
+    return servedWebhookLog(api);
   } catch (error) {
-    if (!(error instanceof NobodyThere)) throw error;
-    return await openStoredWebhooks(config.store.url);
+    if (!(error instanceof Unreachable)) throw error;
+    return await openStoredWebhookLog(config.store.url);
   }
 }
 
-function servedWebhooks(api: AdminApi): WebhookLog {
+function servedWebhookLog(api: AdminApi): WebhookLog {
   return {
     async list({ app, instance, state, limit }) {
       const query = new URLSearchParams({ limit: String(limit) });
       if (app !== undefined) query.set('app', app);
       if (instance !== undefined) query.set('instance', instance);
       if (state !== undefined) query.set('state', state);
-      const { body } = await api.ask('GET', `/webhooks?${query}`);
-      return (body as { webhooks: Shown }).webhooks;
+      const { body } = await api.request('GET', `/webhooks?${query}`);
+      return (body as { webhooks: readonly ShownWebhook[] }).webhooks;
     },
     async show(id) {
-      const { status, body } = await api.ask('GET', `/webhooks/${encodeURIComponent(id)}`);
-      return status === 404 ? undefined : (body as Details);
+      const { status, body } = await api.request('GET', `/webhooks/${encodeURIComponent(id)}`);
+      return status === 404 ? undefined : (body as ShownWebhookDetails);
     },
     async replay(id) {
-      const { status } = await api.ask('POST', `/webhooks/${encodeURIComponent(id)}/replay`);
+      const { status } = await api.request('POST', `/webhooks/${encodeURIComponent(id)}/replay`);
       return status === 404 ? 'unknown' : status === 409 ? 'waiting' : 'replayed';
     },
     // Nothing stays open between two requests.
     [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+/**
+ * Opens the log in the store at `url`. The next server that starts sends what is replayed here; a running one sends it
+ * within 30 s. Throws `StoreUnavailable`.
+ */
+export async function openStoredWebhookLog(url: string): Promise<WebhookLog> {
+  const database = await openDatabase(url);
+  const log = new StoredOutboxLog(database);
+  return {
+    async list({ state, limit, ...owner }) {
+      return (await log.list({ ...ownedBy(owner), state, limit })).map(showWebhook);
+    },
+    async show(id) {
+      const found = await log.show(id);
+      return found === undefined ? undefined : showWebhookDetails(found);
+    },
+    async replay(id) {
+      const replayed = await log.replay(id, Date.now());
+      return typeof replayed === 'string' ? replayed : 'replayed';
+    },
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }

@@ -1,109 +1,109 @@
-import type { WebhookLog } from '../../admin/offline-webhooks.ts';
+import type { ShownWebhook, ShownWebhookDetails } from '../../admin/webhook-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
-import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
-import { type ExitCode, type Output, UsageError } from '../output.ts';
+import { fail, type Invocation, printList, printResult } from '../invocation.ts';
+import {
+  CONFIG_OPTION,
+  choiceOf,
+  JSON_OPTION,
+  LIMIT_OPTION,
+  limitOf,
+  noOperand,
+  type Option,
+  onlyOperand,
+  serverUrl,
+} from '../options.ts';
+import type { ExitCode } from '../output.ts';
 import { readConfig } from '../read-config.ts';
-import { openWebhookLog } from './webhook-log.ts';
+import { openWebhookLog, type WebhookLog } from './webhook-log.ts';
 
-type Action = (log: WebhookLog, given: Arguments, output: Output) => Promise<ExitCode>;
-type Details = NonNullable<Awaited<ReturnType<WebhookLog['show']>>>;
+interface Call extends Invocation {
+  readonly log: WebhookLog;
+}
 
 const STATES = ['waiting', 'delivered', 'failed'] as const;
-/** What the admin API lists at most. */
-const LIMIT_MAX = 1000;
-const LIMIT = 50;
 
 export const WEBHOOKS_OPTIONS: readonly Option[] = [
   {
     name: 'url',
     value: 'URL',
-    help: 'The admin listener of a running server; otherwise the one of the configuration, or the store.',
+    help: 'The admin listener of a running server. Default: the server of the configuration, or its store.',
   },
   CONFIG_OPTION,
   JSON_OPTION,
 ];
 
 export const WEBHOOKS_LIST_OPTIONS: readonly Option[] = [
-  { name: 'app', value: 'ID', help: 'Only those of this app.' },
-  { name: 'instance', value: 'ID', help: 'Only those of this push instance.' },
-  { name: 'state', value: 'STATE', help: `Only those in this state: ${STATES.join(', ')}.` },
-  {
-    name: 'limit',
-    value: 'N',
-    help: `The most to list, up to ${LIMIT_MAX}; ${LIMIT} if left out.`,
-  },
+  { name: 'app', value: 'ID', help: 'Only requests of this app.' },
+  { name: 'instance', value: 'ID', help: 'Only requests of this push instance.' },
+  { name: 'state', value: 'STATE', help: `Only requests in this state: ${STATES.join(', ')}.` },
+  LIMIT_OPTION,
   ...WEBHOOKS_OPTIONS,
 ];
 
-/** `fanfare webhooks …`: shows what was sent to the webhooks of apps and instances, and sends it again. */
-export function webhooksCommand(action: Action) {
-  return async (given: Arguments, output: Output): Promise<ExitCode> => {
-    const url = serverUrl(given, 'http://127.0.0.1:6003');
-    const config = readConfig(given.value('config'), output);
+/** `fanfare webhooks …`: shows webhook requests and sends them again. */
+export function webhooksCommand(action: (call: Call) => Promise<ExitCode>) {
+  return async (invocation: Invocation): Promise<ExitCode> => {
+    const url = serverUrl(invocation.given, 'http://127.0.0.1:6003');
+    const config = readConfig(invocation);
     if (config === undefined) return 2;
     await using log = await openWebhookLog(config, url);
-    return await action(log, given, output);
+    return await action({ ...invocation, log });
   };
 }
 
-export const listWebhooks: Action = async (log, given, output) => {
-  if (given.words[0] !== undefined) throw new UsageError(`unexpected "${given.words[0]}"`);
+export async function listWebhooks(call: Call): Promise<ExitCode> {
+  const { given, log } = call;
+  noOperand(given);
   const webhooks = await log.list({
     app: given.value('app'),
     instance: given.value('instance'),
-    state: stateOf(given),
+    state: choiceOf(given, { option: 'state', values: STATES }),
     limit: limitOf(given),
   });
-  if (given.has('json')) {
-    output.print(JSON.stringify(webhooks));
-    return 0;
-  }
-  if (webhooks.length === 0) output.print('There is no such webhook.');
-  for (const webhook of webhooks) {
-    const { id, createdAt, state, attempts, url, reason } = webhook;
-    const why = reason === '' ? '' : `  ${reason}`;
-    const owner = ownerOf(webhook);
-    output.print(
-      printable(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`),
-    );
-  }
-  return 0;
-};
+  return printList(call, webhooks, {
+    json: (webhook) => webhook,
+    line: describeLine,
+    none: 'There is no such webhook request.',
+  });
+}
 
-export const showWebhook: Action = async (log, given, output) => {
-  const webhook = await log.show(idOf(given));
-  if (webhook === undefined) return noSuchWebhook(given, output);
-  output.print(given.has('json') ? JSON.stringify(webhook) : describe(webhook));
-  return 0;
-};
+export async function showWebhook(call: Call): Promise<ExitCode> {
+  const webhook = await call.log.show(idOf(call));
+  if (webhook === undefined) return noSuchWebhook(call);
+  return printResult(call, { json: webhook, text: describe(webhook) });
+}
 
-export const replayWebhook: Action = async (log, given, output) => {
-  const id = idOf(given);
-  const result = await log.replay(id);
+export async function replayWebhook(call: Call): Promise<ExitCode> {
+  const id = idOf(call);
+  const result = await call.log.replay(id);
   switch (result) {
     case 'unknown':
-      return noSuchWebhook(given, output);
+      return noSuchWebhook(call);
     case 'waiting':
-      output.complain(`fanfare: webhook ${id} still waits to be delivered`);
-      return 1;
+      return fail(call, `webhook ${id} is still waiting to be delivered`);
     case 'replayed':
-      output.print(
-        given.has('json')
-          ? JSON.stringify({ id, state: 'waiting' })
-          : `Webhook ${id} is sent again.`,
-      );
-      return 0;
+      return printResult(call, {
+        json: { id, state: 'waiting' },
+        text: `Webhook ${id} will be sent again.`,
+      });
     default:
       return result satisfies never;
   }
-};
+}
 
-function describe(webhook: Details): string {
+function describeLine(webhook: ShownWebhook): string {
+  const { id, createdAt, state, attempts, url, reason } = webhook;
+  const why = reason === '' ? '' : `  ${reason}`;
+  const owner = ownerOf(webhook);
+  return printable(`${id}  ${createdAt}  ${state.padEnd(9)}  ${owner}  ${attempts}×  ${url}${why}`);
+}
+
+function describe(webhook: ShownWebhookDetails): string {
   const { id, state, reason, url, createdAt, nextAttemptAt, body, attemptLog } = webhook;
   return [
     `Webhook ${id} of ${ownerOf(webhook)}: ${state}${reason === '' ? '' : `, ${reason}`}`,
     `  to       ${url}`,
-    `  made     ${createdAt}`,
+    `  created  ${createdAt}`,
     ...(nextAttemptAt === null ? [] : [`  next     ${nextAttemptAt}`]),
     ...attemptLog.map(
       ({ number, at, durationMs, outcome, status, answer }) =>
@@ -115,39 +115,14 @@ function describe(webhook: Details): string {
     .join('\n');
 }
 
-function ownerOf({ app, instance }: Pick<Details, 'app' | 'instance'>): string {
+function ownerOf({ app, instance }: Pick<ShownWebhook, 'app' | 'instance'>): string {
   return app === null ? `instance ${instance}` : `app ${app}`;
 }
 
-function stateOf(given: Arguments): (typeof STATES)[number] | undefined {
-  const text = given.value('state');
-  if (text === undefined) return undefined;
-  const state = STATES.find((one) => one === text);
-  if (state === undefined) {
-    throw new UsageError(`--state must be one of ${STATES.join(', ')}, not "${text}"`);
-  }
-  return state;
+function idOf({ given }: Invocation): string {
+  return onlyOperand(given, 'which webhook? Its id is missing; see: fanfare webhooks list');
 }
 
-function limitOf(given: Arguments): number {
-  const text = given.value('limit');
-  if (text === undefined) return LIMIT;
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > LIMIT_MAX) {
-    throw new UsageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}, not "${text}"`);
-  }
-  return limit;
-}
-
-function idOf({ words: [id, more] }: Arguments): string {
-  if (id === undefined) {
-    throw new UsageError('which webhook? Its id is missing; see: fanfare webhooks list');
-  }
-  if (more !== undefined) throw new UsageError(`unexpected "${more}"`);
-  return id;
-}
-
-function noSuchWebhook(given: Arguments, output: Output): ExitCode {
-  output.complain(`fanfare: there is no webhook ${idOf(given)}; see: fanfare webhooks list`);
-  return 1;
+function noSuchWebhook(call: Call): ExitCode {
+  return fail(call, `there is no webhook ${idOf(call)}; see: fanfare webhooks list`);
 }

@@ -1,27 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { ERROR } from '../../outgoing/http2/frames.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { readJsonObject } from '../../runtime/json-object.ts';
 import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';
 import { NotificationLog } from '../notification-log.ts';
-import { type Act, Script } from '../script.ts';
-import { makeSelfSigned } from '../self-signed.ts';
+import { type Act, Delays, perform, Script } from '../script.ts';
+import { localHosts, makeSelfSigned } from '../self-signed.ts';
 import { apnsFault, apnsStatuses } from './notification-check.ts';
 import { ApnsTokenCheck, type KnownKey } from './token-check.ts';
 
 export interface FakeApnsOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port?: number;
   readonly host?: string;
-  /** Made anew where there is none; `null`: no TLS. */
+  /** A new one by default; `null`: no TLS. */
   readonly certificate?: Certificate | null;
-  /** Who may send; without it, whoever says that he may. */
+  /** Keys that may send; without it, any signature is accepted. */
   readonly keys?: readonly KnownKey[];
-  /** Requests of one connection at a time; Apple has 1,000. */
+  /** Concurrent requests of one connection; Apple allows 1,000. */
   readonly streamsMax?: number;
-  /** Whether a connection takes one request at a time until it has shown a good token, as Apple's do. */
+  /** Whether a connection allows one request at a time until it has shown a valid token, as Apple's do. */
   readonly startsWithOne?: boolean;
-  /** Notifications that the journal keeps. */
+  /** Notifications that the log keeps. */
   readonly entriesMax?: number;
   readonly nowMs?: () => number;
 }
@@ -34,19 +33,19 @@ export interface ApnsArrival {
   /** With the pseudo-header fields, without `authorization`. */
   readonly fields: Readonly<Record<string, string>>;
   readonly payload: string;
-  /** What it was answered with; `undefined`: nothing. */
+  /** Status of the answer; `undefined`: none. */
   readonly status: number | undefined;
   readonly reason: string | undefined;
 }
 
-/** Apple's service on this machine: it looks at each notification as Apple does, and reaches nobody. */
+/** A fake of Apple's service: it checks each notification as Apple does, and delivers nothing. */
 export interface FakeApns extends AsyncDisposable {
   readonly origin: string;
-  /** To be trusted by whoever connects, as PEM; `undefined`: it has no TLS. */
+  /** The certificate that clients must trust, as PEM; `undefined`: no TLS. */
   readonly ca: string | undefined;
-  /** What it has looked at. What it turned away is not in it. */
-  readonly journal: NotificationLog<ApnsArrival>;
-  /** Knows devices by their tokens. */
+  /** What it has checked. Refused streams are not in it. */
+  readonly arrivals: NotificationLog<ApnsArrival>;
+  /** By device token. */
   readonly script: Script;
   readonly sessions: ReadonlySet<ServedSession>;
 }
@@ -56,61 +55,37 @@ const STREAMS_MAX = 1000;
 
 const PATH = /^\/3\/device\/([^/?]*)$/;
 
-const GOODBYE = '{"reason":"Shutdown"}';
+const GO_AWAY_TEXT = '{"reason":"Shutdown"}';
 
 export async function startFakeApns(options: FakeApnsOptions = {}): Promise<FakeApns> {
   const { host = '127.0.0.1', port = 0, streamsMax = STREAMS_MAX, nowMs = Date.now } = options;
   const certificate =
     options.certificate === undefined
-      ? makeSelfSigned([...new Set(['localhost', '127.0.0.1', host])], nowMs())
+      ? makeSelfSigned(localHosts(host), nowMs())
       : options.certificate;
-  const journal = new NotificationLog<ApnsArrival>(options.entriesMax);
+  const arrivals = new NotificationLog<ApnsArrival>(options.entriesMax);
   const script = new Script();
   const tokens = new ApnsTokenCheck(options.keys);
-  const timers = new Set<NodeJS.Timeout>();
+  const delays = new Delays();
 
   const server = await serveHttp2({
     host,
     port,
     certificate: certificate ?? undefined,
     streamsMax: options.startsWithOne === true ? 1 : streamsMax,
-    onRequest(request) {
-      if (script.latencyMs === 0) return serve(request);
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        serve(request);
-      }, script.latencyMs);
-      timers.add(timer);
-    },
+    onRequest: (request) => delays.after(script, () => serve(request)),
   });
 
   function serve(request: ServedRequest): void {
-    const { session, id, fields } = request;
-    // Given up by the client in the meantime, or not looked at because of a goodbye.
-    if (!session.isOpen(id)) return;
-    const [, token] = PATH.exec(fields.get(':path') ?? '') ?? [];
+    // Given up by the client in the meantime, or ignored after GOAWAY.
+    if (!request.session.isOpen(request.id)) return;
+    const [, token] = PATH.exec(request.fields.get(':path') ?? '') ?? [];
     const act = token === undefined ? undefined : script.take(token);
-    switch (act?.act) {
-      case undefined:
-        return answer(request, token);
-      case 'answer': {
-        keep(request, token, act.status, reasonIn(act.body));
-        return session.answer(id, act.status, act.fields ?? {}, act.body);
-      }
-      case 'hang':
-        return keep(request, token, undefined, undefined);
-      case 'reset':
-        keep(request, token, undefined, undefined);
-        return session.reset(id, ERROR.internalError);
-      case 'cut':
-        return session.cut();
-      case 'turn-away':
-        return session.reset(id, ERROR.refusedStream);
-      case 'go-away':
-        return session.goAway(id - 1, ERROR.noError, GOODBYE);
-      default:
-        return act satisfies never;
-    }
+    if (act === undefined) return answer(request, token);
+    perform(act, request, {
+      record: (status, body) => record(request, token, status, reasonIn(body)),
+      goAwayText: GO_AWAY_TEXT,
+    });
   }
 
   function answer(request: ServedRequest, token: string | undefined): void {
@@ -119,11 +94,11 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
     const fault = who ?? apnsFault(request, token);
     const apnsId = fields.get('apns-id') ?? randomUUID();
     if (fault === undefined) {
-      keep(request, token, 200, undefined);
+      record(request, token, 200, undefined);
       session.answer(id, 200, { 'apns-id': apnsId });
     } else {
       const status = apnsStatuses[fault];
-      keep(request, token, status, fault);
+      record(request, token, status, fault);
       session.answer(id, status, { 'apns-id': apnsId }, JSON.stringify({ reason: fault }));
     }
     if (who === undefined && options.startsWithOne === true && !session.isKnown) {
@@ -132,7 +107,7 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
     }
   }
 
-  function keep(
+  function record(
     { fields, body }: ServedRequest,
     token = '',
     status: number | undefined,
@@ -140,17 +115,17 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
   ): void {
     const { authorization: _, ...shown } = Object.fromEntries(fields);
     const payload = body.toString();
-    journal.add({ atMs: nowMs(), token, fields: shown, payload, status, reason });
+    arrivals.add({ atMs: nowMs(), token, fields: shown, payload, status, reason });
   }
 
   return {
     origin: `${certificate === null ? 'http' : 'https'}://${host}:${server.port}`,
     ca: certificate?.cert,
-    journal,
+    arrivals,
     script,
     sessions: server.sessions,
     async [Symbol.asyncDispose]() {
-      for (const timer of timers) clearTimeout(timer);
+      delays[Symbol.dispose]();
       await server[Symbol.asyncDispose]();
     },
   };

@@ -13,7 +13,7 @@ export type ApnsFault =
   | 'PayloadEmpty'
   | 'PayloadTooLarge';
 
-/** What each fault is answered with. Source: push protocol, §8.1. */
+/** The status of each fault. Source: push protocol, §8.1. */
 export const apnsStatuses: Readonly<Record<ApnsFault, number>> = {
   BadCollapseId: 400,
   BadDeviceToken: 400,
@@ -49,11 +49,11 @@ const PUSH_TYPES: readonly string[] = [
   'widgets',
 ];
 
-/** The least important one, and the only one that a background notification may have. */
+/** The only priorities that a background notification may have. */
 const LOW_PRIORITIES: readonly string[] = ['1', '5'];
 const PRIORITIES: readonly string[] = [...LOW_PRIORITIES, '10'];
 
-/** What is wrong with a notification, who sends it aside. Source: push protocol, §8.1. */
+/** What is wrong with a notification, apart from its provider token. Source: push protocol, §8.1. */
 export function apnsFault(
   { fields, body }: { readonly fields: ReadonlyMap<string, string>; readonly body: Uint8Array },
   token: string | undefined,

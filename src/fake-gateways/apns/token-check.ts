@@ -1,23 +1,23 @@
 import { type KeyObject, verify } from 'node:crypto';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import { readJwt } from '../jwt.ts';
 
-/** A key that a fake Apple knows. */
+/** A signing key that the fake accepts. */
 export interface KnownKey {
   readonly teamId: string;
   readonly keyId: string;
   readonly publicKey: KeyObject;
 }
 
-/** Apple takes a token for an hour. Source: push protocol, §8.1. */
+/** Apple accepts a token for an hour. Source: push protocol, §8.1. */
 const VALID_SECONDS = 3600;
 
-/** How far in the future a token may begin. */
+/** How far in the future a token may be issued. */
 const AHEAD_SECONDS = 30;
 
-/** Apple wants no new token of a team sooner. Source: push protocol, §8.1. */
+/** Apple accepts no new token of a team sooner. Source: push protocol, §8.1. */
 const RENEWAL_SECONDS = 20 * 60;
 
-/** Tokens that were looked at once; each has one signature to check, however often it comes. */
+/** Tokens whose check is cached, so each signature is verified once. */
 const TOKENS_MAX = 1000;
 
 export type TokenFault =
@@ -31,7 +31,7 @@ interface ReadToken {
   readonly issuedAtSeconds: number;
 }
 
-/** Looks at who sends, as Apple does. Without keys, any signature will do. Source: push protocol, §8.1. */
+/** Checks provider tokens as Apple does. Without keys, any signature is accepted. Source: push protocol, §8.1. */
 export class ApnsTokenCheck {
   private readonly keys: readonly KnownKey[] | undefined;
   private readonly read = new Map<string, ReadToken | undefined>();
@@ -53,10 +53,10 @@ export class ApnsTokenCheck {
     return this.renewalFault(token);
   }
 
-  /** What counts is when tokens were issued, not when they come: servers of one team that start at any time agree on it. */
+  /** Counted from when tokens were issued, not from when they arrive: all servers of a team agree on that. */
   private renewalFault({ teamId, issuedAtSeconds }: ReadToken): TokenFault | undefined {
     const newest = this.newest.get(teamId);
-    // Requests that were under way come late, with the one before.
+    // Requests in flight during a renewal still have the previous token.
     if (newest !== undefined && issuedAtSeconds <= newest) return undefined;
     if (newest !== undefined && issuedAtSeconds - newest < RENEWAL_SECONDS) {
       return 'TooManyProviderTokenUpdates';
@@ -74,31 +74,20 @@ export class ApnsTokenCheck {
   }
 
   private readToken(authorization: string): ReadToken | undefined {
-    const [, head = '', body = '', signature = ''] =
-      /^bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(authorization) ?? [];
-    const header = decodePart(head);
-    const claims = decodePart(body);
-    if (header?.['alg'] !== 'ES256' || !isJsonObject(claims)) return undefined;
-    const { iss, iat } = claims;
+    const [, token = ''] = /^bearer (\S+)$/.exec(authorization) ?? [];
+    const jwt = readJwt(token);
+    if (jwt?.header['alg'] !== 'ES256') return undefined;
+    const { header, signed, signature } = jwt;
+    const { iss, iat } = jwt.claims;
     if (typeof iss !== 'string' || typeof iat !== 'number') return undefined;
-    const signed = Buffer.from(`${head}.${body}`);
     const isSigned =
       this.keys === undefined ||
       this.keys.some(
         ({ teamId, keyId, publicKey }) =>
           teamId === iss &&
           keyId === header['kid'] &&
-          verify(
-            'sha256',
-            signed,
-            { key: publicKey, dsaEncoding: 'ieee-p1363' },
-            Buffer.from(signature, 'base64url'),
-          ),
+          verify('sha256', signed, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature),
       );
     return isSigned ? { teamId: iss, issuedAtSeconds: iat } : undefined;
   }
-}
-
-function decodePart(part: string): JsonObject | undefined {
-  return readJsonObject(Buffer.from(part, 'base64url'));
 }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
-import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
+import type { JsonObject } from '../../runtime/json-object.ts';
+import { readJwt } from '../jwt.ts';
 
-/** A service account that a fake Google knows, with its private key. */
+/** A service account of the fake, with its private key. */
 export interface FakeAccount {
   readonly projectId: string;
   readonly clientEmail: string;
@@ -17,7 +18,7 @@ export function newFakeAccount(projectId = 'fanfare-fake'): FakeAccount {
   };
 }
 
-/** The account as the file that Google gives out. */
+/** The JSON file of the account, as Google issues it. */
 export function accountFile(account: FakeAccount, tokenUri: string): string {
   const { projectId, clientEmail, privateKey } = account;
   const file = {
@@ -30,7 +31,7 @@ export function accountFile(account: FakeAccount, tokenUri: string): string {
   return `${JSON.stringify(file, undefined, 2)}\n`;
 }
 
-/** What a request for an access token is answered with. */
+/** The answer to a request for an access token. */
 export interface TokenAnswer {
   readonly status: number;
   readonly body: object;
@@ -39,22 +40,22 @@ export interface TokenAnswer {
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 
-/** The longest that an assertion may be valid, and how far clocks may differ. Source: push protocol, §8.2. */
+/** Longest validity of an assertion, and how far clocks may differ. Source: push protocol, §8.2. */
 const ASSERTION_SECONDS_MAX = 3600;
 const LEEWAY_SECONDS = 300;
 
-/** Access tokens that are remembered. */
+/** Access tokens that are remembered; beyond it, all are forgotten. */
 const TOKENS_MAX = 1000;
 
-/** Gives out access tokens as Google does: only to whoever proves to be the account. Source: push protocol, §8.2. */
+/** Issues access tokens as Google does, for assertions signed by the account. Source: push protocol, §8.2. */
 export class AccessTokenIssuer {
   private readonly account: FakeAccount;
   private readonly tokenUri: () => string;
-  /** When each of them ends. */
+  /** When each token expires. */
   private readonly tokens = new Map<string, number>();
-  /** How long they are good. */
+  /** Validity of new tokens. */
   validSeconds = 3599;
-  /** Requests that were answered with one. */
+  /** Tokens issued so far. */
   granted = 0;
 
   constructor(account: FakeAccount, tokenUri: () => string) {
@@ -62,7 +63,7 @@ export class AccessTokenIssuer {
     this.tokenUri = tokenUri;
   }
 
-  /** Answers a form. */
+  /** Answers a request, which is a form. */
   answer(form: URLSearchParams, nowMs: number): TokenAnswer {
     if (form.get('grant_type') !== GRANT_TYPE) return refuse('unsupported_grant_type', '');
     const fault = this.assertionFault(form.get('assertion') ?? '', nowMs / 1000);
@@ -77,29 +78,24 @@ export class AccessTokenIssuer {
     };
   }
 
-  /** Whether this is an access token that is good now. */
+  /** Whether this is a valid access token. */
   knows(authorization: string | undefined, nowMs: number): boolean {
     const [, token = ''] = /^Bearer (\S+)$/.exec(authorization ?? '') ?? [];
     return (this.tokens.get(token) ?? 0) > nowMs;
   }
 
-  /** None that was given out is good any more. */
   revokeAll(): void {
     this.tokens.clear();
   }
 
-  /** What is wrong with a signed assertion, in words as Google has them. */
+  /** What is wrong with a signed assertion, in Google's words. */
   private assertionFault(assertion: string, nowSeconds: number): string | undefined {
-    const [, head = '', body = '', signature = ''] =
-      /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(assertion) ?? [];
-    const claims = decodePart(body);
-    if (decodePart(head)?.['alg'] !== 'RS256' || !isJsonObject(claims)) return 'Invalid JWT';
+    const jwt = readJwt(assertion);
+    if (jwt?.header['alg'] !== 'RS256') return 'Invalid JWT';
+    const { claims, signed, signature } = jwt;
     const { publicKey, clientEmail } = this.account;
     if (claims['iss'] !== clientEmail) return 'Invalid grant: account not found';
-    const signed = Buffer.from(`${head}.${body}`);
-    if (!verify('sha256', signed, publicKey, Buffer.from(signature, 'base64url'))) {
-      return 'Invalid JWT Signature.';
-    }
+    if (!verify('sha256', signed, publicKey, signature)) return 'Invalid JWT Signature.';
     return this.claimsFault(claims, nowSeconds);
   }
 
@@ -121,8 +117,4 @@ export class AccessTokenIssuer {
 
 function refuse(error: string, description: string): TokenAnswer {
   return { status: 400, body: { error, error_description: description } };
-}
-
-function decodePart(part: string): JsonObject | undefined {
-  return readJsonObject(Buffer.from(part, 'base64url'));
 }

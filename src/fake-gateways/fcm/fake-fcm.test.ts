@@ -42,10 +42,10 @@ describe('a fake FCM', () => {
     const answer = await postForm(fcm, tokenRequestBody(accountOf(fcm), NOW_MS));
     expect(answer.status).toBe(200);
     const { access_token } = JSON.parse(await answer.text());
-    expect(fcm.desk.knows(`Bearer ${access_token}`, NOW_MS)).toBe(true);
-    expect(fcm.desk.knows(`Bearer ${access_token}`, NOW_MS + 3_599_000)).toBe(false);
-    fcm.desk.revokeAll();
-    expect(fcm.desk.knows(`Bearer ${access_token}`, NOW_MS)).toBe(false);
+    expect(fcm.issuer.knows(`Bearer ${access_token}`, NOW_MS)).toBe(true);
+    expect(fcm.issuer.knows(`Bearer ${access_token}`, NOW_MS + 3_599_000)).toBe(false);
+    fcm.issuer.revokeAll();
+    expect(fcm.issuer.knows(`Bearer ${access_token}`, NOW_MS)).toBe(false);
   });
 
   it('gives none to anybody else', async () => {
@@ -77,7 +77,7 @@ describe('a fake FCM', () => {
     expect(await refused('grant_type=password')).toMatchObject({ error: 'unsupported_grant_type' });
     expect(await refused('')).toMatchObject({ error: 'unsupported_grant_type' });
     expect((await postForm(fcm, '', '/other')).status).toBe(404);
-    expect(fcm.desk.granted).toBe(0);
+    expect(fcm.issuer.granted).toBe(0);
   });
 
   it('takes no message of somebody who has no access token', async () => {

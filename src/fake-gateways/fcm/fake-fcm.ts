@@ -5,8 +5,8 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';
 import { NotificationLog } from '../notification-log.ts';
-import { type Act, Script } from '../script.ts';
-import { makeSelfSigned } from '../self-signed.ts';
+import { type Act, Delays, perform, Script } from '../script.ts';
+import { localHosts, makeSelfSigned } from '../self-signed.ts';
 import {
   AccessTokenIssuer,
   accountFile,
@@ -16,18 +16,18 @@ import {
 import { type FcmMessageFault, fcmFault } from './message-check.ts';
 
 export interface FakeFcmOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port?: number;
   readonly host?: string;
-  /** Made anew where there is none. */
+  /** A new one by default. */
   readonly certificate?: Certificate;
-  /** Who may send. Made anew where there is none. */
+  /** The account that may send; a new one by default. */
   readonly account?: FakeAccount;
-  /** Requests of one connection at a time; FCM has 100, and ends a connection that has more. */
+  /** Concurrent requests of one connection; FCM allows 100, and ends a connection with more. */
   readonly streamsMax?: number;
-  /** What it says of that, where it does not tell the truth. */
+  /** The limit that it announces, if it is another one. */
   readonly streamsAnnounced?: number;
-  /** Messages that the journal keeps. */
+  /** Messages that the log keeps. */
   readonly entriesMax?: number;
   readonly nowMs?: () => number;
 }
@@ -35,37 +35,37 @@ export interface FakeFcmOptions {
 /** A message that arrived. */
 export interface FcmArrival {
   readonly atMs: number;
-  /** The token of the device, or the id of the installation; empty where the request names none. */
+  /** Token or installation id of the device; empty if the request has none. */
   readonly token: string;
-  /** The whole request, as it was sent. */
+  /** The body of the request. */
   readonly payload: string;
   /** With the pseudo-header fields, without `authorization`. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What it was answered with; `undefined`: nothing. */
+  /** Status of the answer; `undefined`: none. */
   readonly status: number | undefined;
-  /** What went wrong, in the code that FCM has for it. */
+  /** FCM's error code. */
   readonly reason: string | undefined;
 }
 
 /**
- * FCM on this machine, together with the place that gives out access tokens: it looks at each message as FCM does,
- * and reaches nobody.
+ * A fake of FCM and of the OAuth service that issues access tokens: it checks each message as FCM does, and delivers
+ * nothing.
  */
 export interface FakeFcm extends AsyncDisposable {
   readonly origin: string;
-  /** To be trusted by whoever connects, as PEM. */
+  /** The certificate that clients must trust, as PEM. */
   readonly ca: string;
-  /** Where access tokens are given out. */
+  /** Where access tokens are issued. */
   readonly tokenUri: string;
-  /** The file of the service account that may send. */
+  /** The JSON file of the service account that may send. */
   readonly accountFile: string;
-  /** What it has looked at. What it turned away is not in it. */
-  readonly journal: NotificationLog<FcmArrival>;
-  /** Knows devices by their tokens. */
+  /** What it has checked. Refused streams are not in it. */
+  readonly arrivals: NotificationLog<FcmArrival>;
+  /** By device token. */
   readonly script: Script;
-  /** Of the requests for access tokens: they go by the token `access-token`. */
+  /** For requests for access tokens, whose token is `access-token`. */
   readonly tokenScript: Script;
-  readonly desk: AccessTokenIssuer;
+  readonly issuer: AccessTokenIssuer;
   readonly sessions: ReadonlySet<ServedSession>;
 }
 
@@ -78,19 +78,18 @@ const FORM_BYTES_MAX = 16 * 1024;
 const JSON_FIELDS = { 'content-type': 'application/json; charset=UTF-8' };
 
 const TOO_MANY = 'exceeded_max_concurrent_streams';
-const GOODBYE = 'session_timeout';
+const GO_AWAY_TEXT = 'session_timeout';
 
 export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFcm> {
   const { host = '127.0.0.1', port = 0, nowMs = Date.now } = options;
   const { account = newFakeAccount(), streamsMax = STREAMS_MAX } = options;
-  const certificate =
-    options.certificate ?? makeSelfSigned([...new Set(['localhost', '127.0.0.1', host])], nowMs());
-  const journal = new NotificationLog<FcmArrival>(options.entriesMax);
+  const certificate = options.certificate ?? makeSelfSigned(localHosts(host), nowMs());
+  const arrivals = new NotificationLog<FcmArrival>(options.entriesMax);
   const script = new Script();
   const tokenScript = new Script();
-  const timers = new Set<NodeJS.Timeout>();
+  const delays = new Delays();
   const path = `/v1/projects/${account.projectId}/messages:send`;
-  const desk = new AccessTokenIssuer(account, () => origin + TOKEN_PATH);
+  const issuer = new AccessTokenIssuer(account, () => origin + TOKEN_PATH);
   const http1 = createServer((request, response) => void answerForm(request, response));
 
   const server = await serveHttp2({
@@ -101,64 +100,39 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     onSession: (session) => session.enforce(streamsMax),
     onTooMany: (session, id) => session.goAway(id - 1, ERROR.enhanceYourCalm, TOO_MANY),
     onHttp1: (socket) => http1.emit('connection', socket),
-    onRequest: (request) => afterLatency(script, () => serve(request)),
+    onRequest: (request) => delays.after(script, () => serve(request)),
   });
   const origin = `https://${host}:${server.port}`;
 
-  function afterLatency({ latencyMs }: Script, run: () => void): void {
-    if (latencyMs === 0) return run();
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      run();
-    }, latencyMs);
-    timers.add(timer);
-  }
-
   function serve(request: ServedRequest): void {
-    const { session, id } = request;
-    // Given up by the client in the meantime, or not looked at because of a goodbye.
-    if (!session.isOpen(id)) return;
-    const heard = hear(request);
-    const act = script.take(heard.token);
-    switch (act?.act) {
-      case undefined:
-        return answer(heard);
-      case 'answer':
-        keep(heard, act.status, reasonIn(act.body));
-        return session.answer(id, act.status, act.fields ?? {}, act.body);
-      case 'hang':
-        return keep(heard, undefined, undefined);
-      case 'reset':
-        keep(heard, undefined, undefined);
-        return session.reset(id, ERROR.internalError);
-      case 'cut':
-        return session.cut();
-      case 'turn-away':
-        return session.reset(id, ERROR.refusedStream);
-      case 'go-away':
-        return session.goAway(id - 1, ERROR.noError, GOODBYE);
-      default:
-        return act satisfies never;
-    }
+    // Given up by the client in the meantime, or ignored after GOAWAY.
+    if (!request.session.isOpen(request.id)) return;
+    const message = readMessage(request);
+    const act = script.take(message.token);
+    if (act === undefined) return answer(message);
+    perform(act, request, {
+      record: (status, body) => record(message, status, reasonIn(body)),
+      goAwayText: GO_AWAY_TEXT,
+    });
   }
 
-  function answer(heard: Heard): void {
-    const { session, id } = heard.request;
-    const refusal = refusalOf(heard);
+  function answer(message: ReceivedMessage): void {
+    const { session, id } = message.request;
+    const refusal = refusalOf(message);
     if (refusal === undefined) {
-      keep(heard, 200, undefined);
+      record(message, 200, undefined);
       const name = `projects/${account.projectId}/messages/0:${randomUUID()}`;
       return session.answer(id, 200, JSON_FIELDS, JSON.stringify({ name }));
     }
-    keep(heard, refusal.status, refusal.reason);
+    record(message, refusal.status, refusal.reason);
     session.answer(id, refusal.status, JSON_FIELDS, refusal.body);
   }
 
-  function refusalOf({ request: { fields }, json }: Heard): FcmRefusal | undefined {
+  function refusalOf({ request: { fields }, json }: ReceivedMessage): FcmRefusal | undefined {
     if (fields.get(':method') !== 'POST' || fields.get(':path') !== path) {
       return refusal(404, 'NOT_FOUND', undefined);
     }
-    if (!desk.knows(fields.get('authorization'), nowMs())) {
+    if (!issuer.knows(fields.get('authorization'), nowMs())) {
       return refusal(401, 'UNAUTHENTICATED', undefined, NOT_SIGNED_IN);
     }
     const isJson = /^application\/json\b/.test(fields.get('content-type') ?? '');
@@ -169,14 +143,14 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     return fault && wrongMessage(fault);
   }
 
-  function keep(
-    { request: { fields, body }, token }: Heard,
+  function record(
+    { request: { fields, body }, token }: ReceivedMessage,
     status: number | undefined,
     reason: string | undefined,
   ): void {
     const { authorization: _, ...shown } = Object.fromEntries(fields);
     const payload = body.toString();
-    journal.add({ atMs: nowMs(), token, payload, fields: shown, status, reason });
+    arrivals.add({ atMs: nowMs(), token, payload, fields: shown, status, reason });
   }
 
   async function answerForm(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -187,13 +161,13 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
       if (bytes <= FORM_BYTES_MAX) chunks.push(chunk);
     }
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
-    afterLatency(tokenScript, () => {
+    delays.after(tokenScript, () => {
       const isRight = request.method === 'POST' && request.url === TOKEN_PATH;
       const act = isRight ? tokenScript.take('access-token') : undefined;
       if (act?.act === 'hang') return;
       if (act !== undefined && act.act !== 'answer') return void request.socket.destroy();
       const { status, body } = isRight
-        ? desk.answer(form, nowMs())
+        ? issuer.answer(form, nowMs())
         : { status: 404, body: { error: 'not_found' } };
       const text = JSON.stringify(body);
       response.writeHead(act?.status ?? status, {
@@ -209,23 +183,23 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     ca: certificate.cert,
     tokenUri: origin + TOKEN_PATH,
     accountFile: accountFile(account, origin + TOKEN_PATH),
-    journal,
+    arrivals,
     script,
     tokenScript,
-    desk,
+    issuer,
     sessions: server.sessions,
     async [Symbol.asyncDispose]() {
-      for (const timer of timers) clearTimeout(timer);
+      delays[Symbol.dispose]();
       await server[Symbol.asyncDispose]();
     },
   };
 }
 
-/** A request, read once. */
-interface Heard {
+/** A request, parsed. */
+interface ReceivedMessage {
   readonly request: ServedRequest;
   readonly json: JsonObject | undefined;
-  /** Of the device; empty where that cannot be told. */
+  /** Of the device; empty if the request has none. */
   readonly token: string;
 }
 
@@ -260,7 +234,7 @@ function wrongMessage({ field, description }: FcmMessageFault): FcmRefusal {
   ]);
 }
 
-/** What FCM says by status beside its own codes. Source: google.rpc.Code. */
+/** The status names that FCM sends with each HTTP status. Source: google.rpc.Code. */
 const statusNames: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -282,7 +256,7 @@ export function fcmRefusal(
   return { act: 'answer', status, fields, body };
 }
 
-function hear(request: ServedRequest): Heard {
+function readMessage(request: ServedRequest): ReceivedMessage {
   const json = readJsonObject(request.body);
   const { message } = json ?? {};
   const device = isJsonObject(message) ? (message['token'] ?? message['fid']) : undefined;

@@ -1,6 +1,6 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 
-/** What is wrong with a message, and where, as Google says it. */
+/** A fault in a message: a field path and a description, in Google's form. */
 export interface FcmMessageFault {
   readonly field: string;
   readonly description: string;
@@ -13,7 +13,7 @@ const TTL_SECONDS_MAX = 2_419_200;
 
 const TARGETS = ['token', 'fid', 'topic', 'condition'] as const;
 
-/** Names in both spellings, since FCM takes both; what has another name, it refuses. Source: FCM, "Message". */
+/** Known names in both spellings that FCM accepts; others are refused. Source: FCM, "Message". */
 const REQUEST_NAMES = names('message', 'validate_only');
 const MESSAGE_NAMES = names(
   ...TARGETS,
@@ -39,7 +39,7 @@ const ANDROID_NAMES = names(
   'restricted_satellite_ok',
 );
 
-/** Fields of `android.notification` that are texts, and those that are lists of them. */
+/** String fields of `android.notification`, and fields that are lists of strings. */
 const ANDROID_TEXTS = [
   'title',
   'body',
@@ -56,7 +56,7 @@ const ANDROID_TEXTS = [
 ] as const;
 const ANDROID_LISTS = ['body_loc_args', 'title_loc_args'] as const;
 
-/** What is wrong with a request, who sends aside. Sources: push protocol, §5.3 and §8.2. */
+/** What is wrong with a request, apart from its access token. Sources: push protocol, §5.3 and §8.2. */
 export function fcmFault(request: JsonObject): FcmMessageFault | undefined {
   const { message } = request;
   if (!isJsonObject(message)) return fault('message', 'is not there');
@@ -127,7 +127,7 @@ function isReserved(key: string): boolean {
   return /^(?:from|message_type|gcm|gcm\..*|google.*)$/s.test(key);
 }
 
-/** Keys and values that reach an Android device count. */
+/** Keys and values that reach an Android device count towards the size. */
 function sizeFault(message: JsonObject, android: JsonObject): FcmMessageFault | undefined {
   const counted = [
     message['notification'],

@@ -1,7 +1,7 @@
 import { createDecipheriv, diffieHellman, hkdfSync } from 'node:crypto';
 import { type P256Pair, publicKeyFrom } from '../p256.ts';
 
-/** What a browser has made for one subscription. */
+/** The keys that a browser made for one subscription. */
 export interface BrowserKeys {
   readonly pair: P256Pair;
   readonly auth: Uint8Array;
@@ -10,12 +10,12 @@ export interface BrowserKeys {
 const SALT_BYTES = 16;
 const TAG_BYTES = 16;
 
-/** The text of a message, or why a browser could not read it. */
+/** The text of a message, or why a browser cannot read it. */
 export type ReadMessage =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly why: string };
 
-/** Decrypts a message as a browser does: one record of aes128gcm. Sources: RFC 8188 and RFC 8291. */
+/** Decrypts a message as a browser does: a single record of aes128gcm. Sources: RFC 8188 and RFC 8291. */
 export function decryptMessage(message: Uint8Array, { pair, auth }: BrowserKeys): ReadMessage {
   const bytes = Buffer.from(message);
   const keyLength = bytes[SALT_BYTES + 4] ?? 0;
@@ -28,7 +28,7 @@ export function decryptMessage(message: Uint8Array, { pair, auth }: BrowserKeys)
   const salt = bytes.subarray(0, SALT_BYTES);
   const senderKey = bytes.subarray(SALT_BYTES + 5, headerBytes);
   const padded = openRecord(bytes.subarray(headerBytes), salt, senderKey, { pair, auth });
-  if (padded === undefined) return fault('it is for other keys');
+  if (padded === undefined) return fault('it is encrypted for other keys');
   const end = padded.findLastIndex((byte) => byte !== 0);
   if (padded[end] !== 2) return fault('its record is not the last');
   return { ok: true, text: padded.toString('utf8', 0, end) };
@@ -52,7 +52,7 @@ function openRecord(
     decipher.setAuthTag(record.subarray(-TAG_BYTES));
     return Buffer.concat([decipher.update(record.subarray(0, -TAG_BYTES)), decipher.final()]);
   } catch (error) {
-    // A point that is none, or a tag that does not fit.
+    // An invalid point or a wrong tag.
     if (error instanceof Error) return undefined;
     throw error;
   }

@@ -10,22 +10,22 @@ import {
   withMessage,
 } from './push-message.ts';
 
-/** A subscription as a page gets it from its browser. */
+/** A subscription as a web page gets it from its browser. */
 export interface FakeSubscription {
   readonly endpoint: string;
   readonly keys: { readonly p256dh: string; readonly auth: string };
-  /** What the web SDK registers the device with. */
+  /** The token that the web SDK registers the device with. */
   readonly token: string;
 }
 
-/** What becomes of a message that is posted. */
+/** How a posted message is answered. */
 export interface PushVerdict {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What the browser reads, where the message was accepted. */
+  /** The decrypted text, if the message was accepted. */
   readonly text: string | undefined;
-  /** Why it was not accepted, or why the browser cannot read it. */
+  /** Why it was refused, or why the browser cannot read it. */
   readonly fault: string | undefined;
 }
 
@@ -43,18 +43,18 @@ interface Endpoint {
 
 const PATH = '/wpush/v2/';
 
-/** Texts that wait for one browser, as many as Google keeps. */
+/** Texts that wait for one browser; Google keeps as many. */
 const WAITING_MAX = 100;
 
-const NOT_LOOKED_AT: ReadMessage = { ok: true, text: '' };
+const NOT_DECRYPTED: ReadMessage = { ok: true, text: '' };
 
-/** A push service that looks at everything, and its browsers: all of them are away until they ask. */
+/** A push service that checks everything, and its browsers, which are offline until they collect their messages. */
 export class FakePushService {
   private readonly origin: string;
   private readonly decrypts: boolean;
   private readonly endpoints = new Map<string, Endpoint>();
 
-  /** Without `decrypts`, texts are empty: decrypting takes as long as all the rest. */
+  /** Without `decrypts`, texts are empty: decrypting takes half of the time of a message. */
   constructor(origin: string, decrypts: boolean) {
     this.origin = origin;
     this.decrypts = decrypts;
@@ -76,7 +76,7 @@ export class FakePushService {
     this.find(endpoint).isGone = true;
   }
 
-  /** The browser comes back: gives the texts that still wait for it, the oldest first. */
+  /** The browser comes online: gives the texts that still wait for it, the oldest first. */
   collect(endpoint: string, nowMs: number): readonly string[] {
     const found = this.find(endpoint);
     const texts = found.waiting.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
@@ -84,7 +84,7 @@ export class FakePushService {
     return texts.map(({ text }) => text);
   }
 
-  /** Takes what was posted, as a real service does. `header` gives a header by its name in lower case. */
+  /** Handles a posted message as a real service does. `header` gives a header by its name in lower case. */
   receive(
     path: string,
     header: (name: string) => string | undefined,
@@ -99,7 +99,7 @@ export class FakePushService {
     if (!push.ok) return refuse(push);
 
     const { ttlSeconds, topic } = push;
-    const read = this.decrypts ? decryptMessage(body, endpoint.browser) : NOT_LOOKED_AT;
+    const read = this.decrypts ? decryptMessage(body, endpoint.browser) : NOT_DECRYPTED;
     if (read.ok && ttlSeconds > 0 && this.decrypts) {
       const message = { topic, expiresAtMs: nowMs + ttlSeconds * 1000, text: read.text };
       endpoint.waiting = withMessage(endpoint.waiting, message).slice(-WAITING_MAX);

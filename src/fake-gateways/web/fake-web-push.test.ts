@@ -62,7 +62,7 @@ describe('a fake push service', () => {
     expect(posted.status).toBe(201);
     expect(posted.headers.get('ttl')).toBe('60');
     expect(posted.headers.get('location')).toStartWith(`${service.origin}/m/`);
-    expect(service.journal.list()).toMatchObject([
+    expect(service.arrivals.list()).toMatchObject([
       { endpoint, status: 201, text: 'Hi!', fault: undefined },
     ]);
   });
@@ -118,8 +118,8 @@ describe('a fake push service', () => {
     const [one, other] = [service.subscribe(pair.publicText), service.subscribe(pair.publicText)];
     const answer = await post(service, { ...one, keys: other.keys }, 'Hi!');
     expect(answer.status).toBe(201);
-    expect(service.journal.list()).toMatchObject([
-      { endpoint: one.endpoint, text: undefined, fault: 'it is for other keys' },
+    expect(service.arrivals.list()).toMatchObject([
+      { endpoint: one.endpoint, text: undefined, fault: 'it is encrypted for other keys' },
     ]);
   });
 
@@ -136,7 +136,7 @@ describe('a fake push service', () => {
     const answer = await post(service, subscription, 'refused');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '7']);
     expect(service.collect(subscription.endpoint)).toEqual(['taken']);
-    expect(service.journal.list().map(({ status, fault }) => [status, fault])).toEqual([
+    expect(service.arrivals.list().map(({ status, fault }) => [status, fault])).toEqual([
       [undefined, undefined],
       [undefined, 'as scripted'],
       [503, 'as scripted'],

@@ -5,17 +5,17 @@ import { type Act, Script } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
 
 export interface FakeWebPushOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port?: number;
   /** The host that endpoints name. */
   readonly host?: string;
-  /** Where it listens, whatever endpoints name. */
+  /** The address on which it listens. */
   readonly address?: string;
-  /** Without it, it is reached by http. */
+  /** Without it, it has no TLS. */
   readonly certificate?: Certificate;
-  /** Whether it speaks HTTP/2 beside HTTP/1.1. */
+  /** Whether it speaks HTTP/2 as well as HTTP/1.1. */
   readonly http2?: boolean;
-  /** Whether texts are decrypted; without it they are empty, and a message takes half of the time. */
+  /** Whether texts are decrypted; otherwise they are empty, and a message takes half of the time. */
   readonly decrypts?: boolean;
   readonly nowMs?: () => number;
 }
@@ -24,41 +24,41 @@ export interface FakeWebPushOptions {
 export interface PostedMessage {
   readonly endpoint: string;
   readonly headers: Headers;
-  /** What it was answered with; `undefined`: nothing. */
+  /** Status of the answer; `undefined`: none. */
   readonly status: number | undefined;
-  /** What the browser reads, where the message was taken. */
+  /** The decrypted text, if the message was accepted. */
   readonly text: string | undefined;
-  /** Why it was not taken, or why the browser cannot read it. */
+  /** Why it was refused, or why the browser cannot read it. */
   readonly fault: string | undefined;
 }
 
 /**
- * A push service on this machine: it subscribes browsers when asked, looks at all that is posted to them, and reads
- * it as they would. Scripts know its browsers by their endpoints; it can end a request without an answer and no
- * more, so that is what it does where it is to turn one away or to go away.
+ * A fake push service with its browsers: it subscribes browsers, checks what is posted to them, and decrypts it. Scripts
+ * name browsers by endpoint. `turn-away` and `go-away` only end the request without an answer, because Bun's server can
+ * do no more.
  */
 export interface FakeWebPush extends AsyncDisposable {
   /** The origin of all endpoints. */
   readonly origin: string;
-  readonly journal: NotificationLog<PostedMessage>;
+  readonly arrivals: NotificationLog<PostedMessage>;
   readonly script: Script;
   /** Subscribes a new browser; `POST /subscriptions` with `{"applicationServerKey":"…"}` does the same. */
   subscribe(applicationServerKey: string): FakeSubscription;
-  /** The browser has unsubscribed: its endpoint answers 410 from now on. */
+  /** Unsubscribes a browser: its endpoint answers 410 from now on. */
   unsubscribe(endpoint: string): void;
-  /** The browser comes back: the texts that waited for it, the oldest first. */
+  /** The browser comes online: gives the texts that waited for it, the oldest first. */
   collect(endpoint: string): readonly string[];
 }
 
 export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush {
   const { certificate, host = 'localhost', nowMs = Date.now } = options;
-  const journal = new NotificationLog<PostedMessage>();
+  const arrivals = new NotificationLog<PostedMessage>();
   const script = new Script();
   const server = Bun.serve({
     hostname: options.address ?? '127.0.0.1',
     port: options.port ?? 0,
     http2: options.http2 ?? true,
-    // What hangs is ended by whoever waits for it.
+    // Scripted hangs are ended by the client.
     idleTimeout: 0,
     ...(certificate && { tls: certificate }),
     fetch: answer,
@@ -78,16 +78,16 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     const act = script.take(post.endpoint);
     if (act?.act === 'answer') {
       const { status, fields = {}, body = '' } = act;
-      journal.add({ ...post, status, text: undefined, fault: 'as scripted' });
+      arrivals.add({ ...post, status, text: undefined, fault: 'as scripted' });
       return new Response(body, { status, headers: fields });
     }
-    if (act !== undefined && !TAKEN.includes(act.act)) {
-      journal.add({ ...post, status: undefined, text: undefined, fault: 'as scripted' });
+    if (act !== undefined && !AFTER_ACCEPTING.includes(act.act)) {
+      arrivals.add({ ...post, status: undefined, text: undefined, fault: 'as scripted' });
       return brokenAnswer();
     }
     const verdict = service.receive(path, (name) => headers.get(name) ?? undefined, body, nowMs());
     const { status, text, fault } = verdict;
-    journal.add({ ...post, status: act === undefined ? status : undefined, text, fault });
+    arrivals.add({ ...post, status: act === undefined ? status : undefined, text, fault });
     if (act?.act === 'hang') return new Promise(() => undefined);
     return act === undefined
       ? new Response(verdict.body, { status, headers: verdict.headers })
@@ -103,7 +103,7 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
 
   return {
     origin,
-    journal,
+    arrivals,
     script,
     subscribe: (key) => service.subscribe(key),
     unsubscribe: (endpoint) => service.unsubscribe(endpoint),
@@ -114,10 +114,10 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
   };
 }
 
-/** What is scripted to go wrong only after the message was taken. */
-const TAKEN: readonly Act['act'][] = ['hang', 'reset'];
+/** Acts that take effect after the message was accepted. */
+const AFTER_ACCEPTING: readonly Act['act'][] = ['hang', 'reset'];
 
-/** Ends the connection, or with HTTP/2 the stream, in the place of an answer. */
+/** Ends the connection, or with HTTP/2 the stream, instead of answering. */
 function brokenAnswer(): Response {
   return new Response(new ReadableStream({ pull: (controller) => controller.error() }));
 }

@@ -6,7 +6,7 @@ export interface WaitingMessage {
   readonly expiresAtMs: number;
 }
 
-/** A refusal in the words of Mozilla's service. `errno` says more than the status. */
+/** A refusal in the form of Mozilla's service. `errno` is more exact than the status. */
 export interface PushRefusal {
   readonly ok: false;
   readonly status: number;
@@ -18,7 +18,7 @@ export type ReadPush =
   | { readonly ok: true; readonly ttlSeconds: number; readonly topic: string | undefined }
   | PushRefusal;
 
-/** What a message is posted to. */
+/** The subscription that a message is posted to. */
 export interface PushTarget {
   readonly origin: string;
   /** The public key that the browser subscribed with, URL-safe base64 without padding. */
@@ -29,8 +29,8 @@ const TTL_SECONDS_MAX = 2_592_000;
 const BODY_BYTES_MAX = 4096;
 
 /**
- * Looks at everything that a push service may look at. `header` gives a header by its name in lower case. Sources:
- * RFC 8030, 5, RFC 8292, and for the numbers autopush-rs, "Error Codes".
+ * Checks everything that a push service may check. `header` gives a header by its name in lower case. Sources: RFC 8030,
+ * 5, RFC 8292, and for the error numbers autopush-rs, "Error Codes".
  */
 export function readPush(
   header: (name: string) => string | undefined,
@@ -46,7 +46,7 @@ export function readPush(
   if (body.length > BODY_BYTES_MAX) return refusePush(413, 104);
   const encoding = header('content-encoding');
   if (body.length > 0 && encoding !== 'aes128gcm') {
-    return refusePush(400, 110, `It is ${encoding}`);
+    return refusePush(400, 110, `Content-Encoding is ${encoding}`);
   }
   const topic = header('topic');
   if (topic !== undefined && !/^[\w-]{1,32}$/.test(topic)) return refusePush(400, 113);
@@ -62,7 +62,7 @@ export function refusalText({ status, errno, message }: PushRefusal): string {
   return JSON.stringify({ code: status, errno, error: String(status), message });
 }
 
-/** What waits once a message has come: it replaces one of the same topic. Source: RFC 8030, 5.4. */
+/** The waiting messages after one has arrived: it replaces one with the same topic. Source: RFC 8030, 5.4. */
 export function withMessage<Message extends WaitingMessage>(
   waiting: readonly Message[],
   message: Message,

@@ -4,25 +4,25 @@ import type { Log } from '../../runtime/ports.ts';
 import { printable } from '../../runtime/printable.ts';
 import type { AdminCall } from '../../transports/admin/routes.ts';
 
-/** Logs who has changed what: ids and the names of settings, but no values, since some are secrets. */
+/** Logs a change: ids and the names of settings, but no values, because some are secrets. */
 export function logChange(
   log: Log,
   { logLine }: Operation,
   { call, answer }: { readonly call: AdminCall; readonly answer: unknown },
 ): void {
   if (logLine === undefined) return;
-  const made = isObject(answer) ? answer : {};
+  const fields = isObject(answer) ? answer : {};
   log.info(logLine.message, {
-    [logLine.subject]: call.path['id'] ?? String(made['id']),
-    // Of an app, a key is public; of an instance, it is the secret.
-    key: logLine.subject === 'app' ? (call.path['key'] ?? textOf(made['key'])) : undefined,
+    [logLine.subject]: call.path['id'] ?? String(fields['id']),
+    // The key of an app is public; that of an instance is a secret.
+    key: logLine.subject === 'app' ? (call.path['key'] ?? textOf(fields['key'])) : undefined,
     settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
     by: 'admin-api',
     address: call.address,
   });
 }
 
-/** The change may have been made all the same, where only its answer could not be. */
+/** Logs a change that was answered with an error. It may have been made nevertheless, if only the answer failed. */
 export function logRefusedChange(
   log: Log,
   { logLine, id }: Operation,

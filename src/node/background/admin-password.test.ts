@@ -8,10 +8,10 @@ import { configIn, load } from '../../config/loading.fixture.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import { AdminPassword } from './admin-password.ts';
 
-it('where no password can be kept there is none, until it can', async () => {
+it('leaves the admin API closed while the password cannot be stored', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-password-'));
   const [link, target] = [join(directory, 'link'), join(directory, 'target')];
-  // Nothing can be made in a directory that is not there, and it is not made for a link.
+  // The directory behind the link does not exist, and nothing creates it.
   symlinkSync(target, link);
   const url = `sqlite:${join(link, 'fanfare.db')}`;
   const config = configIn(load({}, { FANFARE_STORE_URL: url }));
@@ -20,7 +20,7 @@ it('where no password can be kept there is none, until it can', async () => {
   await timers.advance(5_000);
   expect(password.current).toBeUndefined();
   expect(log.lines).toEqual([
-    expect.stringContaining('warn The admin API answers nobody: no password can be kept'),
+    expect.stringContaining('warn Admin API is closed: its password cannot be stored'),
   ]);
 
   mkdirSync(target);
@@ -32,7 +32,7 @@ it('where no password can be kept there is none, until it can', async () => {
   rmSync(directory, { recursive: true });
 });
 
-it('is never made in the place of one that another server has just made', () => {
+it('does not overwrite a password that another server has just made', () => {
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-password-'));
   const file = join(directory, 'data/fanfare.db.admin-password');
   const first = createAdminPassword(file);
@@ -41,7 +41,7 @@ it('is never made in the place of one that another server has just made', () => 
   rmSync(directory, { recursive: true });
 });
 
-it('is kept beside a store in SQLite, and otherwise in data/', () => {
+it('is stored beside a SQLite store, and otherwise in data/', () => {
   expect(adminPasswordFile('sqlite:data/fanfare.db')).toBe(
     join(process.cwd(), 'data/fanfare.db.admin-password'),
   );

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import {
   adminPasswordFile,
   createAdminPassword,
-  type KeptPassword,
+  type FilePassword,
   PasswordFileFault,
   readAdminPassword,
 } from '../../admin/admin-password-file.ts';
@@ -11,8 +11,7 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import type { AdminPasswordSource } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
 
-/** How often the file is looked at. Milliseconds. */
-const LOOK_INTERVAL_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 export interface AdminPasswordOptions {
   readonly config: Config;
@@ -21,8 +20,8 @@ export interface AdminPasswordOptions {
 }
 
 /**
- * The password of the admin API, as it is now: that of the configuration, or else one in a file, which is made at
- * the first start and followed when it changes.
+ * The password of the admin API: that of the configuration, or else that of a file, which is made at the first start and
+ * followed when it changes.
  */
 export class AdminPassword implements Disposable {
   readonly source: AdminPasswordSource;
@@ -30,7 +29,7 @@ export class AdminPassword implements Disposable {
   private readonly timers: Timers;
   private readonly log: Log;
   private password: string | undefined;
-  /** Tells the state of the file that was read last from later ones. */
+  /** The state of the file when it was read last. */
   private seen = '';
   private cancel: (() => void) | undefined;
 
@@ -43,7 +42,7 @@ export class AdminPassword implements Disposable {
     this.log = log;
   }
 
-  /** Finds the password, or makes it. Throws `StartFailed` where there is one that cannot be used. */
+  /** Reads the password, or makes one. Throws `StartFailed` if there is a file that cannot be used. */
   static open(options: AdminPasswordOptions): AdminPassword {
     const opened = new AdminPassword(options);
     if (opened.source === 'configuration') return opened;
@@ -57,7 +56,7 @@ export class AdminPassword implements Disposable {
     return opened;
   }
 
-  /** `undefined`: there is none, so nobody can know it. */
+  /** `undefined` if there is none: then every request is denied. */
   get current(): string | undefined {
     return this.password;
   }
@@ -72,7 +71,7 @@ export class AdminPassword implements Disposable {
       this.take(readAdminPassword(this.file) ?? createAdminPassword(this.file), state);
     } catch (error) {
       if (error instanceof PasswordFileFault) throw error;
-      this.log.warn('The admin API answers nobody: no password can be kept. Set admin.password', {
+      this.log.warn('Admin API is closed: its password cannot be stored. Set admin.password', {
         file: this.file,
         why: messageOf(error),
       });
@@ -80,43 +79,43 @@ export class AdminPassword implements Disposable {
   }
 
   private watch(): void {
-    this.cancel = this.timers.after(LOOK_INTERVAL_MS, () => {
-      this.look();
+    this.cancel = this.timers.after(POLL_INTERVAL_MS, () => {
+      this.poll();
       this.watch();
     });
   }
 
-  private look(): void {
+  private poll(): void {
     const state = stateOf(this.file);
     try {
-      // A file that is gone leaves the password as it is: nobody has chosen another one.
+      // If the file was deleted, the password stays as it is.
       const isNew = state !== '' && state !== this.seen;
-      const kept = isNew
+      const found = isNew
         ? readAdminPassword(this.file)
         : this.password === undefined
           ? createAdminPassword(this.file)
           : undefined;
-      if (kept === undefined) return;
-      if (kept.password !== this.password) this.log.info('Admin password changed');
-      this.take(kept, state);
+      if (found === undefined) return;
+      if (found.password !== this.password) this.log.info('Admin password changed');
+      this.take(found, state);
     } catch (error) {
       if (state === this.seen) return;
       this.seen = state;
-      this.log.error('Admin password not changed', { why: messageOf(error) });
+      this.log.error('Admin password cannot be read', { why: messageOf(error) });
     }
   }
 
-  private take({ password, isExposed }: KeptPassword, state: string): void {
+  private take({ password, isExposed }: FilePassword, state: string): void {
     this.password = password;
     this.seen = state;
     if (!isExposed) return;
-    this.log.warn('Other users of this machine may read the admin password: chmod 600', {
+    this.log.warn('Other users of this machine can read the admin password: chmod 600', {
       file: this.file,
     });
   }
 }
 
-/** Empty where there is no such file. */
+/** Identifies one version of a file; empty if there is no file. */
 function stateOf(file: string): string {
   const found = lstatSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? '' : [found.dev, found.ino, found.ctimeNs].join(' ');

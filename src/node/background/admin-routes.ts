@@ -6,13 +6,7 @@ import { operations } from '../../admin/operations.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
 import type { DeviceList } from '../../stores/push/devices/device-list.ts';
-import type { AppStore } from '../../stores/tenants/app-store.ts';
-import type { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
-import { storedApps } from '../../tenants/app-sources.ts';
-import { storedInstances } from '../../tenants/instance-sources.ts';
-import type { LiveApps } from '../../tenants/live-apps.ts';
-import type { LiveInstances } from '../../tenants/live-instances.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
@@ -23,12 +17,10 @@ import type { Questions } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import { logChange, logRefusedChange } from './admin-change-log.ts';
 import type { BackgroundMetrics } from './metrics.ts';
+import type { Tenants } from './tenants.ts';
 
 export interface AdminParts {
-  readonly store: AppStore;
-  readonly served: LiveApps;
-  readonly instanceStore: StoredInstances;
-  readonly servedInstances: LiveInstances;
+  readonly tenants: Tenants;
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
@@ -37,7 +29,7 @@ export interface AdminParts {
   readonly log: Log;
 }
 
-/** What the admin listener serves: `/metrics`, and each operation of the admin API. */
+/** The routes of the admin listener: `/metrics`, and each operation of the admin API. */
 export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
   const admin = adminOf(parts);
   return [
@@ -60,19 +52,19 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
   ];
 }
 
-/** Throws what is neither a refusal nor a fault of the store. */
+/** Throws the error again if it is neither a refusal nor a fault of the store. */
 function refusalOf(error: unknown, log: Log): OperationRefused {
   if (error instanceof OperationRefused) return error;
   if (!isStoreFault(error)) throw error;
   const why = plainFault(error);
   const exactly = error instanceof Error ? error.message : undefined;
-  log.warn('An admin request could not use the store', { why, exactly });
+  log.warn('Admin request could not use the store', { why, exactly });
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { store, served, instanceStore, servedInstances, devices, usage, webhooks, realtime, log } =
-    parts;
+  const { tenants, devices, usage, webhooks, realtime, log } = parts;
+  const { appStore, apps, instanceStore, instances } = tenants;
   const ask = async <What extends keyof Questions>(
     question: { readonly what: What } & Questions[What]['ask'],
   ): Promise<Questions[What]['answer']> => {
@@ -87,31 +79,27 @@ function adminOf(parts: AdminParts): Admin {
   };
   return {
     apps: new AppAdmin({
-      store,
-      configured: () => served.configured,
-      complete: (stored) => storedApps(stored, served.configured),
+      store: appStore,
+      configured: () => apps.configured,
       changed: async () => {
-        await served.look();
+        await apps.poll();
         try {
-          // Its answer comes after it has taken over the apps: messages keep their order.
+          // Messages keep their order, so the answer comes after the realtime loop has taken over the apps.
           await realtime.ask({ what: 'ping' });
         } catch (error) {
-          // The change is kept, and taken over as soon as that loop has time again.
-          log.warn('A changed app waits to be served', { why: String(error) });
+          // The change is in the store; the realtime loop takes it over when it is less busy.
+          log.warn('A changed app is not served yet', { why: String(error) });
         }
       },
-      now: Date.now,
     }),
     instances: new InstanceAdmin({
       store: instanceStore,
-      configured: () => servedInstances.configured,
-      complete: (stored) => storedInstances(stored, servedInstances.configured),
-      changed: () => servedInstances.look(),
-      now: Date.now,
+      configured: () => instances.configured,
+      changed: () => instances.poll(),
     }),
     devices: new DeviceAdmin({
       store: devices,
-      numberOf: (id) => servedInstances.directory.byId(id)?.number,
+      numberOf: (id) => instances.directory.byId(id)?.number,
       log,
     }),
     live: {
@@ -130,7 +118,7 @@ async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<Admi
     return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    log.warn('Metrics cannot be shown', { why });
+    log.warn('Metrics cannot be printed', { why });
     return { status: 503, contentType: TEXT, body: `${why}\n` };
   }
 }

@@ -16,12 +16,12 @@ export interface AdminPartOptions {
   readonly log: Log;
 }
 
-/** The admin listener of a server, with its password. */
+/** The admin listener of a server. */
 export interface AdminPart extends AdminListener {
   readonly passwordSource: AdminPasswordSource;
 }
 
-/** Opens the admin listener. Throws `StartFailed` where its port or the file of its password cannot be used. */
+/** Opens the admin listener. Throws `StartFailed` if its port or its password file cannot be used. */
 export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
   const { config, readiness, meter, log } = options;
   const { host, port } = config.admin;
@@ -33,12 +33,12 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       host,
       port,
       password: () => password.current,
-      // Who has configured a password wants it to be asked for.
+      // An operator who has configured a password wants metrics to need it.
       metricsAreOpen: password.source === 'file',
       trustedProxies: new TrustedProxies(config.trustedProxies),
       readiness,
       log,
-      refused: (why) => meter.count('adminRequestsRefused', 1, why),
+      onRefused: (why) => meter.count('adminRequestsRefused', 1, why),
     });
   } catch (error) {
     throw listenError(error, 'admin', config.admin);

@@ -10,8 +10,7 @@ import type { DeviceId, Platform, Recipient } from '../../push/model/device.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 import { readApnsPayload } from '../../push/payloads/apns.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
-import { pushInstance } from '../../tenants/instance-sources.ts';
-import type { LiveInstance } from '../../tenants/live-instances.ts';
+import { type LiveInstance, pushInstance } from '../../tenants/push-instance.ts';
 import { InstanceGateways } from './instance-gateways.ts';
 
 let directory: string;

@@ -20,7 +20,7 @@ import type { Gateway } from '../../push/gateway.ts';
 import type { Platform } from '../../push/model/device.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { LiveInstance } from '../../tenants/live-instances.ts';
+import type { LiveInstance } from '../../tenants/push-instance.ts';
 
 /** A setting of a gateway that cannot be used, in words for the operator. */
 export interface GatewayFault {
@@ -29,7 +29,7 @@ export interface GatewayFault {
   readonly why: string;
 }
 
-/** The gateway of one platform of one instance, and what it was made from. */
+/** The gateway of one platform of one instance. `from` identifies the settings that it was made from. */
 interface Made {
   readonly from: string;
   /** `false`: a stand-in for a gateway that could not be made. */

@@ -5,40 +5,28 @@ import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 
 export interface BackgroundMetricsOptions {
-  /** What the other parts of this loop count with. */
+  /** The meter of the other parts of this loop. */
   readonly meter: TableMeter;
   readonly webhooks: Webhooks;
   readonly resolver: Resolver;
+  readonly push: () => PipelineFigures;
   readonly logLinesDropped: () => number;
 }
 
-/** What the background loop measures of itself, of the webhooks and of the process. */
+/** Measures the background loop, webhooks, push deliveries and the process. */
 export class BackgroundMetrics implements Disposable {
-  /** For the other parts of this loop. */
-  readonly meter: TableMeter;
+  private readonly options: BackgroundMetricsOptions;
   private readonly loopDelay = new LoopDelay();
-  private readonly webhooks: Webhooks;
-  private readonly resolver: Resolver;
-  private readonly logLinesDropped: () => number;
-  private push: (() => PipelineFigures) | undefined;
 
-  constructor({ meter, webhooks, resolver, logLinesDropped }: BackgroundMetricsOptions) {
-    this.meter = meter;
-    this.webhooks = webhooks;
-    this.resolver = resolver;
-    this.logLinesDropped = logLinesDropped;
-    this.meter.set('startTime', Date.now() / 1000);
+  constructor(options: BackgroundMetricsOptions) {
+    this.options = options;
+    options.meter.set('startTime', Date.now() / 1000);
   }
 
-  /** Shows these as well from now on. */
-  follow(push: () => PipelineFigures): void {
-    this.push = push;
-  }
-
-  /** Prints what both loops measured. */
+  /** Prints the metrics of both loops. */
   print(realtime: MetricValues): string {
-    const { meter } = this;
-    const { queuedRows, queuedBytes, oldestAgeMs, dropped, attempts } = this.webhooks.figures();
+    const { meter, webhooks, resolver, logLinesDropped } = this.options;
+    const { queuedRows, queuedBytes, oldestAgeMs, dropped, attempts } = webhooks.figures();
     meter.set('outboxRequests', queuedRows);
     meter.set('outboxBytes', queuedBytes);
     meter.set('outboxOldestAge', oldestAgeMs / 1000);
@@ -48,20 +36,18 @@ export class BackgroundMetrics implements Disposable {
     for (const [outcome, count] of Object.entries(attempts)) {
       meter.set('webhookAttempts', count, outcome);
     }
-    meter.set('nameLookups', this.resolver.open);
-    meter.set('nameLookupsRefused', this.resolver.refusals);
+    meter.set('nameLookups', resolver.open);
+    meter.set('nameLookupsRefused', resolver.refusals);
     this.measurePush();
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
-    meter.set('logLinesDropped', this.logLinesDropped(), 'background');
+    meter.set('logLinesDropped', logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
     return printMetrics([realtime, meter.snapshot()]);
   }
 
   private measurePush(): void {
-    const figures = this.push?.();
-    if (figures === undefined) return;
-    const { meter } = this;
-    const { outcomes, backlog, lagMs, pauses } = figures;
+    const { meter, push } = this.options;
+    const { outcomes, backlog, lagMs, openCircuits } = push();
     const { apns, fcm, web } = outcomes;
     for (const outcome of Object.keys(apns) as (keyof typeof apns)[]) {
       meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
@@ -69,7 +55,7 @@ export class BackgroundMetrics implements Disposable {
     meter.set('pushPages', backlog?.pages ?? 0);
     meter.set('pushRetries', backlog?.retries ?? 0);
     meter.set('pushLag', lagMs / 1000);
-    meter.set('pushPauses', pauses.length);
+    meter.set('pushPauses', openCircuits.length);
   }
 
   [Symbol.dispose](): void {

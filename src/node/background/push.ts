@@ -3,7 +3,6 @@ import type { TableMeter } from '../../observability/meter.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { PushInstance } from '../../push/model/instance.ts';
 import { StoreBusy } from '../../push/store-faults.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
@@ -16,11 +15,11 @@ import { isStatementFault } from '../../stores/database/faults.ts';
 import { StoredDevices } from '../../stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
-import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
+import { StoredStories } from '../../stores/push/publishes/device-story.ts';
+import { StoredPendingCompletionEvents } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
-import { StoredInstances } from '../../stores/tenants/instance-store.ts';
-import { createFirstInstance } from '../../tenants/first-start.ts';
-import { type LiveInstance, LiveInstances } from '../../tenants/live-instances.ts';
+import type { LiveInstances } from '../../tenants/live-tenants.ts';
+import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
 import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
@@ -31,14 +30,14 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
+import { GarbageLoop } from './garbage-loop.ts';
 import { openPushDelivery } from './push-delivery.ts';
 import type { StoreHealth } from './store-health.ts';
-import { Sweeper } from './sweeper.ts';
 
 export interface PushPartOptions {
   readonly config: Config;
   readonly tls: Certificate | undefined;
-  readonly instances: PushInstances;
+  readonly instances: LiveInstances;
   readonly webhooks: Webhooks;
   readonly database: Database;
   readonly health: StoreHealth;
@@ -47,125 +46,82 @@ export interface PushPartOptions {
   readonly log: Log;
 }
 
-/** The push side of a server, as it runs. */
+/** The push side of a server. */
 export interface PushPart extends AsyncDisposable {
   readonly address: ListenerAddress;
-  /** At the time of the start. */
-  readonly instances: readonly PushInstance[];
-  /** The id of the instance that was made because there was none. */
-  readonly createdInstance: string | undefined;
-  readonly store: StoredInstances;
-  readonly served: LiveInstances;
   figures(): PipelineFigures;
-  /** How many connections the listener has now. */
+  /** The number of open connections. */
   connections(): number;
-  /** Looks from now on for changes that other processes make. */
-  watch(): void;
-  /** Takes over another configuration and certificate. */
+  replaceInstances(live: readonly LiveInstance[]): void;
+  /** Takes over the settings of another configuration, and a certificate. Rejects if the certificate cannot be used. */
   reconfigure(config: Config, tls: Certificate | undefined): Promise<void>;
 }
 
-/** The instances, served before anything else of the push side: webhooks that wait belong to them. */
-export interface PushInstances extends AsyncDisposable {
-  readonly store: StoredInstances;
-  readonly served: LiveInstances;
-  /** At the time of the start. */
-  readonly begun: readonly LiveInstance[];
-  readonly createdInstance: string | undefined;
-}
-
-/** Reads the instances, and makes one where there is none. Throws what the store throws. */
-export async function openPushInstances({
-  config,
-  database,
-  health,
-  log,
-}: Pick<PushPartOptions, 'config' | 'database' | 'health' | 'log'>): Promise<PushInstances> {
-  const store = new StoredInstances(database);
-  const createdInstance = await createFirstInstance(store, config);
-  const served = new LiveInstances({
-    store,
-    config,
-    log,
-    storeState: health.toldBy('instances'),
-  });
-  const begun = await served.begin();
-  return {
-    store,
-    served,
-    begun,
-    createdInstance,
-    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
-  };
-}
-
-/** Opens the listener for devices and backends that publish. Throws `StartFailed`, or what the store throws. */
+/** Opens the push API and starts to deliver. Throws `StartFailed`, or what the store throws. */
 export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { config, database, health, instances, webhooks, log } = options;
-  const { store, served, begun, createdInstance } = instances;
-
   await using parts = new AsyncDisposableStack();
   const strangerLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
-  const sink = new PushWebhooks({ instances: served.directory, webhooks, now: Date.now });
+  const stories = new StoredStories(database);
+  const sink = new PushWebhooks({ instances: instances.directory, webhooks, now: Date.now });
   const delivery = parts.use(
     openPushDelivery({
       database,
       store: deliveries,
-      served: begun,
-      configured: new Set(served.configured.map(({ id }) => id)),
+      served: instances.all,
+      configured: new Set(instances.configured.map(({ id }) => id)),
       health,
       resolver: options.resolver,
       events: (instanceId) =>
         new CompletionEvents({
           publishes,
-          deliveries,
-          untold: new StoredUntoldEnds(database),
+          stories,
+          pending: new StoredPendingCompletionEvents(database),
           sink,
           instanceId,
           isAlone: database.dialect === 'sqlite',
           timers: systemTimers,
-          storeFailed: health.toldBy('push'),
+          storeFailed: health.reporter('push'),
           log,
         }),
       log,
       strangerLog,
     }),
   );
-  served.follow((changed) => delivery.replace(changed));
   const garbage = new GarbageCollector(database);
   parts.use(
-    new Sweeper({
-      sweepSome: (nowMs) => garbage.collectSome(nowMs),
-      storeFailed: health.toldBy('push'),
+    new GarbageLoop({
+      collectSome: (nowMs) => garbage.collectSome(nowMs),
+      storeFailed: health.reporter('push'),
       now: Date.now,
     }),
   );
   const listener = parts.use(await openListener(options));
   const settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
-  const toldByPush = health.toldBy('push');
+  const reportStore = health.reporter('push');
   const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
   const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
   listener.serve(
     createPushEndpoints({
-      instances: served.directory,
+      instances: instances.directory,
       devices,
       publishes,
-      stories: deliveries,
-      pauses: () => delivery.figures().pauses,
+      stories,
+      pauses: () => delivery.figures().openCircuits,
       webhooks: sink,
       storeFault: () => health.fault(),
       storeFailed(error) {
-        // The store works, and who has too many changes waiting is logged where they are refused.
+        // The store works; `refusedChanges` has logged who has too many changes waiting.
         if (error instanceof StoreBusy) return;
-        if (!isStatementFault(error)) toldByPush(error);
-        // One statement's fault, or one instance's: the others are still served.
-        else log.error('The store did not do what the push API asked', { why: String(error) });
+        if (!isStatementFault(error)) reportStore(error);
+        // The fault of one statement or one instance. The others are still served.
+        else log.error('A statement of the push API failed', { why: String(error) });
       },
-      storeWorked: () => toldByPush(undefined),
+      storeWorked: () => reportStore(undefined),
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
@@ -179,19 +135,12 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const running = parts.move();
   return {
     address: listener.address,
-    instances: begun.map(({ instance }) => instance),
-    createdInstance,
-    store,
-    served,
     figures: () => delivery.figures(),
     connections: () => listener.connections(),
-    watch: () => served.watch(),
-    async reconfigure(changed, tls) {
+    replaceInstances: (live) => delivery.replace(live),
+    async reconfigure(changed, certificate) {
       Object.assign(settings, settingsOf(changed, listener));
-      await Promise.all([
-        served.reconfigure(changed),
-        tls === undefined ? undefined : listener.replaceCertificate(tls),
-      ]);
+      if (certificate !== undefined) await listener.replaceCertificate(certificate);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -216,7 +165,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
   }
 }
 
-/** How many connections open files allow. */
+/** How many connections the limit of open files allows. */
 function connectionRoom(hasTls: boolean): number {
   const openFiles = readOpenFiles();
   if (openFiles === undefined) return Number.POSITIVE_INFINITY;

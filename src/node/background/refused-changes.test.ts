@@ -3,7 +3,7 @@ import { TableMeter } from '../../observability/meter.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import { refusedChanges } from './refused-changes.ts';
 
-it('counts each change that is refused, and logs once a minute whose they were', () => {
+it('counts each refused change, and logs the owner once a minute', () => {
   const meter = new TableMeter();
   const log = keptLog();
   const clock = { nowMs: 0, now: () => clock.nowMs };

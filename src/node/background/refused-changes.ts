@@ -7,11 +7,11 @@ export interface RefusedChangesOptions {
   readonly meter: TableMeter;
   readonly log: Log;
   readonly clock: { now(): number };
-  /** The id of the instance with this number, while it is served. */
+  /** The id of the instance with this number; `undefined` if it is not served any more. */
   readonly instanceId: (number: number) => string | undefined;
 }
 
-/** Counts the changes that are refused because too many wait for the store, and logs whose they were. */
+/** Counts and logs the changes that are refused because too many are waiting for the store. */
 export function refusedChanges({ meter, log, clock, instanceId }: RefusedChangesOptions) {
   const throttle = new LogThrottle(clock);
   return (owner: WriteOwner): void => {

@@ -42,8 +42,8 @@ beforeEach(() => {
   health.watch();
 });
 
-describe('the health of the store', () => {
-  it('costs no write while nothing is wrong', async () => {
+describe('StoreHealth', () => {
+  it('writes nothing while the store works', async () => {
     await timers.advance(10_000);
     expect({ writes, fault: health.fault(), reasons: readiness.reasons() }).toEqual({
       writes: 0,
@@ -53,7 +53,7 @@ describe('the health of the store', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('is bad while another server has the lock of the store', async () => {
+  it('reports a fault while another server has the lock of the store', async () => {
     lostLock = 'another server uses it';
     await timers.advance(1_000);
     expect(health.fault()).toBe('another server uses it');
@@ -62,12 +62,12 @@ describe('the health of the store', () => {
     expect(health.fault()).toBeUndefined();
   });
 
-  it('is told by one user, tried for all, and found again by itself', async () => {
+  it('takes a fault from one user, tries a write, and notices the end of the fault', async () => {
     written = async () => {
       throw full;
     };
-    expect(health.toldBy('push')(full)).toBe(true);
-    expect(health.toldBy('push')(full)).toBe(false);
+    expect(health.reporter('push')(full)).toBe(true);
+    expect(health.reporter('push')(full)).toBe(false);
     expect(health.fault()).toBe('the disk is full');
     await timers.advance(5_000);
     expect(writes).toBe(5);
@@ -84,18 +84,18 @@ describe('the health of the store', () => {
     expect(writes).toBe(6);
   });
 
-  it('stays damaged, whatever can still be written', async () => {
+  it('reports damage even if writes still succeed', async () => {
     const damaged = new SQL.SQLiteError('malformed', { code: 'SQLITE_CORRUPT', errno: 11 });
-    health.toldBy('push')(damaged);
+    health.reporter('push')(damaged);
     await timers.advance(5_000);
-    health.toldBy('push')(undefined);
+    health.reporter('push')(undefined);
     expect(health.fault()).toBe('the store is damaged');
     expect(readiness.reasons()).toEqual(['store: the store is damaged (store)']);
     expect(log.lines).toHaveLength(1);
   });
 
-  it('leaves it to those who try again themselves to say that it works for them', async () => {
-    const usage = health.toldBy('usage');
+  it('waits for users that retry themselves to report that the store works for them', async () => {
+    const usage = health.reporter('usage');
     usage(full);
     await timers.advance(3_000);
     expect(readiness.reasons()).toEqual(['store: the disk is full (usage)']);
@@ -105,7 +105,7 @@ describe('the health of the store', () => {
     expect(log.lines).toHaveLength(2);
   });
 
-  it('writes nothing into a store that is not the one that was opened', async () => {
+  it('writes nothing into a store that has been replaced', async () => {
     lost = async () => 'the file was removed';
     await timers.advance(3_000);
     expect(writes).toBe(0);
@@ -117,7 +117,7 @@ describe('the health of the store', () => {
     expect(readiness.reasons()).toEqual([]);
   });
 
-  it('looks again after a look that failed, and never two at a time', async () => {
+  it('checks again after a failed check, one check at a time', async () => {
     const answers: PromiseWithResolvers<undefined>[] = [];
     lost = () => {
       const answer = Promise.withResolvers<undefined>();
@@ -134,7 +134,7 @@ describe('the health of the store', () => {
     expect(health.fault()).toBeUndefined();
   });
 
-  it('is not looked at any more after the end', async () => {
+  it('stops checking when it is disposed', async () => {
     let looks = 0;
     lost = async () => {
       looks += 1;

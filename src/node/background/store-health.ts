@@ -4,8 +4,7 @@ import { isDamage, plainFault } from '../../stores/database/faults.ts';
 import type { StoreLock } from '../../stores/database/store-lock.ts';
 import type { Readiness, StoreUser } from '../../transports/admin/readiness.ts';
 
-/** Milliseconds between two looks at the store. */
-const LOOK_INTERVAL_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 export interface StoreHealthOptions {
   readonly database: Pick<Database, 'lost' | 'write'>;
@@ -16,15 +15,15 @@ export interface StoreHealthOptions {
 }
 
 /**
- * Knows whether the store works: from those who use it, and by looking itself. While anything is at fault it
- * tries a write of its own, so that it hears of the end of the trouble even where nobody else tries.
+ * Knows whether the store works: the parts that use it report, and it checks the store itself each second. During a
+ * fault it also tries a write, so that it notices the end of the fault even if nothing else writes.
  */
 export class StoreHealth implements AsyncDisposable {
   private readonly options: StoreHealthOptions;
   private cancel: (() => void) | undefined;
-  private looking: Promise<void> = Promise.resolve();
+  private checking: Promise<void> = Promise.resolve();
   private ended = false;
-  /** What showed that the store is damaged, which it is until it is restored. */
+  /** The error that showed damage. A damaged store stays so until it is restored. */
   private damage: unknown;
 
   constructor(options: StoreHealthOptions) {
@@ -32,14 +31,14 @@ export class StoreHealth implements AsyncDisposable {
   }
 
   /**
-   * For one user of the store, who tells it each error, and `undefined` when the store has worked. Gives
-   * whether that is news of that user.
+   * Makes the function by which one user of the store reports each error, or `undefined` when the store has worked. It
+   * returns whether the state of that user has changed.
    */
-  toldBy(user: StoreUser): (error: unknown) => boolean {
-    return (error) => this.hear(user, error);
+  reporter(user: StoreUser): (error: unknown) => boolean {
+    return (error) => this.report(user, error);
   }
 
-  /** Why nobody should be promised that something is kept, in plain words; `undefined` where it can be. */
+  /** Why the store cannot keep what the push API accepts, in plain words; `undefined` while it can. */
   fault(): string | undefined {
     const { readiness } = this.options;
     for (const user of ['store', 'push', 'instances'] as const) {
@@ -49,36 +48,36 @@ export class StoreHealth implements AsyncDisposable {
     return undefined;
   }
 
-  /** Looks from now on, once each second. */
+  /** Checks the store each second from now on. */
   watch(): void {
     if (this.ended) return;
-    this.cancel = this.options.timers.after(LOOK_INTERVAL_MS, () => {
-      this.looking = this.look().then(() => this.watch());
+    this.cancel = this.options.timers.after(CHECK_INTERVAL_MS, () => {
+      this.checking = this.check().then(() => this.watch());
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.ended = true;
     this.cancel?.();
-    await this.looking;
+    await this.checking;
   }
 
-  private async look(): Promise<void> {
-    const fault = await this.find();
-    this.hear('store', fault);
-    // It asks whoever uses it to come back later, and has nothing of its own to try again.
-    if (fault === undefined) this.hear('push', undefined);
+  private async check(): Promise<void> {
+    const fault = await this.findFault();
+    this.report('store', fault);
+    // During a fault the push API answers 503 and tries nothing again, so it cannot report the end itself.
+    if (fault === undefined) this.report('push', undefined);
   }
 
-  private async find(): Promise<unknown> {
+  private async findFault(): Promise<unknown> {
     const { database, lock, readiness } = this.options;
     try {
-      // What is written to a file that has no name any more is lost.
+      // Writes to a file that was deleted are lost.
       const lost = (await database.lost()) ?? lock.lost();
       if (lost !== undefined) return lost;
-      // What is not damaged can still be written, which mends nothing.
+      // Parts of a damaged store can still be written, so a write would prove nothing.
       if (this.damage !== undefined || readiness.storeWorks) return this.damage;
-      // SQLite writes nothing where a row stays as it was.
+      // The row must change: SQLite writes nothing for a row that stays the same.
       await database.write(
         (sql) => sql`INSERT INTO revisions (what, revision) VALUES ('health', 1)
           ON CONFLICT (what) DO UPDATE SET revision = revisions.revision + 1`,
@@ -89,17 +88,17 @@ export class StoreHealth implements AsyncDisposable {
     }
   }
 
-  private hear(user: StoreUser, error: unknown): boolean {
+  private report(user: StoreUser, error: unknown): boolean {
     const { readiness, log } = this.options;
     const worked = readiness.storeWorks;
     if (isDamage(error)) this.damage ??= error;
     const why = error === undefined ? undefined : plainFault(error);
-    const isNews = readiness.setStore(user, why);
+    const hasChanged = readiness.setStore(user, why);
     if (worked && why !== undefined) {
       const exactly = error instanceof Error ? error.message : undefined;
       log.error('The store does not work', { why, exactly });
     }
     if (!worked && readiness.storeWorks) log.info('The store works again');
-    return isNews;
+    return hasChanged;
   }
 }

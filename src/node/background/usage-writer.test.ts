@@ -11,8 +11,8 @@ const used = (messages: number, clientMessages = 0): DayUsage => ({
 const nothing = () => undefined;
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-describe('usage', () => {
-  it('that comes while some is written is written after it, though no more comes', async () => {
+describe('UsageWriter', () => {
+  it('writes usage that came during a write right after it, even if no more comes', async () => {
     const added: (readonly DayUsage[])[] = [];
     const writes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const second = Promise.withResolvers<void>();
@@ -24,16 +24,16 @@ describe('usage', () => {
         await writes[added.length - 1]?.promise;
       },
     };
-    const keeper = new UsageWriter(store, log, () => true);
-    keeper.keep([used(1)]);
-    keeper.keep([used(2)]);
-    keeper.keep([used(4)]);
+    const writer = new UsageWriter({ store, log, storeState: () => true });
+    writer.keep([used(1)]);
+    writer.keep([used(2)]);
+    writer.keep([used(4)]);
     expect(added).toEqual([[used(1)]]);
     writes[0]?.resolve();
     await second.promise;
     expect(added).toEqual([[used(1)], [used(6)]]);
     writes[1]?.resolve();
-    await keeper[Symbol.asyncDispose]();
+    await writer[Symbol.asyncDispose]();
     expect(added).toHaveLength(2);
   });
 });

@@ -2,35 +2,33 @@ import type { DayUsage } from '../../channels/usage.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 
-/** What it needs of the store. */
-type KeptUsage = Pick<UsageStore, 'add' | 'ofDay'>;
+const RETRY_MS = 1000;
 
-/** The pause after usage could not be written. Milliseconds. */
-const PAUSE_MS = 1000;
+export interface UsageWriterOptions {
+  readonly store: Pick<UsageStore, 'add' | 'ofDay'>;
+  readonly log: Log;
+  /** Reports whether the store could be written: `undefined`, or the error. Returns whether that has changed. */
+  readonly storeState: (error: unknown) => boolean;
+}
 
 /**
- * Keeps what the realtime loop counts, one transaction after the other. While the store cannot be written,
- * what is to be kept is added up, so that it stays as small as the number of apps, and tried again each second.
+ * Writes the usage that the realtime loop counts to the store, one transaction at a time. While the store cannot be
+ * written, it adds up by day and app, so that memory stays bounded by the number of apps, and retries each second.
  */
 export class UsageWriter implements AsyncDisposable {
-  private readonly store: KeptUsage;
-  private readonly log: Log;
-  private readonly storeState: (error: unknown) => boolean;
+  private readonly options: UsageWriterOptions;
   /** By day and app. */
   private waiting = new Map<string, DayUsage>();
   private writing: Promise<void> | undefined;
   private retry: NodeJS.Timeout | undefined;
   private ended = false;
 
-  /** `storeState` hears why the store could not be written, or `undefined`, and gives whether that is news. */
-  constructor(store: KeptUsage, log: Log, storeState: (error: unknown) => boolean) {
-    this.store = store;
-    this.log = log;
-    this.storeState = storeState;
+  constructor(options: UsageWriterOptions) {
+    this.options = options;
   }
 
   today(): Promise<readonly DayUsage[]> {
-    return this.store.ofDay(new Date().toISOString().slice(0, 10));
+    return this.options.store.ofDay(new Date().toISOString().slice(0, 10));
   }
 
   keep(usage: readonly DayUsage[]): void {
@@ -56,19 +54,20 @@ export class UsageWriter implements AsyncDisposable {
   }
 
   private async write(): Promise<void> {
+    const { store, log, storeState } = this.options;
     const taken = [...this.waiting.values()];
     this.waiting = new Map();
     try {
-      await this.store.add(taken);
-      this.storeState(undefined);
+      await store.add(taken);
+      storeState(undefined);
     } catch (error) {
-      // Kept for the next time; told once, not with every attempt.
+      // Logged once, not with every attempt.
       for (const one of taken) this.add(one);
       const why = error instanceof Error ? error.message : String(error);
-      if (this.storeState(error)) this.log.error('Usage cannot be kept', { why });
-      if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), PAUSE_MS);
+      if (storeState(error)) log.error('Usage cannot be written to the store', { why });
+      if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), RETRY_MS);
     }
-    // What came meanwhile must not wait for the next that comes: there may be none for hours.
+    // Usage that came meanwhile must not wait for the next call of `keep`, which may be hours away.
     const more = this.waiting.size > 0 && this.retry === undefined && !this.ended;
     this.writing = more ? this.write() : undefined;
   }

@@ -1,3 +1,4 @@
+import type { AppActivity, ChannelPage, ChannelQuery } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { DayUsage } from '../../channels/usage.ts';
@@ -8,51 +9,28 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { StartFault } from '../start-failed.ts';
 
-/** What the two loops say to each other. Everything is copied but the port of the log; nothing is shared. */
+/*
+ * The messages between the two loops. Everything is copied, except for the port of the log, which is transferred.
+ */
 
-/** Where one listener is. */
+/** The address of a listener. */
 export interface ListenerAddress {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
 }
 
-/** Where the password of the admin API is: `admin.password`, or a file that the server has made. */
+/** Where the password of the admin API comes from: `admin.password`, or a file that the server has made. */
 export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
-/** What one app does now. */
-export interface LiveApp {
-  readonly appId: string;
-  readonly connections: number;
-  readonly channels: number;
-  /** Today, UTC: all, and those of them that clients caused. */
-  readonly messages: number;
-  readonly clientMessages: number;
-}
-
-/** One occupied channel. */
-export interface LiveChannel {
-  readonly name: string;
-  readonly subscriptions: number;
-  readonly users: number;
-}
-
-/** What the background loop can ask the realtime loop, each with its answer. */
+/** The questions of the background loop to the realtime loop, with their answers. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
-  'live-apps': { ask: Record<never, never>; answer: readonly LiveApp[] };
-  'live-channels': {
-    ask: {
-      readonly appId: string;
-      readonly prefix: string;
-      readonly after: string | undefined;
-      readonly limit: number;
-    };
-    answer: { readonly channels: readonly LiveChannel[]; readonly next: string | undefined };
-  };
-  /** Answered once everything that was said before has been done. */
+  'live-apps': { ask: Record<never, never>; answer: readonly AppActivity[] };
+  'live-channels': { ask: ChannelQuery; answer: ChannelPage };
+  /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
 
@@ -66,9 +44,9 @@ export type ToBackground =
       readonly type: 'start';
       readonly config: Config;
       readonly logFormat: 'json' | 'text';
-      /** To the log thread. */
+      /** Leads to the log thread. */
       readonly logPort: MessagePort;
-      /** Of the push listener; `undefined`: it speaks plain HTTP. */
+      /** For the push listener; `undefined` for plain HTTP. */
       readonly tls: Certificate | undefined;
     }
   | { readonly type: 'realtime'; readonly state: RealtimeState }
@@ -91,19 +69,19 @@ export type ToRealtime =
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
       readonly push: ListenerAddress;
-      /** The id of the app that was made because there was none. */
+      /** The id of the app that was created because there was none. */
       readonly createdApp: string | undefined;
       readonly instances: readonly PushInstance[];
-      /** The id of the instance that was made because there was none. */
+      /** The id of the instance that was created because there was none. */
       readonly createdInstance: string | undefined;
-      /** What was used today before this start. */
+      /** The usage of today before this start. */
       readonly usage: readonly DayUsage[];
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
   | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
-  /** So many webhook events were taken over. */
+  /** The background loop has taken over this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
-  /** So many connections the push listener has now. */
+  /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
   | { readonly type: 'stopped' };

@@ -1,14 +1,14 @@
 import type { Question, Questions } from './messages.ts';
 
-/** Milliseconds after which the realtime loop is taken to be too busy to answer. */
-const ANSWER_MAX_MS = 5000;
+/** After this time, the realtime loop counts as too busy to answer. */
+const ANSWER_TIMEOUT_MS = 5000;
 
 interface Pending {
   readonly resolve: (answer: unknown) => void;
   readonly timer: NodeJS.Timeout;
 }
 
-/** Asks the realtime loop, from the background loop. */
+/** Sends questions from the background loop to the realtime loop. */
 export class RealtimeClient {
   private readonly send: (number: number, question: Question) => void;
   private readonly pending = new Map<number, Pending>();
@@ -18,7 +18,7 @@ export class RealtimeClient {
     this.send = send;
   }
 
-  /** Asks one question. Throws when no answer comes in time. */
+  /** Asks one question. Rejects if no answer comes within 5 s. */
   async ask<What extends keyof Questions>(
     question: { readonly what: What } & Questions[What]['ask'],
   ): Promise<Questions[What]['answer']> {
@@ -26,15 +26,15 @@ export class RealtimeClient {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.pending.delete(number);
-      reject(new Error(`The realtime loop did not answer within ${ANSWER_MAX_MS} ms`));
-    }, ANSWER_MAX_MS);
+      reject(new Error(`The realtime loop did not answer within ${ANSWER_TIMEOUT_MS} ms`));
+    }, ANSWER_TIMEOUT_MS);
     this.pending.set(number, { resolve, timer });
-    // The compiler does not see that a member of a union, picked by its own key, is of the union.
+    // The compiler cannot see that a union member picked by its own key belongs to the union.
     this.send(number, question as Question);
     return (await promise) as Questions[What]['answer'];
   }
 
-  /** An answer came. */
+  /** Handles an answer. */
   answered(number: number, answer: unknown): void {
     const pending = this.pending.get(number);
     if (pending === undefined) return;

@@ -46,8 +46,8 @@ const clientEvent = (characters: number, appId = 'app'): AppWebhookEvent => ({
 const charactersIn = (events: readonly AppWebhookEvent[] | undefined) =>
   JSON.stringify(events).length;
 
-describe('webhook events on their way to the background loop', () => {
-  it('go together with those of the same moment, in order', () => {
+describe('WebhookRelay', () => {
+  it('sends the events of the same moment in one batch, in order', () => {
     jest.useFakeTimers();
     const { sent, outlet } = stage();
     for (let n = 0; n < 3; n++) outlet.emit(event(n));
@@ -59,7 +59,7 @@ describe('webhook events on their way to the background loop', () => {
     expect(sent.slice(1)).toEqual([[event(3)]]);
   });
 
-  it('go at once when they are flushed, and not a second time', () => {
+  it('sends events at once when it is flushed, and only once', () => {
     jest.useFakeTimers();
     const { sent, outlet } = stage();
     outlet.emit(event(1));
@@ -69,7 +69,7 @@ describe('webhook events on their way to the background loop', () => {
     expect(sent).toEqual([[event(1)]]);
   });
 
-  it('are handed over no faster than they are taken, and wait in the meantime', () => {
+  it('sends no more events than the background loop acknowledges', () => {
     jest.useFakeTimers();
     const { sent, outlet, dropped } = stage();
     for (let n = 0; n < 50_000; n++) outlet.emit(event(n));
@@ -84,7 +84,7 @@ describe('webhook events on their way to the background loop', () => {
     expect(dropped()).toBe(0);
   });
 
-  it('are dropped where too many wait, first those of the app that has most', () => {
+  it('drops events when too many are waiting, first those of the app that has most', () => {
     jest.useFakeTimers();
     const { sent, outlet, dropped, logged } = stage();
     for (let n = 0; n < 80_000; n++) outlet.emit(event(n));
@@ -95,21 +95,21 @@ describe('webhook events on their way to the background loop', () => {
     expect(logged).toContainEqual({ app: 'app', address: undefined });
     expect(logged).not.toContainEqual({ app: 'quiet', address: undefined });
     jest.advanceTimersByTime(10);
-    // Apps take turns, so those of the quiet one are among the first.
+    // Apps take turns, so the events of the quiet app are among the first.
     const first = sent[0]?.slice(0, 6).map(({ appId }) => appId);
     expect(first).toEqual(['app', 'quiet', 'app', 'quiet', 'app', 'quiet']);
   });
 
-  it('are bounded by their text as well: the app that has most loses its newest', () => {
+  it('limits the characters that wait: the app that has most loses its newest events', () => {
     jest.useFakeTimers();
     const { sent, outlet, dropped } = stage();
     for (let n = 0; n < 10_000; n++) outlet.emit(clientEvent(10_000));
     outlet.emit(clientEvent(10_000, 'quiet'));
-    // 24 Mi characters wait.
+    // 24 Mi characters are waiting.
     expect(10_001 - dropped()).toBeWithin(2_400, 2_520);
     jest.advanceTimersByTime(10);
     expect(sent[0]?.map(({ appId }) => appId)).toContain('quiet');
-    // 8 Mi characters are handed over until some have been taken.
+    // 8 Mi characters are in flight until some have been acknowledged.
     expect(charactersIn(sent[0])).toBeWithin(8_000_000, 8_500_000);
     jest.advanceTimersByTime(1000);
     expect(sent).toHaveLength(1);

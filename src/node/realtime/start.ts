@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import type { AppActivity } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
@@ -20,8 +21,8 @@ import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { withTimeout } from '../../runtime/with-timeout.ts';
+import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
-import { MemoryAppDirectory } from '../../tenants/directory.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
@@ -37,7 +38,7 @@ import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
-import type { ListenerAddress, LiveApp, Question, Questions } from '../link/messages.ts';
+import type { ListenerAddress, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { type OpenFiles, readOpenFiles } from '../open-files.ts';
 import { Listeners } from './listeners.ts';
@@ -194,8 +195,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const live = (): LiveApp[] => {
-    const figures: LiveApp[] = [];
+  const live = (): AppActivity[] => {
+    const figures: AppActivity[] = [];
     for (const app of apps.all()) {
       const { backend, clients } = usage.todayOf(app);
       figures.push({

@@ -3,7 +3,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** Decodes base64 of either alphabet. Browsers and libraries disagree on alphabet and padding. */
 export function decodeBase64(text: string): Uint8Array | undefined {
-  // Buffer would skip what is no base64, and so read many texts as the same bytes.
+  // `Buffer.from` would skip invalid characters, and decode many texts to the same bytes.
   if (!BASE64.test(text)) return undefined;
   const digits = text.replace(/=+$/, '').length;
   return digits % 4 === 1 ? undefined : Buffer.from(text, 'base64');

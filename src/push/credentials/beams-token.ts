@@ -4,7 +4,7 @@ import { readUserId } from '../model/user-id.ts';
 import { PushRefusal } from '../refusal.ts';
 import { readJwt } from './jwt.ts';
 
-/** Every server library names it as the issuer's host, whatever it was told to talk to. Source: §2.5. */
+/** All server libraries name this host as the issuer, whatever server they are configured with. Source: §2.5. */
 const HOSTED = 'pushnotifications.pusher.com';
 
 /** A token that says who the user of a device is. */
@@ -15,16 +15,16 @@ export interface VerifiedBeamsToken {
 
 export interface BeamsTokenOptions {
   readonly nowSeconds: number;
-  /** How far clocks may be apart, or time zones, which one library gets wrong. */
+  /** Allows for clock differences, and for a library with a time zone bug. */
   readonly leewaySeconds: number;
-  /** Those of this server, each of which an issuer may be at. */
+  /** This server's own hosts, which are valid issuers as well. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Verifies the token with which a customer's backend says who the user of a device is. What it claims is looked
- * at only when its signature is right. No description may hold the words that the iOS SDK takes for a problem
- * with its push token. Source: push protocol, §2.5 and §3.5.
+ * Verifies the token with which a customer's backend names the user of a device. Checks the claims only after the
+ * signature. No description may contain the words that the iOS SDK takes for a problem with its push token. Source:
+ * push protocol, §2.5 and §3.5.
  */
 export function verifyBeamsToken(
   token: string,
@@ -52,7 +52,7 @@ export function verifyBeamsToken(
   return { ok: true, userId: user.userId };
 }
 
-/** Libraries write it as an integer or a float. */
+/** Libraries write times as integers or floats. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
@@ -61,7 +61,7 @@ function refuseClaim(claim: string, why: string): PushRefusal {
   return new PushRefusal('bad-device-request', `The claim \`${claim}\` of the Beams Token ${why}`);
 }
 
-/** One library leaves the scheme out; the id may be spelled in any case. */
+/** One library leaves out the scheme. The id may be in any case. */
 function isIssuer(issuer: string, instanceId: string, hosts: readonly string[]): boolean {
   const host = issuer.toLowerCase().replace(/^https?:\/\//, '');
   return [HOSTED, ...hosts].some((own) => host === `${instanceId}.${own}`.toLowerCase());

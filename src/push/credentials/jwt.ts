@@ -4,18 +4,18 @@ import { decodeBase64 } from './base64url.ts';
 
 export type ReadJwt =
   | { readonly ok: true; readonly claims: JsonObject }
-  /** A whole sentence, which holds nothing of the token. */
+  /** `why` is a sentence that quotes nothing of the token. */
   | { readonly ok: false; readonly why: string };
 
-/** Characters. Those of the official libraries have fewer than 1,000. */
+/** In characters. Tokens of the official libraries have fewer than 1,000. */
 const TOKEN_LENGTH_MAX = 8192;
 
 /** RFC 7515, 7.1: three parts in base64url without padding. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
 /**
- * Reads the claims of a JWT that one of the secrets signed with HS256, the one algorithm that there is: what the
- * token itself names is only compared with it. A secret's characters are the key.
+ * Verifies a JWT with any of the secrets, and returns its claims. Only HS256 is supported: the algorithm that the token
+ * names is never used. The key is the text of the secret.
  */
 export function readJwt(token: string, secrets: readonly string[]): ReadJwt {
   const parts = token.length <= TOKEN_LENGTH_MAX ? COMPACT.exec(token) : null;
@@ -27,13 +27,13 @@ export function readJwt(token: string, secrets: readonly string[]): ReadJwt {
   if (fields['alg'] !== 'HS256') {
     return { ok: false, why: 'The Beams Token must be signed with the algorithm HS256' };
   }
-  // RFC 7515, 4.1.11: it lists what must be understood, and nothing of that kind is.
+  // RFC 7515, 4.1.11: it lists extensions that must be supported, and none is.
   if (Object.hasOwn(fields, 'crit')) {
     return { ok: false, why: 'The Beams Token has the header crit, which is not supported' };
   }
   const signed = `${header}.${payload}`;
   if (!secrets.some((secret) => isSignature(secret, signed, signature))) {
-    return { ok: false, why: 'The signature of the Beams Token is not that of a secret key' };
+    return { ok: false, why: 'The signature of the Beams Token does not match a secret key' };
   }
   const claims = decodePart(payload);
   return claims === undefined
@@ -46,7 +46,7 @@ function decodePart(part: string): JsonObject | undefined {
   return bytes && readJsonObject(bytes);
 }
 
-/** Compares in a time that says nothing of where the two differ. */
+/** Compares in constant time. */
 function isSignature(secret: string, signed: string, signature: string): boolean {
   const expected = Buffer.from(createHmac('sha256', secret).update(signed).digest('base64url'));
   const sent = Buffer.from(signature);

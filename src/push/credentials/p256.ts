@@ -7,8 +7,8 @@ const POINT_BYTES = 65;
 const COORDINATE_DIGITS = 64;
 
 /**
- * Whether bytes are an uncompressed point of P-256, and so a public key: a key elsewhere would tell something of
- * whoever computes with it. In big integers this takes a third of the time that importing a key does.
+ * Whether bytes are an uncompressed point of P-256. A public key off the curve would leak the private keys used with
+ * it. With big integers, this takes a third of the time of importing the key.
  */
 export function isP256Point(bytes: Uint8Array): boolean {
   if (bytes.length !== POINT_BYTES || bytes[0] !== 4) return false;

@@ -2,18 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { FakeTimers } from '../../../testing/fake-timers.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPendingCompletionEvents } from '../../../testing/memory-stores/pending-completion-events.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
-import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
+import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { BeamsEventType } from '../model/instance.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
-import { TOLD_WITHIN_MS } from '../pending-completion-events.ts';
+import { COMPLETION_GRACE_MS } from '../pending-completion-events.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
 import { CompletionEvents } from './completion-events.ts';
 
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 const CLAIM_MS = 60_000;
 
 const toInterests: PublishTarget = { kind: 'interests', names: ['hello'] };
@@ -57,7 +58,8 @@ class Sink implements PushWebhookSink {
 let timers: FakeTimers;
 let publishes: MemoryPublishes;
 let deliveries: MemoryDeliveries;
-let untold: MemoryUntoldEnds;
+let stories: MemoryStories;
+let pending: MemoryPendingCompletionEvents;
 let sink: Sink;
 let log: ReturnType<typeof keptLog>;
 let instance: number;
@@ -70,7 +72,8 @@ beforeEach(() => {
   const devices = new MemoryDevices();
   publishes = new MemoryPublishes(devices);
   deliveries = new MemoryDeliveries(publishes, devices);
-  untold = new MemoryUntoldEnds(publishes);
+  stories = new MemoryStories(publishes, devices);
+  pending = new MemoryPendingCompletionEvents(publishes);
   sink = new Sink();
   log = keptLog();
   instance = devices.newInstance();
@@ -87,8 +90,8 @@ afterEach(async () => {
 function start(isAlone = false): CompletionEvents {
   const server = new CompletionEvents({
     publishes,
-    deliveries,
-    untold,
+    stories,
+    pending,
     sink,
     instanceId: (number) => served.get(number),
     isAlone,
@@ -120,7 +123,7 @@ async function claimed(
     devicesMax: 0,
     pendingBytesMax: 0,
   });
-  const claims = await deliveries.claimPlanning(nowMs, nowMs + 1, 100, []);
+  const claims = await deliveries.claimPlans({ nowMs, untilMs: nowMs + 1, limit: 100, except: [] });
   const claim = claims.find(({ publish }) => publish.id === id);
   if (claim === undefined) throw new Error('the publish is not to be planned');
   return claim.publish;
@@ -129,19 +132,19 @@ async function claimed(
 /** The same, and finished: it reaches nobody. */
 async function finished(target?: PublishTarget, webhookUrl?: string): Promise<PublishUnderWay> {
   const publish = await claimed(target, webhookUrl);
-  await deliveries.endPlanning(publish.number, 0, timers.now());
+  await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() });
   return publish;
 }
 
 const isUntold = async ({ number }: PublishUnderWay) =>
-  (await untold.finishedAtMs(number)) !== undefined;
+  (await pending.finishedAtMs(number)) !== undefined;
 
 describe('a publish', () => {
-  it('is told of when it starts and when it ends, and is no longer untold when that is kept', async () => {
+  it('is told of when it starts and when it ends, and is no longer pending when that is kept', async () => {
     const news = start();
     const publish = await claimed();
     news.started(publish);
-    await deliveries.endPlanning(publish.number, 0, timers.now() + 70);
+    await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() + 70 });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.kept = promise;
     news.finished(publish);
@@ -188,9 +191,9 @@ describe('the end of a publish', () => {
   it('that a dead server has left is told by another, after a while', async () => {
     start();
     const publish = await finished();
-    await timers.advance(TOLD_WITHIN_MS - 1);
+    await timers.advance(COMPLETION_GRACE_MS - 1);
     expect(sink.told).toEqual([]);
-    await timers.advance(LOOK_MS);
+    await timers.advance(CHECK_MS);
     // Nobody knows whether the dead one has come to tell the start.
     expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(sink.times[1]).toBeGreaterThan(sink.times[0] ?? 0);
@@ -221,7 +224,7 @@ describe('the end of a publish', () => {
     expect(first).toHaveLength(2);
     sink.kept = Promise.resolve();
     start();
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect(sink.times).toEqual(first);
   });
 
@@ -246,15 +249,15 @@ describe('the end of a publish', () => {
     publishes.status = () => Promise.reject(new Error('away'));
     news.finished(publish);
     await timers.advance(0);
-    expect(log.lines).toEqual([expect.stringMatching(/could not be told .*"why":"away"/)]);
+    expect(log.lines).toEqual([expect.stringMatching(/could not be stored yet .*"why":"away"/)]);
     publishes.status = status;
-    const claim = untold.claim;
-    untold.claim = () => Promise.reject(new Error('away'));
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    const claim = pending.claim;
+    pending.claim = () => Promise.reject(new Error('away'));
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect(storeFaults.length).toBeGreaterThan(0);
     expect(sink.told).toEqual([]);
-    untold.claim = claim;
-    await timers.advance(LOOK_MS);
+    pending.claim = claim;
+    await timers.advance(CHECK_MS);
     expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(await isUntold(publish)).toBe(false);
   });
@@ -263,10 +266,10 @@ describe('the end of a publish', () => {
     start();
     const publish = await finished();
     served.clear();
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect([sink.told, await isUntold(publish)]).toEqual([[], true]);
     served.set(instance, 'one');
-    await timers.advance(CLAIM_MS + LOOK_MS);
+    await timers.advance(CLAIM_MS + CHECK_MS);
     expect([sink.told.length, await isUntold(publish)]).toEqual([2, false]);
   });
 

@@ -10,7 +10,12 @@ import { Dispatcher, type OutcomeCounts } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
 import type { AnyGateway } from './routes/prepared-publish.ts';
-import { expireWaiting, returnLater, returnNow, returnUnanswered } from './routes/returning-devices.ts';
+import {
+  expireWaiting,
+  returnLater,
+  returnNow,
+  returnUnanswered,
+} from './routes/returning-devices.ts';
 import type { Slice } from './routes/route.ts';
 import type { StoreAccess } from './store-access.ts';
 import { readStoredPublish, type StoredPublish } from './stored-publish.ts';

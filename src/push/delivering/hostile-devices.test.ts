@@ -70,7 +70,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
       await seconds(70);
       expect(latestMs(ids, sinceMs)).toBeLessThan(500);
     }
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
   });
 
   it.each(evils)('are reached soon behind 400 that have turned and %s', async (_, outcome) => {
@@ -125,7 +125,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
         expect(latestMs(ids, sinceMs)).toBeLessThan(500);
         isTurned = !isTurned;
       }
-      expect(scene.pauses).toEqual([]);
+      expect(scene.openCircuits).toEqual([]);
     },
   );
 
@@ -142,7 +142,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
     await scene.publish(instance);
     pipeline.wake();
     await seconds(5);
-    expect(scene.pauses).toMatchObject([{ platform, why: 'credential' }]);
+    expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential' }]);
   });
 });
 
@@ -170,7 +170,7 @@ describe('a circuit that is closed within a second', () => {
     const pipeline = start();
     await scene.publish(instance);
     await scene.time.advance(20);
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     await seconds(10);
     expect(scene.told.filter((what) => /paused|resumed/.test(what))).toEqual([]);
   });
@@ -184,8 +184,8 @@ describe('a circuit that is closed within a second', () => {
     await scene.publish(instance);
     pipeline.wake();
     await scene.time.advance(500);
-    expect(pipeline.figures().pauses).toHaveLength(1);
-    expect(scene.pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toHaveLength(1);
+    expect(scene.openCircuits).toEqual([]);
     await scene.time.advance(2_000);
     expect(scene.told).toContain('paused web for credential: http-403');
     isMended = true;

@@ -71,7 +71,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
         expect(atMs).toBeLessThan(sinceMs + 500);
       }
     }
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
     expect(hostile.size).toBe(600);
   });
 
@@ -94,7 +94,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
     }
     expect(lateMs).toHaveLength(60);
     expect(Math.max(...lateMs)).toBeLessThan(500);
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
     const most = scene.mostUnderWay.get(`${instance} ${platform}`) ?? 0;
     expect(most).toBeLessThanOrEqual(75 + 6);
   });
@@ -312,7 +312,7 @@ describe('an instance of which no device was ever accepted', () => {
       const id = await scene.publish(instance);
       const pipeline = start();
       await seconds(10);
-      expect(scene.pauses).toMatchObject([{ platform, why: 'credential', isUnproven: true }]);
+      expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential', isUnproven: true }]);
       await seconds(300);
       expect(await scene.counts(id, platform)).not.toHaveProperty('failed');
       isMended = true;
@@ -356,8 +356,8 @@ describe('an instance whose devices were accepted', () => {
       const id = await scene.publish(instance);
       start();
       await seconds(3);
-      expect(scene.pauses).toMatchObject([{ platform, why: 'credential' }]);
-      expect(scene.pauses[0]?.isUnproven).toBeUndefined();
+      expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential' }]);
+      expect(scene.openCircuits[0]?.isUnproven).toBeUndefined();
       await seconds(600);
       isMended = true;
       const mendedAtMs = scene.passedMs;
@@ -382,7 +382,7 @@ describe('an instance whose devices were accepted', () => {
     const id = await scene.publish(instance, { web: {} });
     start();
     await seconds(10);
-    expect(scene.pauses).toMatchObject([{ why: 'credential' }]);
+    expect(scene.openCircuits).toMatchObject([{ why: 'credential' }]);
     isMended = true;
     await seconds(60);
     expect(await scene.counts(id, 'web')).toMatchObject({ state: 'finished', accepted: 1 });

@@ -54,11 +54,11 @@ describe('a clock that is set back by an hour', () => {
     const id = await scene.publish(instance, { fcm: {} });
     const pipeline = scene.start();
     await seconds(200);
-    expect(pipeline.figures().pauses).toHaveLength(1);
+    expect(pipeline.figures().openCircuits).toHaveLength(1);
     isDown = false;
     scene.time.setClock(-HOUR_MS);
     await seconds(125);
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
     expect(await finishes(pipeline, 1)).toBe(true);
   });
@@ -76,7 +76,7 @@ describe('a clock that is set back by an hour', () => {
     }
     isDown = false;
     await seconds(40);
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     expect(await finishes(pipeline, 10)).toBe(true);
   });
 

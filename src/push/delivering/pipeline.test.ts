@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import type { PublishId } from '../model/publish.ts';
-import { deliveryLimits, HURRY_DEVICES } from './limits.ts';
+import { deliveryLimits, RECOVERY_DEVICES } from './limits.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 
 let scene: PipelineScene;
@@ -244,14 +244,14 @@ describe('a gateway', () => {
     expect(scene.sends.length).toBeLessThan(100 + 5 * 4);
     expect(scene.rowsWaiting()).toBeLessThan(5);
     expect(scene.told).toContain('paused fcm for gateway: trouble');
-    expect(pipeline.figures().pauses).toMatchObject([
+    expect(pipeline.figures().openCircuits).toMatchObject([
       { instance, platform: 'fcm', why: 'gateway', reason: 'trouble', origin: undefined },
     ]);
     isMended = true;
     await seconds(60);
     expect(scene.told).toContain('resumed fcm');
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
   });
 
   it('that asks to be left alone is not disturbed before that', async () => {
@@ -288,7 +288,7 @@ describe('a gateway', () => {
     await seconds(20);
     // Each device once, and four probes after each pause of 1, 2, 4 and 8 s.
     expect(scene.sends.length).toBeLessThanOrEqual(50 + 4 * 4);
-    expect(scene.pauses).toMatchObject([
+    expect(scene.openCircuits).toMatchObject([
       { instance, platform: 'apns', why: 'credential', reason: 'InvalidProviderToken' },
     ]);
     await seconds(3_600);
@@ -382,7 +382,7 @@ describe('a gateway', () => {
     const waiting = fates.filter(({ state }) => state === 'retrying');
     expect(waiting.length).toBeGreaterThan(1_000);
     expect(waiting.filter(({ atMs }) => atMs >= replacedAtMs).length).toBeLessThan(
-      HURRY_DEVICES + 10,
+      RECOVERY_DEVICES + 10,
     );
     // Those in flight, four probes after each pause, and ten a second of those that were not tried yet.
     expect(scene.sends.length - sentBefore).toBeLessThan(25 + 20 * 10);
@@ -404,7 +404,7 @@ describe('a gateway', () => {
       accepted: 20,
       pruned: 1,
     });
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
   });
 
   it.each(['apns', 'fcm'] as const)(
@@ -507,7 +507,7 @@ describe('a gateway', () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 300);
     await scene.publish(instance);
-    const rate = { perSecond: 50 };
+    const rate = 50;
     scene.start({ rates: { apns: rate, fcm: rate, web: rate } });
     await seconds(4);
     // One second's worth at once, and then fifty each second.
@@ -700,7 +700,7 @@ describe('nobody waits for others', () => {
       pipeline.wake();
       await seconds(0.5);
     }
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     // What the good one accepts is no reason to remove a browser of another.
     expect(Math.max(...[...hostile].map((id) => scene.timesSent()[id] ?? 0))).toBeGreaterThan(30);
     for (const id of attacks) expect(await scene.counts(id, 'web')).not.toHaveProperty('pruned');
@@ -770,7 +770,7 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id, 'web')).toMatchObject({ accepted: 100, state: 'delivering' });
     // Each of them once, and four probes after each pause.
     expect(scene.sends.length).toBeLessThan(200 + 5 * 4);
-    expect(pipeline.figures().pauses).toMatchObject([{ origin: 'https://down.example' }]);
+    expect(pipeline.figures().openCircuits).toMatchObject([{ origin: 'https://down.example' }]);
     isMended = true;
     await seconds(1_000);
     expect(await scene.counts(id, 'web')).toEqual({
@@ -827,7 +827,7 @@ describe('a server that dies', () => {
     const id = await scene.publish(instance);
     const first = scene.deliveries();
     const nowMs = scene.time.now();
-    await first.claimPlanning(nowMs, nowMs + 3_600_000, 10, []);
+    await first.claimPlans({ nowMs, untilMs: nowMs + 3_600_000, limit: 10, except: [] });
     scene.start({ isAlone: true });
     await seconds(1);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 10, accepted: 10 });
@@ -951,9 +951,9 @@ describe('a store that is away', () => {
     const second = scene.start();
     // Renewed after 20 seconds, and then nothing is sent whose outcome might come too late.
     await seconds(75);
-    const { leaseMs, renewMs, sendMs } = deliveryLimits;
+    const { claimMs, extendMs, sendMs } = deliveryLimits;
     const sentByFirst = scene.sends.length;
-    expect(sentByFirst).toBeLessThanOrEqual((renewMs + leaseMs - sendMs) / 1000 + 1);
+    expect(sentByFirst).toBeLessThanOrEqual((extendMs + claimMs - sendMs) / 1000 + 1);
     await seconds(45);
     isCutOff = false;
     await seconds(600);
@@ -974,8 +974,8 @@ describe('a store that is away', () => {
     await seconds(1);
     scene.isStoreAway = true;
     await seconds(100);
-    const { leaseMs, sendMs } = deliveryLimits;
-    expect(scene.sends.length).toBeLessThanOrEqual((leaseMs - sendMs) / 1000 + 1);
+    const { claimMs, sendMs } = deliveryLimits;
+    expect(scene.sends.length).toBeLessThanOrEqual((claimMs - sendMs) / 1000 + 1);
   });
 });
 

@@ -1,9 +1,9 @@
 import type { PipelineTimers } from './ports.ts';
 
-/** Does something again and again, never twice at the same time: when it is woken, and when it wants to itself. */
+/** Runs something again and again, one run after the other: when it is woken, and after the pause that a run returns. */
 export class Poller {
   private readonly timers: PipelineTimers;
-  /** Gives after how many milliseconds it is to be done again in any case. Never throws. */
+  /** Returns the milliseconds until the next run. Never throws. */
   private readonly run: () => Promise<number>;
   private running: Promise<void> | undefined;
   private isWanted = false;
@@ -23,7 +23,7 @@ export class Poller {
     this.running = this.runWhileWanted();
   }
 
-  /** Settles when it does nothing any more. */
+  /** Settles after the current run. */
   async stop(): Promise<void> {
     this.isStopped = true;
     this.cancel?.();

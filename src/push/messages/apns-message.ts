@@ -5,7 +5,7 @@ import type { Tracking } from './tracking.ts';
 /** Source: push protocol, §5.2 and §8.1. */
 export const APNS_MESSAGE_BYTES_MAX = 4096;
 
-/** A request to APNs, but for what depends on the device. */
+/** A request to APNs, without what depends on the device. */
 export interface ApnsMessage {
   /** JSON text. */
   readonly body: string;
@@ -17,21 +17,21 @@ export interface ApnsHeaders {
   readonly priority?: 5 | 10;
   /** Unix time in seconds. */
   readonly expiration?: number;
-  /** Only where the customer gave one. */
+  /** If the customer gave one. */
   readonly collapseId?: string;
 }
 
-/** Builds what the iOS SDK reads, and how APNs is to treat it. Source: push protocol, §5.2. */
+/** Builds the body that the iOS SDK reads, and the headers for APNs. Source: push protocol, §5.2. */
 export function apnsMessage(payload: ApnsPayload, tracking: Tracking): ApnsMessage {
   return { body: bodyOf(payload, tracking), headers: headersOf(payload) };
 }
 
 function bodyOf(payload: ApnsPayload, { instanceId, publishId }: Tracking): string {
   const { aps, data, contentAvailable, tracked } = payload;
-  // The SDK is only woken up to report a notification that has content available.
+  // The SDK can report a notification only if content-available wakes it up.
   const sentAps = contentAvailable || tracked ? { ...aps, 'content-available': 1 } : aps;
   if (!tracked) return JSON.stringify({ aps: sentAps, data });
-  // Woken up for the report alone, an app must not be told of the notification.
+  // Woken up for the report only, the app must not see the notification.
   const pusher = contentAvailable
     ? { instanceId, publishId }
     : { instanceId, publishId, userShouldIgnore: true };
@@ -41,7 +41,7 @@ function bodyOf(payload: ApnsPayload, { instanceId, publishId }: Tracking): stri
 function headersOf(payload: ApnsPayload): ApnsHeaders {
   const { priority, expirationSeconds, collapseId } = payload;
   const isAlert = isShown(payload.aps);
-  // Apple refuses a background notification of any other priority.
+  // Apple refuses any other priority for a background notification.
   const sentPriority = isAlert ? priority : 5;
   return {
     pushType: isAlert ? 'alert' : 'background',

@@ -5,12 +5,12 @@ import type { Tracking } from './tracking.ts';
 /** Source: push protocol, §8.2. */
 export const FCM_MESSAGE_BYTES_MAX = 4096;
 
-/** The activity of the Android SDK that reports an open, then does what the customer wants. Source: §5.3. */
+/** The activity of the Android SDK that reports an open before it runs the customer's action. Source: §5.3. */
 const OPEN_TRACKING = 'com.pusher.pushnotifications.OPEN_TRACKING';
 
-/** A request to FCM, but for the device. */
+/** A request to FCM, without the device. */
 export interface FcmMessage {
-  /** `message` of v1. */
+  /** The field `message` of the v1 API. */
   readonly message: FcmMessageFields;
   readonly validateOnly: boolean;
 }
@@ -24,13 +24,13 @@ export interface FcmMessageFields {
   readonly fcm_options?: unknown;
 }
 
-/** What the server knows of it; the rest is as it came. */
+/** The fields that the server reads; the others pass through. */
 type FcmAndroid = JsonObject & { readonly notification?: JsonObject; readonly data?: FcmData };
 
 /** FCM takes only strings. */
 type FcmData = Readonly<Record<string, string>>;
 
-/** Builds what FCM hands to the Android SDK. Source: push protocol, §5.3. */
+/** Builds the message that FCM delivers to the Android SDK. Source: push protocol, §5.3. */
 export function fcmMessage(payload: FcmPayload, tracking: Tracking): FcmMessage {
   const own = payload.data && textsOf(payload.data);
   const ownAndroid = payload.androidData && textsOf(payload.androidData);
@@ -48,7 +48,7 @@ export function fcmMessage(payload: FcmPayload, tracking: Tracking): FcmMessage 
   };
 }
 
-/** The SDK reads JSON text here, since data holds nothing but strings. */
+/** JSON text, as data may hold only strings. */
 function pusherOf(payload: FcmPayload, own: FcmData, { instanceId, publishId }: Tracking): string {
   return JSON.stringify({
     instanceId,
@@ -64,7 +64,7 @@ function androidOf(payload: FcmPayload, data: FcmData | undefined): FcmAndroid {
   return {
     ...android,
     ...(timeToLiveSeconds === undefined ? {} : { ttl: `${timeToLiveSeconds}s` }),
-    // Without one, a message must not get a notification: the app itself is to handle it.
+    // A message without a notification is for the app itself, and must not get one.
     ...(isShown ? { notification: { ...androidNotification, click_action: OPEN_TRACKING } } : {}),
     ...(data === undefined ? {} : { data }),
   };
@@ -86,7 +86,7 @@ function isEmpty(object: object): boolean {
   return Object.keys(object).length === 0;
 }
 
-/** What of a message counts against FCM's limit: keys and values that reach the device, in bytes of UTF-8. */
+/** The size that counts towards FCM's limit: keys and values that reach the device, in bytes of UTF-8. */
 export function fcmMessageBytes({ notification, data, android }: FcmMessageFields): number {
   return bytesOf(notification) + bytesOf(android?.notification) + bytesOf(android?.data ?? data);
 }

@@ -1,4 +1,4 @@
-/** Whether a value that was read from JSON has more than so many levels of objects and arrays in it. Takes no stack. */
+/** Whether a JSON value has more than `levelsMax` levels of objects and arrays inside it. Not recursive. */
 export function nestsDeeperThan(value: unknown, levelsMax: number): boolean {
   let level = childrenOf(value);
   for (let depth = 0; level.length > 0; depth++) {
@@ -8,7 +8,7 @@ export function nestsDeeperThan(value: unknown, levelsMax: number): boolean {
   return false;
 }
 
-/** The objects and arrays directly inside one. */
+/** The objects and arrays directly inside a value. */
 function childrenOf(value: unknown): readonly object[] {
   return typeof value === 'object' && value !== null
     ? Object.values(value).filter((child) => typeof child === 'object' && child !== null)

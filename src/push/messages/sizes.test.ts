@@ -54,7 +54,7 @@ describe('a message', () => {
     expect(oversize(tooFull, LARGE)).toEqual(
       new FieldFault(
         platform,
-        `the message has ${most + 1} bytes with what the server adds, the most is ${most}`,
+        `the message has ${most + 1} bytes, including what the server adds: the limit is ${most}`,
       ),
     );
   });

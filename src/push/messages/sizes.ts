@@ -11,23 +11,23 @@ import { nestsDeeperThan } from './nesting.ts';
 import type { Tracking } from './tracking.ts';
 import { WEB_MESSAGE_BYTES_MAX, webMessage } from './web-message.ts';
 
-/** More than what the server adds to any message. */
+/** More than the server adds to any message. */
 const ADDED_BYTES = 500;
 
-/** More than the times that JSON can grow when it is read and written again: `1e20,` becomes 22 characters. */
+/** JSON grows less than this when it is parsed and written again: `1e20,` becomes 22 characters. */
 const GROWTH = 5;
 
-/** Below it, no message that is built from a body can be too large. */
+/** A message from a body of this size cannot be too large. */
 const SMALL_BODY_BYTES =
   (Math.min(WEB_MESSAGE_BYTES_MAX, APNS_MESSAGE_BYTES_MAX, FCM_MESSAGE_BYTES_MAX) - ADDED_BYTES) /
   GROWTH;
 
-/** The most levels that a message of its largest size can have: each takes two brackets. */
+/** A message of the largest size cannot have more levels: each takes two brackets. */
 const LEVELS_MAX = APNS_MESSAGE_BYTES_MAX / 2;
 
 /**
- * Finds a message that its gateway would refuse for its size, with all that the server adds to it. Messages are
- * built and measured only where the body is not small.
+ * Finds a message that would be too large for its gateway with the server's additions. Builds and measures messages only
+ * if the body is not small.
  */
 export function findOversize(
   { apns, fcm, web }: Payloads,
@@ -61,7 +61,7 @@ function refuseSize(
   bytesMax: number,
   measure: () => number,
 ): FieldFault | undefined {
-  // Writing JSON takes half a second to find out that the stack is too small for it.
+  // `JSON.stringify` would take half a second to overflow the stack.
   if (nestsDeeperThan(payload, LEVELS_MAX)) {
     return new FieldFault(platform, `nests deeper than any message of ${bytesMax} bytes`);
   }
@@ -70,6 +70,6 @@ function refuseSize(
     ? undefined
     : new FieldFault(
         platform,
-        `the message has ${bytes} bytes with what the server adds, the most is ${bytesMax}`,
+        `the message has ${bytes} bytes, including what the server adds: the limit is ${bytesMax}`,
       );
 }

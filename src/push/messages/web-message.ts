@@ -1,10 +1,10 @@
 import type { WebPayload } from '../payloads/web.ts';
 import type { Tracking } from './tracking.ts';
 
-/** A message's plaintext: encrypted it has 4096 bytes, the most that a push service must take. Source: §8.3.2. */
+/** Of the plaintext: encrypted, that is 4096 bytes, which push services must accept. Source: §8.3.2. */
 export const WEB_MESSAGE_BYTES_MAX = 3993;
 
-/** Builds the JSON text that a service worker of the web SDK reads. Source: push protocol, §5.1. */
+/** Builds the JSON that the web SDK's service worker reads. Source: push protocol, §5.1. */
 export function webMessage(payload: WebPayload, { instanceId, publishId }: Tracking): string {
   const { notification, data } = payload;
   const pusher = {

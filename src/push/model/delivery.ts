@@ -1,91 +1,109 @@
 import type { Platform } from './device.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 
-/** A publish on its way to its devices, as whoever plans or delivers it holds it. */
+/** A publish that is being planned or delivered. */
 export interface PublishUnderWay {
   readonly number: number;
   readonly id: PublishId;
   readonly instance: number;
   readonly kind: PublishTarget['kind'];
-  /** As it came: target and payloads are read from it. */
+  /** The request as received, with target and payloads. */
   readonly body: string;
   readonly createdAtMs: number;
-  /** When it was to go out. Its time to live counts from here. */
+  /** When it was to be sent. Its time to live starts here. */
   readonly dueAtMs: number;
 }
 
-/** A publish whose audience is to be planned, from where planning has come to. */
-export interface PlanningClaim {
+/** What to claim, and for how long. */
+export interface ClaimOptions {
+  readonly nowMs: number;
+  /** When the claims expire. */
+  readonly untilMs: number;
+  readonly limit: number;
+  /** Instances to skip: their work is as much as this server wants, or their gateways are unreachable. */
+  readonly except: readonly number[];
+}
+
+/** A publish whose audience is to be read, and how far planning has come. */
+export interface ClaimedPlan {
   readonly publish: PublishUnderWay;
-  /** The last device that was looked at already; 0: none. */
+  /** The last device that was read; 0: none. */
   readonly after: number;
 }
 
-/** Devices of one publish that are delivered together: the unit of work. */
+/** Devices of one publish that are delivered together. */
 export interface NewPage {
-  /** Where planning had come to before this page. Somebody else has gone on where it is elsewhere by now. */
+  /** How far planning had come before this page. If it differs in the store, another server has continued the plan. */
   readonly after: number;
-  /** Where it has come to: the last device that was looked at, which need not be one of the page. */
+  /** How far it has come now: the last device that was read, which may be in no page. */
   readonly upTo: number;
-  /** The numbers of its devices, in device order; one at least. */
+  /** The numbers of its devices, ascending; at least one. */
   readonly devices: readonly number[];
-  /** How many of them are of each platform. */
+  /** How many of them each platform has. */
   readonly planned: Readonly<Record<Platform, number>>;
-  /** Whether planning ends with it. */
+  /** Whether it ends planning. */
   readonly isLast?: boolean;
 }
 
-/** Work that nobody else does until `leasedUntilMs`. */
-export type Job =
-  /** A page, without its devices whose results are kept already. */
-  | { readonly what: 'page'; readonly page: number; readonly job: JobOfPublish }
-  /** Devices that wait for another attempt, all of one platform. */
-  | {
-      readonly what: 'retries';
-      readonly platform: Platform;
-      /** In device order, as in `job.devices`. */
-      readonly retries: readonly DueRetry[];
-      readonly job: JobOfPublish;
-    };
+/** A claimed unit of delivery: no other server works on it until `claimedUntilMs`. */
+export type Job = PageJob | RetryJob;
 
-export interface JobOfPublish {
+interface ClaimedDevices {
   readonly publish: PublishUnderWay;
-  /** In device order. Some may be gone since they were planned. */
+  /** Ascending. Some may have been deleted since they were planned. */
   readonly devices: readonly number[];
-  readonly leasedUntilMs: number;
+  readonly claimedUntilMs: number;
+}
+
+/** A page, without the devices whose results are recorded already. */
+export interface PageJob extends ClaimedDevices {
+  readonly what: 'page';
+  readonly page: number;
+}
+
+/** Devices that are due for another attempt, all of one platform. */
+export interface RetryJob extends ClaimedDevices {
+  readonly what: 'retries';
+  readonly platform: Platform;
+  /** In the order of `devices`. */
+  readonly retries: readonly DueRetry[];
 }
 
 export interface DueRetry {
   readonly device: number;
-  /** Attempts so far. */
+  /** Attempts made so far. */
   readonly attempts: number;
 }
 
-/** Devices that wait for another attempt, all for the same reason. */
-export interface WaitingDevices {
+/** Selects the retries of an instance and platform that wait for the same reason. */
+export interface WaitingRetries {
   readonly instance: number;
   readonly platform: Platform;
   readonly reason: string;
 }
 
-/** A place among the devices of an instance that wait, in the order in which they are due. */
-export interface PlaceInLine {
+/** A place among the waiting retries of an instance, which are ordered by when they are due. */
+export interface RetryCursor {
   readonly dueAtMs: number;
   readonly publish: number;
   readonly device: number;
 }
 
-/**
- * What has become of one device of a job. A device that none is given for is gone: it counts as failed, for
- * `DEVICE_REMOVED`.
- */
+/** Results to record for a job. */
+export interface JobResults {
+  readonly job: Job;
+  readonly results: readonly DeviceResult[];
+  readonly nowMs: number;
+}
+
+/** The result of one device of a job. A device without one was deleted: it counts as failed, for `DEVICE_REMOVED`. */
 export type DeviceResult =
   | {
       readonly what: 'accepted';
       readonly device: number;
       readonly platform: Platform;
       readonly userId: string | undefined;
-      /** The token that was accepted, where no gateway had accepted it before: its device is marked. */
+      /** The accepted token, if no gateway had accepted it before; its device is then marked. */
       readonly firstToken?: string;
     }
   | {
@@ -106,7 +124,7 @@ export type DeviceResult =
       readonly reason: string;
       readonly words: string;
     }
-  /** Its token reaches nobody: the device is deleted, unless it holds another token by now. */
+  /** The token is dead: the device is deleted, unless it has another token by now. */
   | {
       readonly what: 'pruned';
       readonly device: number;
@@ -118,83 +136,83 @@ export type DeviceResult =
       readonly words: string;
     };
 
-/** The reason of a device that was deleted after it was planned and before it was delivered to. */
+/** The reason of a device that was deleted between planning and delivery. */
 export const DEVICE_REMOVED = 'device-removed';
 
-/** What has become of a publish when a part of it was kept. */
+/** The state of a publish after some results were recorded. */
 export type AfterJob =
   | 'under-way'
-  /** This was the last of it: told once. */
+  /** These were the last results. Returned once per publish. */
   | 'finished'
   | 'cancelled'
-  /** Nothing was kept: somebody else has done the same already, or the publish is gone. */
+  /** Nothing was recorded: another server has done so already, or the publish is gone. */
   | 'stale';
 
-/** What has become of a publish when results of a job were kept that goes on. */
-export type AfterProgress = Exclude<AfterJob, 'finished'>;
+/** The state of a publish after some results of a job were recorded, and others are in flight. */
+export type AfterPart = Exclude<AfterJob, 'finished'>;
 
-/** Who was reached by a publish to users. Whoever of them is in neither list has no devices. */
+/** The users of a publish, by whether it reached one of their devices. Users without devices are in neither list. */
 export interface UsersReached {
   readonly delivered: readonly string[];
   readonly failed: readonly string[];
 }
 
-/** How much waits, with what is being worked on. */
+/** How much work there is, including what is claimed. */
 export interface DeliveryBacklog {
   readonly pages: number;
-  /** Those of a publish that was cancelled are among them until they would have been due. */
+  /** Includes retries of cancelled publishes, until they would have been due. */
   readonly retries: number;
-  /** When the first of all that waits is or was due, publishes to be planned among it; work that is claimed: when the claim ends. */
+  /** When the earliest work is or was due, plans included. Claimed work counts by when its claim expires. */
   readonly oldestDueAtMs: number | undefined;
 }
 
-/** One thing that happened on the way of a publish to one device. */
+/** One event in the delivery of a publish to a device. */
 export interface DeviceEvent {
   readonly atMs: number;
   readonly what:
     | 'accepted'
-    /** The last attempt was not the last one to be made. */
+    /** The last attempt failed, and another follows. */
     | 'retry'
     | 'failed'
     | 'expired'
     | 'pruned'
-    /** The publish was cancelled before another attempt was made. */
+    /** The publish was cancelled before the next attempt. */
     | 'cancelled'
-    /** As the device reports. */
+    /** Reported by the device. */
     | 'delivered'
     | 'opened';
-  /** Of the last attempt that failed, also where a later one did not. */
+  /** Of the last attempt that failed, even if a later one succeeded. */
   readonly reason: string;
   readonly words: string;
   readonly attempts: number;
 }
 
-/** What is known of one device and one publish. */
+/** What happened to a publish at one device. */
 export interface DeviceStory {
   readonly platform: Platform;
-  /** Whom the publish is for: what `matches` is about. */
+  /** Whether `matches` is about interests or about the user. */
   readonly kind: PublishTarget['kind'];
-  readonly page: /** Planning has not come to it yet. */
+  readonly page: /** Planning has not reached it yet. */
     | 'ahead'
-    /** It is not in the audience. */
+    /** The device is not in the audience. */
     | 'none'
     | 'waiting'
     | 'delivered'
     | 'cancelled';
   readonly registeredAtMs: number;
-  /** Why the device is gone, where its token reached nobody any more; kept for 30 days. */
+  /** Why the device was deleted, if its token was dead. Kept for 30 days. */
   readonly removed:
     | { readonly atMs: number; readonly reason: string; readonly words: string }
     | undefined;
   /**
-   * Whether the publish names one of its interests, or its user, as they are now. `undefined`: whom the publish was
-   * for is not known any more.
+   * Whether the publish names one of the device's current interests, or its current user. `undefined`: the target of
+   * the publish is no longer known.
    */
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
-  /** When its next attempt is due, where there is one. */
+  /** When its next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;
-  /** In the order of time. */
+  /** The oldest first. */
   readonly events: readonly DeviceEvent[];
 }

@@ -6,7 +6,7 @@ export function readDeviceId(text: string, platform: Platform): DeviceId | undef
   return readPrefixedUuid(`${platform}-`, text) as DeviceId | undefined;
 }
 
-/** Makes the id of a device. Nobody can guess it, and it is all that the device has to prove itself with. */
+/** Makes the id of a device. It cannot be guessed, and it is the only credential of the device. */
 export function newDeviceId(platform: Platform): DeviceId {
   return `${platform}-${crypto.randomUUID()}` as DeviceId;
 }

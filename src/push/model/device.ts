@@ -1,38 +1,38 @@
 import type { Branded } from '../../runtime/branded.ts';
 
-/** How a device is reached. */
+/** The platform by which a device is reached. */
 export type Platform = 'apns' | 'fcm' | 'web';
 
 export const platforms: readonly Platform[] = ['apns', 'fcm', 'web'];
 
-/** One device, for example `web-0b8e7c9c-…`. Whoever knows it may change the device: it is a secret. */
+/** One device, for example `web-0b8e7c9c-…`. It is a secret: it authorises changes of the device. */
 export type DeviceId = Branded<'DeviceId'>;
 
-/** What a device tells of itself; `sdkVersion`, `iosVersion`, `macosVersion`, `androidVersion`. */
+/** What a device says about itself: `sdkVersion`, `iosVersion`, `macosVersion`, `androidVersion`. */
 export type DeviceMetadata = Readonly<Record<string, string>>;
 
-/** What a gateway needs to reach a device. */
+/** The address of a device at its gateway. */
 export interface DeviceToken {
-  /** As the gateway takes it; a web token is the JSON of a subscription. */
+  /** In the gateway's form; for web, the JSON of a subscription. */
   readonly token: string;
-  /** Equal for two registrations exactly where they would reach the same app on the same device. At most 64 characters long. */
+  /** Equal for two registrations if and only if they reach the same app on the same device. At most 64 characters. */
   readonly identity: string;
 }
 
-/** A device that registers. */
+/** A registration of a device. */
 export interface NewDevice extends DeviceToken {
   readonly id: DeviceId;
   readonly platform: Platform;
-  /** Of an app on apns; becomes the topic. */
+  /** The APNs topic; on other platforms `undefined`. */
   readonly bundleId: string | undefined;
   readonly metadata: DeviceMetadata;
-  /** Which SDK and browser registered it, for people who look for a fault. At most 300 characters. */
+  /** The SDK and the browser or system, for people who look for a fault. At most 300 characters. */
   readonly client: string;
-  /** Devices of the same instance that this one replaces, where they hold the same token. */
+  /** Devices of the same instance that this one replaces if they have the same token or none. */
   readonly previousIds: readonly DeviceId[];
 }
 
-/** A registered device, as it is told of itself. */
+/** A registered device, as its client sees it. */
 export interface Device {
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -40,9 +40,9 @@ export interface Device {
   readonly metadata: DeviceMetadata;
 }
 
-/** A device that a notification is for, with all that its gateway needs. */
+/** A device that a notification is sent to, with all that its gateway needs. */
 export interface Recipient {
-  /** Its place in the device order. */
+  /** Defines the device order. */
   readonly number: number;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -51,8 +51,8 @@ export interface Recipient {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   /**
-   * Whether a gateway has accepted a notification for it before, with its current token. Anybody may register a device,
-   * so what a gateway answers for one that was never accepted says nothing about others.
+   * Whether a gateway has accepted a notification for its current token before. Anybody may register a device, so
+   * answers for a device that was never accepted say nothing about others.
    */
   readonly acceptedBefore: boolean;
 }

@@ -1,66 +1,65 @@
-/** How many devices one user may have on each platform. Source: push protocol, §2.3 and §3.5. */
+/** The most devices of a user on each platform. Source: push protocol, §2.3 and §3.5. */
 export const DEVICES_PER_USER = 100;
 
-/** How many interests one device may have. Source: push protocol, §2.3. */
+/** The most interests of a device. Source: push protocol, §2.3. */
 export const INTERESTS_PER_DEVICE = 5000;
 
-/** Which push services a browser's subscription may name. Source: push protocol, §8.3.6. */
+/** The push services that a browser's subscription may name. Source: push protocol, §8.3.6. */
 export interface PushServiceRules {
-  /** `host` is port 443 (any port where private addresses are allowed), `*.host` every host below it, `host:port` exact. */
+  /** `host`: port 443, or any port if private addresses are allowed. `*.host`: every host below it. `host:port`: exactly. */
   readonly allowedHosts: readonly string[];
-  /** Also allows http, as a push service on a developer's machine has. */
+  /** Also allows http, for push services on a developer's machine. */
   readonly allowPrivateAddresses: boolean;
 }
 
-/** What webhooks of an instance tell of. Source: push protocol, §4.2. */
+/** The events of an instance's webhooks. Source: push protocol, §4.2. */
 export type BeamsEventType =
   | 'v1.PublishToUsersAttempt'
   | 'v1.UserNotificationAcknowledgement'
   | 'v1.UserNotificationOpen';
 
-/** Where events of an instance are sent. */
+/** A webhook of an instance. */
 export interface InstanceWebhook {
   readonly url: string;
   readonly events: readonly BeamsEventType[];
-  /** What requests are signed with. */
+  /** Signs the requests. */
   readonly secret: string;
-  /** Sent along with each event. */
+  /** Sent with each event. */
   readonly customData: Readonly<Record<string, unknown>>;
 }
 
-/** A tenant of the push side, as it is served now. */
+/** A tenant of the push API, as it is served now. */
 export interface PushInstance {
   /** A UUID in lower case. */
   readonly id: string;
-  /** The number that its rows in the store go by. */
+  /** Its number in the store. */
   readonly number: number;
   readonly name: string;
-  /** Each of them is valid; there is one at least. */
+  /** All of them are valid. At least one. */
   readonly secretKeys: readonly string[];
   readonly limits: {
-    /** 0: no limit. One more may not register; with more that a gateway has accepted, publishing is refused. */
+    /** Refuses registrations at the limit, and publishes if a gateway has accepted more devices. 0: no limit, as below. */
     readonly devices: number;
-    /** Of all devices together, each counted for each device. 0: no limit. */
+    /** The sum over all devices. */
     readonly interests: number;
-    /** 0: no limit. */
     readonly publishesPerSecond: number;
-    /** Requests of its backend that are no publish, and as many publishes that break a rule. 0: no limit. */
+    /** Requests of its backend other than publishes, and as many invalid publishes. */
     readonly backendRequestsPerSecond: number;
-    /** Bytes in the bodies of publishes that are not finished. 0: no limit. */
+    /** The bytes of the bodies of unfinished publishes. */
     readonly pendingPublishBytes: number;
-    /** Of all devices together, from all addresses. 0: no limit, also in the two that follow. */
+    /** The sum over all devices and addresses, as in the two below. */
     readonly deviceRequestsPerSecond: number;
-    /** Rows that devices change in the store. */
+    /** Changed rows in the store. */
     readonly deviceRowsPerSecond: number;
     readonly reportsPerSecond: number;
   };
-  /** What happens when a user who has as many devices as allowed signs in on another one. */
+  /** What happens when a user with the most devices allowed signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';
   readonly web: ({ readonly vapidPublicKey: string } & PushServiceRules) | undefined;
   readonly webhooks: readonly InstanceWebhook[];
 }
 
-/** The instances that this server serves. */
+/** The instances that this server serves now. */
 export interface InstanceDirectory {
   /** `id` in any case. */
   byId(id: string): PushInstance | undefined;

@@ -1,10 +1,10 @@
-/** Characters of an interest's name. Source: seed, "Limits"; push protocol, §2.3. */
+/** The longest name of an interest, in characters. Source: seed, "Limits"; push protocol, §2.3. */
 export const INTEREST_LENGTH_MAX = 164;
 
-/** Ruby's library lets `:` through; the specification does not. */
+/** The Ruby library allows `:`; the specification does not. */
 const INTEREST = /^[A-Za-z0-9_\-=@,.;]+$/;
 
-/** Whether a text can be the name of an interest. */
+/** Whether a text is a valid name of an interest. */
 export function isInterest(text: string): boolean {
   return text.length <= INTEREST_LENGTH_MAX && INTEREST.test(text);
 }

@@ -2,33 +2,35 @@ import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import { type Platform, platforms } from './device.ts';
 import type { PublishRequest } from './publish.ts';
 
-/** What is kept of a publish's body for as long as it can be asked about. */
+/** What is kept of a publish after its body is forgotten. */
 export interface PublishOutline {
-  /** Whom it was for; `undefined`: that is not known any more. */
+  /** The interests or users that it was for; `undefined`: no longer known. */
   readonly names: readonly string[] | undefined;
   readonly platforms: readonly Platform[];
 }
 
-/** Characters of all names together that are kept: enough for some interests. A publish may have 170,000. */
-const NAMES_MAX = 512;
+/** Names are kept up to so many characters together. A publish may have 170,000. */
+const NAMES_LENGTH_MAX = 512;
 
-/** Writes what is to be kept of a publish when its body is forgotten. */
+/** Writes the outline of a publish. */
 export function writeOutline({
   target,
   platforms: given,
 }: Pick<PublishRequest, 'target' | 'platforms'>): string {
   const { names } = target;
   const length = names.reduce((sum, name) => sum + name.length, 0);
-  return JSON.stringify(length <= NAMES_MAX ? { platforms: given, names } : { platforms: given });
+  return JSON.stringify(
+    length <= NAMES_LENGTH_MAX ? { platforms: given, names } : { platforms: given },
+  );
 }
 
-/** Reads what `writeOutline` wrote. */
+/** Reads an outline. */
 export function readOutline(text: string): PublishOutline {
   const fields = parseJsonObject(text) ?? {};
   return { names: namesIn(fields['names']), platforms: platformsIn(fields['platforms']) };
 }
 
-/** Reads the same from the body, as long as it is there. It was read when it was accepted, so it is right. */
+/** Makes the outline from a stored body, which was checked when the publish was accepted. */
 export function outlineOfBody(kind: string, body: string): PublishOutline {
   const fields = parseJsonObject(body) ?? {};
   return {

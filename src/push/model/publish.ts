@@ -4,55 +4,55 @@ import type { Platform } from './device.ts';
 /** One accepted publish, for example `pubid-0b8e7c9c-…`. */
 export type PublishId = Branded<'PublishId'>;
 
-/** Whom a publish is for: devices subscribed to any of the interests, or of any of the users. No doubles. */
+/** The devices that a publish is for: those subscribed to any of the interests, or of any of the users. No duplicates. */
 export type PublishTarget =
   | { readonly kind: 'interests'; readonly names: readonly string[] }
   | { readonly kind: 'users'; readonly names: readonly string[] };
 
-/** A publish whose body was read and found right. */
+/** A valid publish. */
 export interface PublishRequest {
   readonly target: PublishTarget;
-  /** The platforms that it has a payload for. One at least. */
+  /** The platforms with a payload. At least one. */
   readonly platforms: readonly Platform[];
   readonly webhookUrl: string | undefined;
-  /** When it is to go out; `undefined`: at once. Milliseconds. */
+  /** When to send it; `undefined`: at once. */
   readonly sendAtMs: number | undefined;
-  /** What is kept of the body, JSON text: payloads are read from it again where they are sent. */
+  /** The part of the body that is kept, as JSON. Payloads are read from it again for sending. */
   readonly body: string;
 }
 
-/** A publish on its way into the store. */
+/** A publish to be stored. */
 export interface NewPublish extends PublishRequest {
   readonly id: PublishId;
   readonly instance: number;
   readonly createdAtMs: number;
-  /** With it, the same request is accepted once. */
+  /** If given, a repeated request is accepted only once. */
   readonly idempotency: Idempotency | undefined;
-  /** Accepted devices that the instance may have, or 0: with more, the publish is refused. */
+  /** The publish is refused if more devices of the instance have been accepted by a gateway. 0: no limit. */
   readonly devicesMax: number;
-  /** Bytes that the bodies of the instance's unfinished publishes may have, or 0: with more, the publish is refused. */
+  /** The publish is refused if the bodies of the instance's unfinished publishes would have more bytes. 0: no limit. */
   readonly pendingBytesMax: number;
 }
 
 export interface Idempotency {
   readonly key: string;
-  /** Equal for requests that say the same. */
+  /** Equal for equal requests. */
   readonly fingerprint: string;
   readonly expiresAtMs: number;
 }
 
 export type Acceptance =
-  /** It is stored: it survives a crash from here on. `id` is that of the first where this is a repetition. */
+  /** Stored durably. `id` is that of the first publish if this one repeats it. */
   | { readonly result: 'accepted'; readonly id: PublishId }
-  /** Another request had the same key. */
+  /** Another request used the same key. */
   | { readonly result: 'key-taken' }
-  /** `devices`: those that a gateway has accepted. Others are no reason to refuse: anybody can register them. */
+  /** `devices` counts those that a gateway has accepted. Others do not count: anybody can register them. */
   | { readonly result: 'over-plan'; readonly devices: number }
   | { readonly result: 'too-much-pending' };
 
 export type PublishState = 'scheduled' | 'planning' | 'delivering' | 'finished' | 'cancelled';
 
-/** Devices by what has become of the notification for them. */
+/** Devices by the outcome of their notification. */
 export interface PlatformCounts {
   readonly planned: number;
   readonly accepted: number;
@@ -63,7 +63,7 @@ export interface PlatformCounts {
   readonly cancelled: number;
 }
 
-/** What has become of a publish. */
+/** How far a publish has come. */
 export interface PublishStatus {
   readonly id: PublishId;
   readonly state: PublishState;
@@ -71,7 +71,7 @@ export interface PublishStatus {
   /** `undefined`: at once. */
   readonly sendAtMs: number | undefined;
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
-  /** Devices that reported it delivered, and opened. */
+  /** Devices that reported the notification delivered, and opened. */
   readonly delivered: number;
   readonly opened: number;
   readonly reasons: readonly {
@@ -81,14 +81,14 @@ export interface PublishStatus {
   }[];
 }
 
-/** What a device reports of a notification; each once for a device. */
+/** A device's report about a notification; at most one per device and event. */
 export interface Report {
   readonly event: 'delivery' | 'open';
   readonly publishId: PublishId;
   readonly deviceId: string;
-  /** As the device says; nobody has checked it. */
+  /** As the device claims: not verified. */
   readonly userId: string | undefined;
-  /** The device's clock, seconds. */
+  /** By the device's clock. */
   readonly timestampSeconds: number;
   readonly appInBackground: boolean | undefined;
   readonly hasDisplayableContent: boolean | undefined;

@@ -1,6 +1,6 @@
 /**
- * Says why a text cannot be kept, or `undefined` where it can. A lone half of a surrogate pair has no UTF-8, so
- * it would come back as another text; PostgreSQL cannot keep U+0000 at all.
+ * Says why a text cannot be stored; `undefined`: it can. A lone surrogate has no UTF-8 encoding and would come back as
+ * another text; PostgreSQL does not accept U+0000.
  */
 export function whyNotStorable(text: string): string | undefined {
   if (!text.isWellFormed()) return 'is not well-formed Unicode';

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** 128 bits: nobody finds another token with the same ones, and a store of many devices stays small. */
+/** 128 bits: collisions cannot be found, and the store stays small. */
 const BYTES = 16;
 
-/**
- * Makes what two registrations have in common exactly where they would reach the same app on the same device: 22
- * characters of URL-safe base64.
- */
+/** Hashes what identifies an app on a device in a token. Equal for two registrations of the same app. 22 characters. */
 export function tokenIdentity(token: string): string {
   return createHash('sha256').update(token).digest().toString('base64url', 0, BYTES);
 }

@@ -18,10 +18,10 @@ describe('a user id', () => {
 
   it.each([
     ['', 'is empty'],
-    ['x'.repeat(165), 'is too long, the most is 164 bytes of UTF-8'],
-    [`${'é'.repeat(82)}x`, 'is too long, the most is 164 bytes of UTF-8'],
-    ['語'.repeat(55), 'is too long, the most is 164 bytes of UTF-8'],
-    [`${'😀'.repeat(41)}x`, 'is too long, the most is 164 bytes of UTF-8'],
+    ['x'.repeat(165), 'is too long: the limit is 164 bytes of UTF-8'],
+    [`${'é'.repeat(82)}x`, 'is too long: the limit is 164 bytes of UTF-8'],
+    ['語'.repeat(55), 'is too long: the limit is 164 bytes of UTF-8'],
+    [`${'😀'.repeat(41)}x`, 'is too long: the limit is 164 bytes of UTF-8'],
     ['a\u0000b', 'has the character U+0000'],
     ['\ud83d', 'is not well-formed Unicode'],
     ['\ude00\ud83d', 'is not well-formed Unicode'],

@@ -18,14 +18,14 @@ import {
   wholeNumber,
 } from './field-rules.ts';
 
-/** What a publish says to Apple's devices, checked. Source: push protocol, §5.2. */
+/** A checked payload for Apple's devices. Source: push protocol, §5.2. */
 export interface ApnsPayload {
-  /** As published, but for `content-available`. */
+  /** As published, without `content-available`. */
   readonly aps: JsonObject;
-  /** Whether the customer wants the app to be woken up. */
+  /** Whether the customer wants to wake up the app. */
   readonly contentAvailable: boolean;
   readonly data: JsonObject | undefined;
-  /** Whether devices are to report that they got it. */
+  /** Whether devices report the delivery. */
   readonly tracked: boolean;
   readonly collapseId: string | undefined;
   /** Unix time; 0: deliver at once or never. */
@@ -33,7 +33,7 @@ export interface ApnsPayload {
   readonly priority: 5 | 10 | undefined;
 }
 
-/** It is sent as a header, which holds no more than this. Source: push protocol, §5.2. */
+/** Sent as a header, which allows at most this. Source: push protocol, §5.2. */
 const COLLAPSE_ID = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
 const collapseId: Rule = (value) =>
@@ -57,7 +57,7 @@ const apsRules: FieldRules = [
   ['badge', wholeNumber(0, Number.MAX_SAFE_INTEGER)],
   // An object is a critical alert's sound.
   ['sound', textOrObject],
-  // Libraries disagree on its type; what is sent is the number that Apple wants.
+  // Libraries disagree on its type. Apple gets a number.
   ['content-available', oneOf(1, 0, '1', '0', true, false)],
   ['category', text],
   ['thread-id', text],
@@ -74,10 +74,10 @@ const alertRules: FieldRules = [
   ['launch-image', text],
 ];
 
-/** The fields of `apns` that are read; those of `aps` may stand in its place. */
+/** The fields of `apns` that are read. Those of `aps` may be directly in it. */
 export const apnsFields: readonly string[] = [...payloadRules, ...apsRules].map(([name]) => name);
 
-/** Reads the `apns` of a publish. */
+/** Reads the field `apns` of a publish. */
 export function readApnsPayload(payload: JsonObject): ApnsPayload | FieldFault {
   const given = findApsFields(payload);
   if (given === undefined) return new FieldFault('apns.aps', 'aps is required');
@@ -105,10 +105,10 @@ interface ApsFields {
   readonly fields: JsonObject;
 }
 
-/** The fields of `aps`, or those that stand in its place: examples of the documentation leave `aps` out. */
+/** The fields of `aps`. They may be directly in `apns`, as in examples of the documentation. */
 function findApsFields(payload: JsonObject): ApsFields | undefined {
   const { aps } = payload;
-  // What is no object is refused by its rule.
+  // Its rule refuses anything but an object.
   if (isGiven(aps)) return { at: 'apns.aps', fields: isJsonObject(aps) ? aps : {} };
   if (!isGiven(payload['alert'])) return undefined;
   const names = apsRules.map(([name]) => name).filter((name) => Object.hasOwn(payload, name));

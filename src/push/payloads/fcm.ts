@@ -19,32 +19,32 @@ import {
 } from './field-rules.ts';
 
 /**
- * What a publish says to FCM, checked, and translated from the shape of FCM's old HTTP API to that of v1, which
- * is the only one left. Backends may use v1's own fields as well. Source: push protocol, §5.3.
+ * A checked payload for FCM, translated from FCM's legacy HTTP API to v1, the only one left. Backends may use fields of
+ * v1 as well. Source: push protocol, §5.3.
  */
 export interface FcmPayload {
   readonly timeToLiveSeconds: number | undefined;
-  /** For all platforms of FCM: title, body, image, as far as they are given. */
+  /** `message.notification`: title, body and image. */
   readonly notification: JsonObject;
-  /** `message.android`, but for what stands in the fields below. */
+  /** `message.android`, without what the fields below hold. */
   readonly android: JsonObject;
-  /** `message.android.notification`, but for the click action. */
+  /** `message.android.notification`, without the click action. */
   readonly androidNotification: JsonObject;
-  /** What the customer's app does when somebody taps on the notification. */
+  /** The customer's action for a tap on the notification. */
   readonly clickAction: string | undefined;
-  /** Whether the device shows something by itself. */
+  /** Whether the device shows a notification by itself. */
   readonly isShown: boolean;
-  /** The customer's own, of which FCM takes only strings. */
+  /** The customer's data. FCM accepts only strings. */
   readonly data: JsonObject | undefined;
-  /** Takes the place of `data` on Android. */
+  /** Replaces `data` on Android. */
   readonly androidData: JsonObject | undefined;
-  /** Fields of v1 that go out as they came. */
+  /** Fields of v1 that pass through. */
   readonly others: JsonObject;
-  /** FCM checks the message, and sends it to nobody. */
+  /** FCM validates the message but does not send it. */
   readonly validateOnly: boolean;
 }
 
-/** Keys of which FCM refuses the whole message. */
+/** FCM refuses messages with these keys in their data. */
 function isReservedKey(key: string): boolean {
   return (
     isPusherKey(key) ||
@@ -73,7 +73,7 @@ const duration: Rule = (value) =>
     ? `must be seconds from "0s" to "${TIME_TO_LIVE_SECONDS_MAX}s"`
     : undefined;
 
-/** What both shapes call by the same name, and what only v1 knows. */
+/** Fields that have the same name in both APIs, or are in v1 only. */
 const v1Rules: FieldRules = [
   ['notification', object],
   ['data', data],
@@ -109,30 +109,30 @@ const messageRules: FieldRules = [
   ['condition', notAllowed],
 ];
 
-/** Names in the old shape, and in v1. */
+/** Names in the legacy API, and in v1. */
 type Renames = readonly (readonly [name: string, newName: string])[];
 
-/** In the payload, and in `android`. */
+/** From the payload to `android`. */
 const optionNames: Renames = [
   ['collapse_key', 'collapse_key'],
   ['restricted_package_name', 'restricted_package_name'],
 ];
 
-/** In both of them; they go out as they came. */
+/** Passed through from both. */
 const otherNames: Renames = [
   ['apns', 'apns'],
   ['webpush', 'webpush'],
   ['fcm_options', 'fcm_options'],
 ];
 
-/** In `notification` of both. */
+/** From `notification` to `notification`. */
 const sharedNotificationNames: Renames = [
   ['title', 'title'],
   ['body', 'body'],
   ['image', 'image'],
 ];
 
-/** In `notification`, and in `android.notification`. */
+/** From `notification` to `android.notification`. */
 const androidNotificationNames: Renames = [
   ['android_channel_id', 'channel_id'],
   ['icon', 'icon'],
@@ -143,7 +143,7 @@ const androidNotificationNames: Renames = [
   ['title_loc_key', 'title_loc_key'],
 ];
 
-/** In the same places; in the old shape they may be the JSON text of an array. */
+/** From and to the same places. In the legacy API they may be the JSON text of an array. */
 const argumentNames = ['body_loc_args', 'title_loc_args'] as const;
 
 const notificationRules: FieldRules = [
@@ -160,13 +160,13 @@ const androidRules: FieldRules = [
   ['data', data],
 ];
 
-/** FCM takes both spellings of a name. */
+/** FCM accepts both spellings. */
 const androidNotificationRules: FieldRules = [
   ['click_action', text],
   ['clickAction', text],
 ];
 
-/** Reads the `fcm` of a publish. */
+/** Reads the field `fcm` of a publish. */
 export function readFcmPayload(payload: JsonObject): FcmPayload | FieldFault {
   const message = objectIn(payload, 'message');
   const fault =
@@ -189,7 +189,7 @@ function findInnerFault(fields: JsonObject, at: string): FieldFault | undefined 
   );
 }
 
-/** A field of v1 stands in the place of what the old shape says of the same thing. */
+/** Translates to v1. A field of v1 takes precedence over the legacy one. */
 function translate(payload: JsonObject, message: JsonObject): FcmPayload {
   const objectOf = (name: string) => objectIn(message, name) ?? objectIn(payload, name);
   const notification = objectOf('notification') ?? {};
@@ -229,7 +229,7 @@ function translateNotification(notification: JsonObject): JsonObject {
   return translated;
 }
 
-/** The fields that are there, by their new names. */
+/** The given fields, by their new names. */
 function pick(fields: JsonObject, names: Renames): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [name, newName] of names) {
@@ -238,7 +238,7 @@ function pick(fields: JsonObject, names: Renames): Record<string, unknown> {
   return picked;
 }
 
-/** Reads an array of strings, or the JSON text of one, which the old shape took as well. */
+/** Reads an array of strings, or the JSON text of one, as the legacy API did. */
 function readTexts(value: unknown): readonly string[] | undefined {
   if (isTexts(value)) return value;
   if (typeof value !== 'string' || !value.startsWith('[')) return undefined;
@@ -246,13 +246,13 @@ function readTexts(value: unknown): readonly string[] | undefined {
     const parsed: unknown = JSON.parse(value);
     return isTexts(parsed) ? parsed : undefined;
   } catch (error) {
-    // Text that is no JSON, or nested deeper than the stack, is no array of strings.
+    // Not JSON, or nested deeper than the stack.
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** Reads a duration of v1, for example `3600s`, down to whole seconds. */
+/** Reads a duration of v1, for example `3600s`, rounded down to whole seconds. */
 function readDuration(value: unknown): number | undefined {
   const digits =
     typeof value === 'string' ? /^(\d{1,7})(?:\.\d{1,9})?s$/.exec(value)?.[1] : undefined;

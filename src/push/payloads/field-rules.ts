@@ -1,13 +1,13 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 import { FieldFault } from '../refusal.ts';
 
-/** Says which rule a value breaks, or `undefined` where it breaks none. */
+/** Returns what is wrong with a value, or `undefined`. */
 export type Rule = (value: unknown) => string | undefined;
 
-/** The documented fields of an object. Others are ignored: a library may be newer than this server. */
+/** The rules for the documented fields of an object. Others are ignored: a library may be newer than this server. */
 export type FieldRules = readonly (readonly [name: string, rule: Rule])[];
 
-/** The most that the gateways take: 4 weeks. Source: push protocol, §5.1 and §5.3. */
+/** 4 weeks: the limit of the gateways. Source: push protocol, §5.1 and §5.3. */
 export const TIME_TO_LIVE_SECONDS_MAX = 2_419_200;
 
 export const text: Rule = (value) => (typeof value === 'string' ? undefined : 'must be a string');
@@ -24,7 +24,7 @@ export const texts: Rule = (value) => (isTexts(value) ? undefined : 'must be an 
 
 export const timeToLive = wholeNumber(0, TIME_TO_LIVE_SECONDS_MAX);
 
-/** A rule for whole numbers, both ends included. */
+/** A rule for whole numbers from `min` to `max`, inclusive. */
 export function wholeNumber(min: number, max: number): Rule {
   const why = `must be a whole number from ${min} to ${max}`;
   return (value) =>
@@ -37,7 +37,7 @@ export function oneOf(...choices: readonly (string | number | boolean)[]): Rule 
   return (value) => (choices.some((choice) => choice === value) ? undefined : why);
 }
 
-/** A rule for the customer's own data; `isReserved` says which keys are not the customer's. */
+/** A rule for the customer's own data, in which some keys are reserved. */
 export function dataWithout(isReserved: (key: string) => boolean): Rule {
   return (value) => {
     if (!isJsonObject(value)) return 'must be an object';
@@ -48,10 +48,10 @@ export function dataWithout(isReserved: (key: string) => boolean): Rule {
   };
 }
 
-/** The server's own block in each message is called so. */
+/** The key of the server's own block in each message. */
 export const isPusherKey = (key: string): boolean => key === 'pusher';
 
-/** Finds the first field of an object that breaks its rule. `at` is the object's own path. */
+/** Finds the first field that breaks its rule. `at` is the path of the object. */
 export function findFault(
   fields: JsonObject,
   rules: FieldRules,
@@ -69,19 +69,19 @@ export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((element) => typeof element === 'string');
 }
 
-/** A field that was found to be an object, if it is there. */
+/** A field, if it is an object. */
 export function objectIn(fields: JsonObject, name: string): JsonObject | undefined {
   const value = fields[name];
   return isJsonObject(value) ? value : undefined;
 }
 
-/** A field that was found to be a string, if it is there. */
+/** A field, if it is a string. */
 export function textIn(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A field that was found to be a number, if it is there. */
+/** A field, if it is a number. */
 export function numberIn(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];
   return typeof value === 'number' ? value : undefined;

@@ -5,14 +5,14 @@ import { type ApnsPayload, readApnsPayload } from './apns.ts';
 import { type FcmPayload, readFcmPayload } from './fcm.ts';
 import { readWebPayload, type WebPayload } from './web.ts';
 
-/** What a publish says to each platform. One of them is there at least. */
+/** The payloads of a publish by platform. At least one is present. */
 export interface Payloads {
   readonly apns: ApnsPayload | undefined;
   readonly fcm: FcmPayload | undefined;
   readonly web: WebPayload | undefined;
 }
 
-/** Reads the payloads of a publish out of its body. */
+/** Reads the payloads of a publish from its body. */
 export function readPayloads(body: JsonObject): Payloads | FieldFault {
   const apns = readOne(body, 'apns', readApnsPayload);
   if (apns instanceof FieldFault) return apns;

@@ -14,11 +14,11 @@ import {
   timeToLive,
 } from './field-rules.ts';
 
-/** What a publish says to browsers, checked. Source: push protocol, §5.1. */
+/** A checked payload for browsers. Source: push protocol, §5.1. */
 export interface WebPayload {
-  /** How long a push service keeps the message for a browser that is not there. */
+  /** How long the push service keeps the message for a browser that is offline. */
   readonly timeToLiveSeconds: number;
-  /** Without it, the page's own code must show something. */
+  /** If absent, the site's own code must show something. */
   readonly notification: JsonObject | undefined;
   readonly data: JsonObject | undefined;
 }
@@ -40,7 +40,7 @@ const notificationRules: FieldRules = [
   ['hide_notification_if_site_has_focus', flag],
 ];
 
-/** Reads the `web` of a publish. */
+/** Reads the field `web` of a publish. */
 export function readWebPayload(payload: JsonObject): WebPayload | FieldFault {
   const fault = findFault(payload, payloadRules, 'web');
   if (fault !== undefined) return fault;
@@ -49,7 +49,7 @@ export function readWebPayload(payload: JsonObject): WebPayload | FieldFault {
   if (inside !== undefined) return inside;
   return {
     timeToLiveSeconds: numberIn(payload, 'time_to_live') ?? TIME_TO_LIVE_SECONDS_MAX,
-    // A browser would take an icon that is null for an address.
+    // A browser would read a null icon as the address "null".
     notification: notification && withoutNulls(notification),
     data: objectIn(payload, 'data'),
   };

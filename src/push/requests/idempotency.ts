@@ -8,7 +8,7 @@ export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 /** Visible ASCII. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Reads the header `Idempotency-Key`, with which a publish that is sent twice is accepted once. */
+/** Reads the header `Idempotency-Key`, which makes sure that a repeated publish is accepted once. */
 export function readIdempotencyKey(header: string | null): string | undefined | PushRefusal {
   if (header === null) return undefined;
   return KEY.test(header)
@@ -19,7 +19,7 @@ export function readIdempotencyKey(header: string | null): string | undefined | 
       );
 }
 
-/** Equal for publishes of one kind with the same body, to the byte. */
+/** Equal for publishes of one kind with the same bytes in their bodies. */
 export function fingerprintOf(kind: PublishTarget['kind'], body: Uint8Array): string {
   return createHash('sha256').update(`${kind}\n`).update(body).digest('hex');
 }

@@ -4,18 +4,18 @@ import { whyNotStorable } from '../model/storable-text.ts';
 import type { PushRefusal } from '../refusal.ts';
 import { FieldFault, refuseField } from '../refusal.ts';
 
-/** What the SDKs tell of a device. Source: push protocol, §3.1. */
+/** The metadata that the SDKs send. Source: push protocol, §3.1. */
 const metadataNames = ['sdkVersion', 'iosVersion', 'macosVersion', 'androidVersion'] as const;
 
-/** Characters of one of them. */
+/** In characters of one value. */
 const METADATA_LENGTH_MAX = 100;
 
-/** Reads what a device tells of itself. Fields that are not documented are not kept. */
+/** Reads the metadata of a device. Drops undocumented fields. */
 export function readMetadata(body: JsonObject): DeviceMetadata | PushRefusal {
   return readMetadataAt(body, '');
 }
 
-/** The same, where it is a part of another body: `at` stands in front of the fields' names. */
+/** Reads metadata inside another body. Errors name fields with the prefix `at`. */
 export function readMetadataAt(fields: JsonObject, at: string): DeviceMetadata | PushRefusal {
   const metadata: Record<string, string> = {};
   for (const name of metadataNames) {

@@ -80,7 +80,7 @@ describe('a publish', () => {
       );
     }
     expect(read(kind, { ...right, [kind]: [] })).toEqual(
-      unprocessable(`\`${kind}\`: must have one entry at least`),
+      unprocessable(`\`${kind}\`: must have at least one entry`),
     );
   });
 
@@ -94,7 +94,7 @@ describe('a publish', () => {
     for (const tooMany of [names(most + 1), Array(most + 1).fill('n')]) {
       expect(read(kind, { [kind]: tooMany, web: {} })).toEqual(
         unprocessable(
-          `\`${kind}\`: has ${most + 1} entries, the most is ${most} with doubles counted`,
+          `\`${kind}\`: has ${most + 1} entries: the limit is ${most}, duplicates included`,
         ),
       );
     }
@@ -126,7 +126,7 @@ describe('a publish', () => {
     expect(withSecond('a\u0000')).toMatchObject({ problem: 'unprocessable' });
     expect(withSecond('\ud800')).toMatchObject({ problem: 'unprocessable' });
     expect(withSecond('é'.repeat(83))).toEqual(
-      unprocessable('`users.1`: the user id is too long, the most is 164 bytes of UTF-8'),
+      unprocessable('`users.1`: the user id is too long: the limit is 164 bytes of UTF-8'),
     );
   });
 
@@ -150,7 +150,7 @@ describe('a publish', () => {
     const refusal = read('users', { ...toUsers, web: { notification: { title } } });
     expect(refusal).toEqual(
       unprocessable(
-        '`web`: the message has 4203 bytes with what the server adds, the most is 3993',
+        '`web`: the message has 4203 bytes, including what the server adds: the limit is 3993',
       ),
     );
     const levels = 90_000;
@@ -212,7 +212,7 @@ describe('a publish', () => {
     );
     for (const sendAt of ['', 'now', 1_800_000_000, '2027-02-30T00:00:00Z']) {
       expect(at(sendAt)).toEqual(
-        unprocessable('`sendAt`: must be a time of RFC 3339, as 2030-01-31T12:00:00Z'),
+        unprocessable('`sendAt`: must be an RFC 3339 time, for example 2030-01-31T12:00:00Z'),
       );
     }
   });

@@ -11,17 +11,17 @@ import { bodyToKeep } from './stored-body.ts';
 
 type Kind = PublishTarget['kind'];
 
-/** How many names a publish may have, doubles counted. Source: seed, "Limits". */
+/** The most names of a publish, duplicates included. Source: seed, "Limits". */
 const namesMax: Readonly<Record<Kind, number>> = { interests: 100, users: 1000 };
 
 const WEBHOOK_URL_LENGTH_MAX = 2048;
 
-/** Stricter than the URL parser, which repairs blanks, slashes and characters that have no UTF-8. */
+/** Stricter than the URL parser, which repairs blanks, slashes and lone surrogates. */
 const WEBHOOK_URL = /^https?:\/\/[^/\\?#\s\p{Cc}\p{Cs}][^\s\p{Cc}\p{Cs}]*$/iu;
 
 /**
- * Reads the body of a publish. Fields that are not documented are ignored, those of the other kind of publish
- * among them. What no gateway could deliver is refused here, where somebody can still see it.
+ * Reads the body of a publish. Ignores undocumented fields and those of the other kind of publish. Refuses what no
+ * gateway could deliver, while the backend can still see the error.
  */
 export function readPublishRequest(
   kind: Kind,
@@ -52,7 +52,7 @@ function readFields(
   if (oversize !== undefined) return oversize;
   const webhook = readWebhookUrl(fields['webhookUrl']);
   if (webhook instanceof FieldFault) return webhook;
-  const sendAt = readWhen(fields['sendAt'], nowMs);
+  const sendAt = readSendAtField(fields['sendAt'], nowMs);
   if (sendAt instanceof FieldFault) return sendAt;
   return {
     target,
@@ -62,7 +62,7 @@ function readFields(
   };
 }
 
-/** Reads whom a publish is for out of its body. */
+/** Reads the interests or users that a publish is for from its body. */
 export function readTarget(kind: Kind, fields: JsonObject): PublishTarget | FieldFault {
   const names = readNames(kind, fields[kind]);
   return names instanceof FieldFault ? names : { kind, names };
@@ -71,12 +71,12 @@ export function readTarget(kind: Kind, fields: JsonObject): PublishTarget | Fiel
 function readNames(kind: Kind, value: unknown): readonly string[] | FieldFault {
   if (!isGiven(value)) return new FieldFault(kind, `${kind} is required`);
   if (!Array.isArray(value)) return new FieldFault(kind, 'must be an array of strings');
-  const most = namesMax[kind];
-  if (value.length === 0) return new FieldFault(kind, 'must have one entry at least');
-  if (value.length > most) {
+  const max = namesMax[kind];
+  if (value.length === 0) return new FieldFault(kind, 'must have at least one entry');
+  if (value.length > max) {
     return new FieldFault(
       kind,
-      `has ${value.length} entries, the most is ${most} with doubles counted`,
+      `has ${value.length} entries: the limit is ${max}, duplicates included`,
     );
   }
   const names = new Set<string>();
@@ -106,7 +106,7 @@ function readUser(value: unknown): ReadName {
   return read.ok ? { ok: true, text: read.userId } : { ok: false, why: `the user id ${read.why}` };
 }
 
-/** It may hold a name and a password, for the server that is called. Source: push protocol, §4.4. */
+/** The URL may have a user name and a password. Source: push protocol, §4.4. */
 function readWebhookUrl(value: unknown): { readonly url: string | undefined } | FieldFault {
   if (!isGiven(value)) return { url: undefined };
   const isRight =
@@ -122,7 +122,10 @@ function readWebhookUrl(value: unknown): { readonly url: string | undefined } | 
       );
 }
 
-function readWhen(value: unknown, nowMs: number): { readonly ms: number | undefined } | FieldFault {
+function readSendAtField(
+  value: unknown,
+  nowMs: number,
+): { readonly ms: number | undefined } | FieldFault {
   if (!isGiven(value)) return { ms: undefined };
   const read = readSendAt(value, nowMs);
   return read.ok ? { ms: read.sendAtMs } : new FieldFault('sendAt', read.why);

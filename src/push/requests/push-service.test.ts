@@ -63,7 +63,7 @@ describe('the endpoint of a push service', () => {
     'https://0x7f.1/',
     'https://localhost/',
   ])('is not at a host that nobody allowed: %s', (endpoint) => {
-    const why = 'is not at a push service that is allowed here';
+    const why = 'is not at an allowed push service';
     expect(readEndpoint(endpoint, strict)).toEqual({ ok: false, why });
     expect(readEndpoint(endpoint, loose)).toEqual({ ok: false, why });
   });

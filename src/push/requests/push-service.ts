@@ -1,18 +1,18 @@
 import type { PushServiceRules } from '../model/instance.ts';
 
-/** Characters of an endpoint's address. Those of browsers have fewer than 400. */
+/** In characters. Endpoints of browsers have fewer than 400. */
 const ENDPOINT_LENGTH_MAX = 2048;
 
 const defaultPorts: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
 export type ReadEndpoint =
   | { readonly ok: true; readonly endpoint: string }
-  /** It completes a sentence that begins with the endpoint, and holds nothing of it. */
+  /** `why` is a predicate that quotes nothing of the endpoint. */
   | { readonly ok: false; readonly why: string };
 
 /**
- * Reads the address that a push service gave a browser. This server is to send requests there, and anybody may
- * register: only services that the operator knows are allowed. Source: push protocol, §8.3.6.
+ * Reads the endpoint that a push service gave a browser. This server will send requests there, and anybody may register,
+ * so only the operator's allowed hosts are accepted. Source: push protocol, §8.3.6.
  */
 export function readEndpoint(value: unknown, rules: PushServiceRules): ReadEndpoint {
   if (typeof value !== 'string') return { ok: false, why: 'must be a string' };
@@ -23,14 +23,14 @@ export function readEndpoint(value: unknown, rules: PushServiceRules): ReadEndpo
   if (url.protocol !== 'https:' && !(rules.allowPrivateAddresses && url.protocol === 'http:')) {
     return { ok: false, why: 'must be an https URL' };
   }
-  // The second says more than `hash`, which is empty for a bare #.
+  // Not `url.hash`, which is empty for a bare #.
   if (url.username !== '' || url.password !== '' || url.href.includes('#')) {
     return { ok: false, why: 'must have no user, password or fragment' };
   }
   if (!rules.allowedHosts.some((allowed) => isHostAllowed(url, allowed, rules))) {
-    return { ok: false, why: 'is not at a push service that is allowed here' };
+    return { ok: false, why: 'is not at an allowed push service' };
   }
-  // As the parser writes it, so that two spellings of one endpoint are one device.
+  // Normalised, so that two spellings of one endpoint are one device.
   return { ok: true, endpoint: url.href };
 }
 

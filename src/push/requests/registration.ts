@@ -13,13 +13,13 @@ import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
 import { readMetadataAt } from './metadata.ts';
 import { readWebToken } from './web-subscription.ts';
 
-/** A device that registers, but for the id that it is going to get. */
+/** A device to be registered, before it has an id. */
 export type Registration = Omit<NewDevice, 'id'>;
 
-/** Whole bytes in hex; Apple gives no length. Today's have 64 digits, or 160. */
+/** Whole bytes in hex. Apple specifies no length; today's have 64 or 160 digits. */
 const APNS_TOKEN = /^(?:[0-9a-f]{2}){8,200}$/i;
 
-/** It is sent as a header. Source: push protocol, §3.3 (`missing-bundle-id` is one, too). */
+/** Sent as a header. Source: push protocol, §3.3 (`missing-bundle-id` is valid, too). */
 const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
 
 const FCM_TOKEN = /^[\x21-\x7e]{1,4096}$/;
@@ -28,11 +28,11 @@ const PREVIOUS_IDS_MAX = 100;
 
 const CLIENT_LENGTH_MAX = 300;
 
-/** What differs from platform to platform. */
-type Reach = DeviceToken & Pick<NewDevice, 'bundleId' | 'previousIds'>;
+/** The fields that differ between platforms. */
+type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId' | 'previousIds'>;
 
 /**
- * Reads the body of a device that registers. `client` is what its request says of the SDK and the browser.
+ * Reads the body of a registration. `client` names the SDK and the browser, from the headers of the request.
  * Source: push protocol, §3.2 and §3.3.
  */
 export function readRegistration(
@@ -41,18 +41,18 @@ export function readRegistration(
   instance: PushInstance,
   client: string,
 ): Registration | PushRefusal {
-  const reach = readReach(platform, body, instance);
-  if (reach instanceof PushRefusal) return reach;
+  const fields = readPlatformFields(platform, body, instance);
+  if (fields instanceof PushRefusal) return fields;
   const metadata = readMetadataField(body['metadata']);
   if (metadata instanceof PushRefusal) return metadata;
-  return { platform, metadata, client: shortClient(client), ...reach };
+  return { platform, metadata, client: shortClient(client), ...fields };
 }
 
-function readReach(
+function readPlatformFields(
   platform: Platform,
   body: JsonObject,
   instance: PushInstance,
-): Reach | PushRefusal {
+): PlatformFields | PushRefusal {
   switch (platform) {
     case 'apns':
       return readApns(body);
@@ -65,7 +65,7 @@ function readReach(
   }
 }
 
-function readApns(body: JsonObject): Reach | PushRefusal {
+function readApns(body: JsonObject): PlatformFields | PushRefusal {
   const { token, bundleIdentifier } = body;
   if (typeof token !== 'string' || !APNS_TOKEN.test(token)) {
     return refuse('token', 'must be the hex of 8 to 200 bytes');
@@ -85,23 +85,23 @@ function readApns(body: JsonObject): Reach | PushRefusal {
   };
 }
 
-function readFcm(body: JsonObject): Reach | PushRefusal {
+function readFcm(body: JsonObject): PlatformFields | PushRefusal {
   const token = readFcmToken(body);
   if (token instanceof PushRefusal) return token;
   const previousIds = readPreviousIds(body['knownPreviousClientIds']);
   if (previousIds instanceof PushRefusal) return previousIds;
-  // The documentation asks for a bundle id here as well; the Android SDK sends none, and FCM needs none.
+  // The documentation asks for a bundle id here as well, but the Android SDK sends none, and FCM needs none.
   return { ...token, bundleId: undefined, previousIds };
 }
 
-/** Reads the token of an Android device. Which app it is for is part of it. */
+/** Reads the token of an Android device. The token includes the app. */
 export function readFcmToken({ token }: JsonObject): DeviceToken | PushRefusal {
   return typeof token === 'string' && FCM_TOKEN.test(token)
     ? { token, identity: tokenIdentity(`fcm:${token}`) }
     : refuse('token', 'must be a string of 1 to 4096 printable ASCII characters without spaces');
 }
 
-/** Ids of another form cannot be those of a device here, so they say nothing. */
+/** Ignores ids of another form: no device here has one. */
 function readPreviousIds(value: unknown): readonly DeviceId[] | PushRefusal {
   if (!isGiven(value)) return [];
   if (!Array.isArray(value) || !value.every((id) => typeof id === 'string')) {
@@ -111,7 +111,7 @@ function readPreviousIds(value: unknown): readonly DeviceId[] | PushRefusal {
   return [...new Set(ids)].slice(0, PREVIOUS_IDS_MAX);
 }
 
-function readWeb({ token }: JsonObject, { web }: PushInstance): Reach | PushRefusal {
+function readWeb({ token }: JsonObject, { web }: PushInstance): PlatformFields | PushRefusal {
   if (web === undefined) {
     return new PushRefusal('bad-device-request', 'The instance has no web push configured');
   }
@@ -126,7 +126,7 @@ function readMetadataField(value: unknown): DeviceMetadata | PushRefusal {
     : refuse('metadata', 'must be an object');
 }
 
-/** It comes from headers and is shown to people: cut to size, and without what would spoil a line of text. */
+/** Makes text from headers fit to be shown on one line. */
 function shortClient(client: string): string {
   return client
     .slice(0, CLIENT_LENGTH_MAX)

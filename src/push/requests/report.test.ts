@@ -114,7 +114,7 @@ describe('a report', () => {
   it.each([
     ['', 'is empty'],
     [7, 'is not a string'],
-    ['x'.repeat(165), 'is too long, the most is 164 bytes of UTF-8'],
+    ['x'.repeat(165), 'is too long: the limit is 164 bytes of UTF-8'],
   ])('is not of the user %j', (userId, why) => {
     expect(readReport({ ...body, userId })).toEqual(refused(`\`userId\`: the user id ${why}`));
   });

@@ -8,15 +8,15 @@ import { readUserId } from '../model/user-id.ts';
 import type { PushRefusal } from '../refusal.ts';
 import { FieldFault, refuseField } from '../refusal.ts';
 
-/** Characters. The ids that this server gives have fewer than 50. */
+/** In characters. This server's own ids have fewer than 50. */
 const ID_LENGTH_MAX = 200;
 
-/** The end of the year 9999, after which a time has no RFC 3339 text. */
+/** The end of the year 9999: RFC 3339 has no later time. */
 const TIMESTAMP_SECONDS_MAX = 253_402_300_799;
 
 /**
- * Reads what a device reports of a notification. Fields are looked at in the order of the specification; `null`
- * counts as absent. Source: push protocol, §3.8.
+ * Reads a device's report about a notification. Checks the fields in the order of the specification. `null` counts as
+ * absent. Source: push protocol, §3.8.
  */
 export function readReport(body: JsonObject): Report | PushRefusal {
   const event = readEvent(body['event']);
@@ -45,7 +45,7 @@ function refuse(fault: FieldFault): PushRefusal {
   return refuseField('bad-request', fault);
 }
 
-/** The mobile SDKs write it with a capital letter. */
+/** In any case: the mobile SDKs write it with a capital letter. */
 function readEvent(value: unknown): Report['event'] | FieldFault {
   if (!isGiven(value)) return new FieldFault('event', 'event is required');
   const event = typeof value === 'string' ? value.toLowerCase() : undefined;
@@ -68,14 +68,14 @@ function readId(body: JsonObject, field: 'publishId' | 'deviceId'): string | Fie
 }
 
 /**
- * What is not the id of a publish is that of an unknown one: such a report is accepted, and dropped by whoever
- * looks for its publish. This is the one place where a text becomes such an id unread.
+ * A text that is no publish id counts as the id of an unknown publish: the report is accepted, and dropped when its
+ * publish is not found. Only here does an unchecked text become a `PublishId`.
  */
 function asPublishId(text: string): PublishId {
   return readPublishId(text) ?? (text as PublishId);
 }
 
-/** In the spelling of the device's row, where it can have one. */
+/** Normalises a device id; other texts stay as they are. */
 function asDeviceId(text: string): string {
   for (const platform of platforms) {
     const id = readDeviceId(text, platform);
@@ -107,7 +107,7 @@ function readUser(value: unknown): { readonly id: string | undefined } | FieldFa
 
 type Flags = Pick<Report, 'appInBackground' | 'hasDisplayableContent' | 'hasData'>;
 
-/** They say something of a delivery; what stands there for an open is not even looked at. */
+/** Ignored for an open. */
 function readFlags(event: Report['event'], body: JsonObject): Flags | FieldFault {
   const { appInBackground, hasDisplayableContent, hasData } =
     event === 'delivery' ? body : ({} as JsonObject);

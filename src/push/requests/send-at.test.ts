@@ -81,7 +81,7 @@ describe('the time of a publish', () => {
   ])('is not %j', (value) => {
     expect(read(value)).toEqual({
       ok: false,
-      why: 'must be a time of RFC 3339, as 2030-01-31T12:00:00Z',
+      why: 'must be an RFC 3339 time, for example 2030-01-31T12:00:00Z',
     });
   });
 

@@ -1,23 +1,23 @@
-/** How far ahead a publish may be scheduled. */
+/** The longest time ahead for a scheduled publish. */
 const SEND_AHEAD_DAYS_MAX = 30;
 
 const DAY_MS = 86_400_000;
 
-/** RFC 3339, `date-time`: a date without a time, or a time without an offset, names no moment. */
+/** `date-time` of RFC 3339: the time and the offset are required. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:Z|([+-])(\d{2}):(\d{2}))$/i;
 
 export type ReadSendAt =
   /** `undefined`: at once. */
   | { readonly ok: true; readonly sendAtMs: number | undefined }
-  /** It completes a sentence that begins with the field. */
+  /** `why` is a predicate, for example `must be a string`. */
   | { readonly ok: false; readonly why: string };
 
-/** Reads when a publish is to go out. What has passed goes out at once. */
+/** Reads when to send a publish. A time in the past means at once. */
 export function readSendAt(value: unknown, nowMs: number): ReadSendAt {
   const sendAtMs = typeof value === 'string' ? readDateTime(value) : undefined;
   if (sendAtMs === undefined) {
-    return { ok: false, why: 'must be a time of RFC 3339, as 2030-01-31T12:00:00Z' };
+    return { ok: false, why: 'must be an RFC 3339 time, for example 2030-01-31T12:00:00Z' };
   }
   if (sendAtMs > nowMs + SEND_AHEAD_DAYS_MAX * DAY_MS) {
     return { ok: false, why: `must be at most ${SEND_AHEAD_DAYS_MAX} days ahead` };
@@ -32,7 +32,7 @@ function readDateTime(text: string): number | undefined {
     .slice(1, 7)
     .map(Number);
   const [fraction = '', sign, offsetHour = '0', offsetMinute = '0'] = match.slice(7);
-  // A leap second is refused: none is announced any more, and no clock here has one.
+  // Leap seconds are refused: system clocks do not have them.
   const isRight =
     day >= 1 &&
     day <= daysIn(year, month) &&
@@ -47,12 +47,12 @@ function readDateTime(text: string): number | undefined {
   return sign === '-' ? localMs + offsetMs : localMs - offsetMs;
 }
 
-/** Whole milliseconds; what is finer is cut off. */
+/** Whole milliseconds, rounded down. */
 function millisecondsOf(fraction: string): number {
   return Number(fraction.slice(1, 4).padEnd(3, '0'));
 }
 
-/** 0 where there is no such month. */
+/** 0 if there is no such month. */
 function daysIn(year: number, month: number): number {
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;

@@ -5,7 +5,7 @@ import { apnsFields } from '../payloads/apns.ts';
 import { fcmFields } from '../payloads/fcm.ts';
 import { webFields } from '../payloads/web.ts';
 
-/** Characters up to which a body of documented fields is kept as it was written, spaces included. */
+/** Bodies of documented fields only are kept unchanged, spaces included, up to so many characters. */
 const AS_WRITTEN_MAX = 16 * 1024;
 
 const payloadFields: Readonly<Record<Platform, readonly string[]>> = {
@@ -15,8 +15,8 @@ const payloadFields: Readonly<Record<Platform, readonly string[]>> = {
 };
 
 /**
- * The body of a publish as it is kept until the publish is finished: without fields that nobody reads. Its webhook is
- * told the request as it came, so with a webhook all of it is kept. Source: push protocol, §4.4.
+ * Makes the body that is stored until the publish is finished: without undocumented fields. With a webhook, all of it is
+ * kept, as the webhook gets the request unchanged. Source: push protocol, §4.4.
  */
 export function bodyToKeep(kind: PublishTarget['kind'], fields: JsonObject, text: string): string {
   const known = [kind, 'webhookUrl', 'sendAt', ...platforms];
@@ -26,10 +26,10 @@ export function bodyToKeep(kind: PublishTarget['kind'], fields: JsonObject, text
     const payload = kept[platform];
     if (isJsonObject(payload)) kept[platform] = only(payload, payloadFields[platform]);
   }
-  // Nothing was left out of most, which then need not be written again.
+  // Usually nothing was left out, and the text need not be written again.
   const isWhole =
-    isAsLong(kept, fields) &&
-    platforms.every((platform) => isAsLong(kept[platform], fields[platform]));
+    hasAsManyFields(kept, fields) &&
+    platforms.every((platform) => hasAsManyFields(kept[platform], fields[platform]));
   return isWhole && text.length <= AS_WRITTEN_MAX ? text : JSON.stringify(kept);
 }
 
@@ -41,7 +41,7 @@ function only(fields: JsonObject, names: readonly string[]): Record<string, unkn
   return kept;
 }
 
-function isAsLong(kept: unknown, given: unknown): boolean {
+function hasAsManyFields(kept: unknown, given: unknown): boolean {
   return (
     !isJsonObject(kept) ||
     !isJsonObject(given) ||

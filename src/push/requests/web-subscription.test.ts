@@ -91,7 +91,7 @@ describe('the token of a browser', () => {
       refused('the endpoint of the subscription must be an https URL'),
     );
     expect(at('https://169.254.169.254/')).toEqual(
-      refused('the endpoint of the subscription is not at a push service that is allowed here'),
+      refused('the endpoint of the subscription is not at an allowed push service'),
     );
   });
 

@@ -8,18 +8,18 @@ import type { PushRefusal } from '../refusal.ts';
 import { FieldFault, refuseField } from '../refusal.ts';
 import { readEndpoint } from './push-service.ts';
 
-/** Characters of base64. One with the longest endpoint has fewer than 4,000. */
+/** In characters of base64. A token with the longest endpoint has fewer than 4,000. */
 const TOKEN_LENGTH_MAX = 8192;
 
 /** Source: RFC 8291, 3.2. */
 const AUTH_BYTES = 16;
 
-/** Far more than the keys of any subscription have. */
+/** In characters; far more than any key has. */
 const KEY_LENGTH_MAX = 200;
 
 /**
- * Reads the token of a browser: base64 of the JSON of its push subscription. What is kept is the part of it that
- * sending needs, written in one way. Source: push protocol, §3.2.
+ * Reads the token of a browser: base64 of the JSON of its push subscription. Keeps only what sending needs, in a
+ * canonical form. Source: push protocol, §3.2.
  */
 export function readWebToken(token: unknown, rules: PushServiceRules): DeviceToken | PushRefusal {
   const read = readToken(token, rules);
@@ -28,7 +28,7 @@ export function readWebToken(token: unknown, rules: PushServiceRules): DeviceTok
     : read;
 }
 
-/** A text says why not. It never holds any of the token: who knows that can send to the browser. */
+/** Returns a text if the token is not valid. It quotes nothing of the token, which is a secret. */
 function readToken(token: unknown, rules: PushServiceRules): DeviceToken | string {
   if (typeof token !== 'string') return 'must be a string';
   const subscription = decodeSubscription(token);

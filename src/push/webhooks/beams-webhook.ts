@@ -5,45 +5,47 @@ import type { PublishId, Report } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';
 import type { NamedWebhook } from './named-webhooks.ts';
 
-/** Something that webhooks of an instance are told. */
+/** An event for the webhooks of an instance. */
 export interface BeamsEvent {
   readonly type: BeamsEventType;
-  /** The same whenever it is told again. */
+  /** The same each time the event is sent. */
   readonly id: string;
   readonly payload: JsonObject;
 }
 
-/** Users of a publish, by what became of it for them. Who is in several lists counts in the first of them. */
+/** Users of a publish by their result. A user in several lists counts in the first of them. */
 export interface UsersAttempted {
-  /** A gateway has taken it for one of their devices at least. */
+  /** A gateway has accepted it for at least one of their devices. */
   readonly delivered: readonly string[];
-  /** They have devices that might have been reached, and no gateway has taken it for any of them. */
+  /** They have reachable devices, but no gateway has accepted it for any of them. */
   readonly gatewayFailed: readonly string[];
-  /** None of their devices can be reached any more, or they never had one. */
+  /** They have no reachable devices. */
   readonly noDevices: readonly string[];
 }
 
-/** What a device of a known user has reported. */
+/** A report of a device with a known user. */
 export interface UserReport extends Pick<Report, 'event' | 'publishId' | 'deviceId'> {
   readonly userId: string;
 }
 
-/** What has become of a publish to users. Each of them is in exactly one list. Source: push protocol, §4.2. */
+/** The result of a publish to users. Each user is in exactly one list. Source: push protocol, §4.2. */
 export function usersAttemptEvent(
   instanceId: string,
   publishId: PublishId,
   { delivered, gatewayFailed, noDevices }: UsersAttempted,
 ): BeamsEvent {
   const type = 'v1.PublishToUsersAttempt';
-  const told = new Set<string>();
-  const untold = (users: readonly string[]) =>
+  const listed = new Set<string>();
+  const notListed = (users: readonly string[]) =>
     users.filter((user) => {
-      const isNew = !told.has(user);
-      told.add(user);
+      const isNew = !listed.has(user);
+      listed.add(user);
       return isNew;
     });
-  // In the order of precedence; they are written in that of the documentation.
-  const [first, second, third] = [untold(delivered), untold(gatewayFailed), untold(noDevices)];
+  // In the order of precedence. The documentation has another order.
+  const first = notListed(delivered);
+  const second = notListed(gatewayFailed);
+  const third = notListed(noDevices);
   return {
     type,
     id: nameUuid(instanceId, [type, publishId]),
@@ -57,7 +59,7 @@ export function usersAttemptEvent(
   };
 }
 
-/** What the device of a user has reported. A device reports each once, so each is another event. */
+/** The event for a device's report. Each report of a device is an event of its own. */
 export function userReportEvent(
   instanceId: string,
   { event, publishId, deviceId, userId }: UserReport,
@@ -70,13 +72,13 @@ export function userReportEvent(
   };
 }
 
-/** Which event each kind of report is told as. */
+/** The event type of each kind of report. */
 export const reportTypes = {
   delivery: 'v1.UserNotificationAcknowledgement',
   open: 'v1.UserNotificationOpen',
 } as const satisfies Record<Report['event'], BeamsEventType>;
 
-/** The body of a request that tells an event. */
+/** The body of a request with an event. */
 export function beamsBody(
   event: BeamsEvent,
   customData: NamedWebhook['customData'],
@@ -94,7 +96,7 @@ export function beamsBody(
   });
 }
 
-/** The headers of a request with such a body. `requestId` is the same however often it is sent. */
+/** The headers of such a request. `requestId` is the same for each attempt. */
 export function beamsHeaders(
   { id, secret }: Pick<NamedWebhook, 'id' | 'secret'>,
   requestId: string,
@@ -110,7 +112,7 @@ export function beamsHeaders(
   };
 }
 
-/** As the hosted service writes it: seconds, and an offset without a colon. */
+/** In the format of the hosted service: whole seconds, and an offset without a colon. */
 function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}+0000`;
 }

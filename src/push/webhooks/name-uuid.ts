@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/**
- * Gives the UUID of a name among those of another UUID: the same each time, on every server. It is one of
- * version 5. Source: RFC 9562, §5.5.
- */
-export function nameUuid(space: string, name: readonly (string | number)[]): string {
+/** Derives a UUID of version 5 from a name within a namespace: always the same one. Source: RFC 9562, §5.5. */
+export function nameUuid(namespace: string, name: readonly (string | number)[]): string {
   const hash = createHash('sha1')
-    .update(Buffer.from(space.replaceAll('-', ''), 'hex'))
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
     .update(JSON.stringify(name))
     .digest();
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);

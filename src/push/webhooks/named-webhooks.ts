@@ -1,15 +1,15 @@
 import type { InstanceWebhook } from '../model/instance.ts';
 import { nameUuid } from './name-uuid.ts';
 
-/** A webhook of an instance, and the id that its endpoint knows it by. */
+/** A webhook of an instance with its id. */
 export interface NamedWebhook extends InstanceWebhook {
-  /** A UUID. */
+  /** A UUID. Sent with each request. */
   readonly id: string;
 }
 
 /**
- * Gives the webhooks of an instance their ids, which no configuration has. An id follows from the instance, the
- * URL, and where several have that URL, which of them it is: so it stays when events, secret or data change.
+ * Adds ids to the webhooks of an instance; the configuration has none. An id is derived from the instance, the URL and
+ * the position among webhooks with that URL, so it stays the same when events, secret or custom data change.
  */
 export function nameWebhooks(
   instanceId: string,

@@ -7,7 +7,7 @@ import {
   finishedBody,
   publishWebhookHeaders,
   publishWebhookUrl,
-  shownPublishWebhook,
+  redactedPublishWebhook,
   startedBody,
 } from './publish-webhook.ts';
 
@@ -85,7 +85,7 @@ describe('what is told', () => {
         const requestText = JSON.stringify(request);
         const body = finishedBody(publishId, requestText, counts);
         expect(JSON.parse(body).requestBody).toEqual(JSON.parse(requestText));
-        expect(JSON.parse(shownPublishWebhook(body)).status).toBe('FINISHED');
+        expect(JSON.parse(redactedPublishWebhook(body)).status).toBe('FINISHED');
       }),
     );
   });
@@ -129,7 +129,7 @@ describe('the headers', () => {
 describe('what people see of it', () => {
   it('has neither name nor password nor values of the query', () => {
     const body = startedBody(publishId, withUrl('https://ann:geheim@a.test/hook?key=geheim'));
-    const shown = shownPublishWebhook(body);
+    const shown = redactedPublishWebhook(body);
     expect(shown).not.toContain('geheim');
     expect(JSON.parse(shown)).toEqual({
       publishId,
@@ -140,7 +140,7 @@ describe('what people see of it', () => {
 
   it('is what was sent where there are none', () => {
     for (const body of [startedBody(publishId, withUrl('https://a.test')), 'no JSON', '{}']) {
-      expect(shownPublishWebhook(body)).toBe(body);
+      expect(redactedPublishWebhook(body)).toBe(body);
     }
   });
 });

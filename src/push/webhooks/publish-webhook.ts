@@ -5,24 +5,24 @@ import type { PublishId, PublishStatus } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';
 
 /**
- * The webhook that a publish brings along. Name and password of its URL stay in the body of the publish, which is
- * sent as it came: there they are read again for each request, and nowhere else are they kept.
+ * The webhook that a publish names itself. User name and password of its URL are stored only in the body of the publish,
+ * which is sent unchanged. They are read from there for each request.
  */
 
-/** Where a publish wants to be told of, without name and password; `undefined`: nowhere. */
+/** The URL of a publish's own webhook, without user name and password; `undefined`: it has none. */
 export function publishWebhookUrl(requestBody: string): string | undefined {
-  // Most publishes have none. Without a backslash in it, a text holds its keys as they are.
+  // Most publishes have none. A key without a backslash is literally in the text.
   if (!requestBody.includes('webhookUrl') && !requestBody.includes('\\')) return undefined;
   const url = webhookUrlOf(parseJsonObject(requestBody));
   return url && withoutCredentials(url).href;
 }
 
-/** What is told when a publish begins to go out. */
+/** The body of the request when a publish starts to be sent. */
 export function startedBody(publishId: PublishId, requestBody: string): string {
   return `{"publishId":${JSON.stringify(publishId)},"status":"STARTED","requestBody":${requestBody}}`;
 }
 
-/** What is told when it has gone out, with the counts of each platform that it has a payload for. */
+/** The body of the request when a publish is finished, with the counts of each platform with a payload. */
 export function finishedBody(
   publishId: PublishId,
   requestBody: string,
@@ -41,33 +41,33 @@ export function finishedBody(
   return `{"publishId":${JSON.stringify(publishId)},"status":"FINISHED","requestBody":${requestBody},"results":${JSON.stringify(results)}}`;
 }
 
-/** The headers of a request with one of these bodies. Its id is that of what it tells: the same when it is told again. */
+/** The headers of a request with one of these bodies. The request id is derived from the event. */
 export function publishWebhookHeaders(
   instanceId: string,
   body: string,
 ): Readonly<Record<string, string>> {
-  const told = parseJsonObject(body) ?? {};
-  const url = webhookUrlOf(told['requestBody']);
+  const event = parseJsonObject(body) ?? {};
+  const url = webhookUrlOf(event['requestBody']);
   return {
     'content-type': 'application/json',
     'user-agent': 'pusher-webhooks',
     'webhook-request-id-uuid': nameUuid(instanceId, [
       'publish-webhook',
-      String(told['publishId']),
-      String(told['status']),
+      String(event['publishId']),
+      String(event['status']),
     ]),
     ...(url && authorization(url)),
   };
 }
 
-/** Such a body as people may see it. */
-export function shownPublishWebhook(body: string): string {
-  const told = parseJsonObject(body);
-  const request = told?.['requestBody'];
+/** Redacts the webhook's credentials in such a body. */
+export function redactedPublishWebhook(body: string): string {
+  const event = parseJsonObject(body);
+  const request = event?.['requestBody'];
   if (!isJsonObject(request) || typeof request['webhookUrl'] !== 'string') return body;
   const webhookUrl = redactedUrl(request['webhookUrl']);
   if (webhookUrl === request['webhookUrl']) return body;
-  return JSON.stringify({ ...told, requestBody: { ...request, webhookUrl } });
+  return JSON.stringify({ ...event, requestBody: { ...request, webhookUrl } });
 }
 
 function webhookUrlOf(request: unknown): URL | undefined {
@@ -92,7 +92,7 @@ function authorization(url: URL): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
-/** What is not percent-encoded as it should be is taken as it is. */
+/** Decodes percent encoding. Invalid encoding stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -2,42 +2,42 @@ import type { BeamsEventType } from '../model/instance.ts';
 import type { PublishId, PublishStatus } from '../model/publish.ts';
 import type { UserReport, UsersAttempted } from './beams-webhook.ts';
 
-/** Something that happened to a publish. */
-export interface ToldPublish {
+/** A publish whose sending has started. */
+export interface StartedPublish {
   readonly id: PublishId;
-  /** As it came. */
+  /** As the backend sent it. */
   readonly body: string;
-  /** The same whenever it is told again: the ids of requests follow from it. */
+  /** The time of the event. Must be the same each time it is reported: ids of requests are derived from it. */
   readonly atMs: number;
 }
 
-/** The end of a publish. */
-export interface ToldEnd extends ToldPublish {
-  /** The `atMs` that its start was told with, which is sent first. */
+/** A publish that is finished. `atMs` is the time of its end. */
+export interface FinishedPublish extends StartedPublish {
+  /** The `atMs` with which its start was reported. The start is sent first. */
   readonly startedAtMs: number;
 }
 
 /**
- * Hears what webhooks of instances and of publishes tell. It looks itself who wants to know, never throws, and bounds
- * what it holds. What it was told of publishes is durable when it settles, or nobody wants to know, or it was dropped
- * because there was no room for it; where the server ends before that, it never settles. Whoever dies before may tell
- * it again: it is then sent once all the same, as long as what was sent is kept.
+ * Takes events for the webhooks of instances and publishes. An implementation must find out itself which webhooks want an
+ * event, must never throw, and must bound its memory. The promise for an event settles once the event is durable, or no
+ * webhook wants it, or it was dropped for lack of room; it never settles if the server stops before. Callers may then
+ * report the event again: it is still sent only once, as long as the log keeps sent requests.
  */
 export interface PushWebhookSink {
-  publishStarted(instanceId: string, publish: ToldPublish): Promise<void>;
+  publishStarted(instanceId: string, publish: StartedPublish): Promise<void>;
   publishFinished(
     instanceId: string,
-    publish: ToldEnd,
+    publish: FinishedPublish,
     counts: PublishStatus['platforms'],
   ): Promise<void>;
-  /** A publish to users is finished. Who of them has no devices need not be found out where nobody wants to know. */
+  /** A publish to users is finished. Ask `wants` first: finding the users without devices is expensive. */
   usersAttempted(
     instanceId: string,
-    publish: Pick<ToldPublish, 'id' | 'atMs'>,
+    publish: Pick<FinishedPublish, 'id' | 'atMs'>,
     users: UsersAttempted,
   ): Promise<void>;
-  /** A report was kept, of a device that belongs to this user. */
+  /** A report of a device of this user was stored. */
   reported(instanceId: string, report: UserReport): void;
-  /** Whether a webhook of the instance wants to know of such events. */
+  /** Whether a webhook of the instance wants this type of event. */
   wants(instanceId: string, type: BeamsEventType): boolean;
 }

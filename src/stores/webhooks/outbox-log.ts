@@ -1,4 +1,4 @@
-import { shownPublishWebhook } from '../../push/webhooks/publish-webhook.ts';
+import { redactedPublishWebhook } from '../../push/webhooks/publish-webhook.ts';
 import type {
   Attempt,
   AttemptOutcome,
@@ -78,7 +78,7 @@ export class StoredOutboxLog implements OutboxLog {
     const attempts: AttemptRow[] = await this.database.read`
       SELECT number, at, duration_ms, outcome, status, answer
       FROM outbox_attempts WHERE request_id = ${id} ORDER BY number`;
-    const body = row.kind === 'publish' ? shownPublishWebhook(row.body) : row.body;
+    const body = row.kind === 'publish' ? redactedPublishWebhook(row.body) : row.body;
     return { ...entryOf(row), body, attemptLog: attempts.map(attemptOf) };
   }
 

@@ -14,7 +14,7 @@ interface Given {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What curl sends on this machine, but for what is given. */
+/** A request as curl sends it on this machine, with the given changes. */
 function head({ method = 'GET', url = '/metrics', peer = '127.0.0.1', ...given }: Given) {
   const headers: Readonly<Record<string, string>> = {
     host: '127.0.0.1:6003',
@@ -33,7 +33,7 @@ function head({ method = 'GET', url = '/metrics', peer = '127.0.0.1', ...given }
   } satisfies RequestHead;
 }
 
-/** As a client sends it: the bytes of UTF-8. */
+/** A password as clients send it: the bytes of UTF-8. */
 const bearer = (password: string) => ({
   authorization: `Bearer ${Buffer.from(password).toString('latin1')}`,
 });
@@ -74,7 +74,7 @@ function accessWith({
 }
 
 describe('the admin API', () => {
-  it('lets in who sends the password, as a token or as that of any user', () => {
+  it('accepts the password as a bearer token, or as basic credentials of any user', () => {
     const { status } = accessWith();
     for (const headers of [bearer(PASSWORD), basic('', PASSWORD), basic('anybody', PASSWORD)]) {
       expect(status({ url: '/api/v1/apps?secrets=true', headers })).toBe(200);
@@ -103,14 +103,14 @@ describe('the admin API', () => {
     }
   });
 
-  it('has no open state: where there is no password, nobody is let in', () => {
+  it('denies every request if there is no password', () => {
     const { status } = accessWith({ password: null });
     for (const headers of [bearer(''), bearer('undefined'), bearer('null'), basic('', ''), {}]) {
       expect(status({ url: '/api/v1/live', headers })).toBe(401);
     }
   });
 
-  it('takes over another password', () => {
+  it('follows a changed password', () => {
     const { status, changePassword } = accessWith();
     expect(status({ headers: bearer(PASSWORD) })).toBe(200);
     changePassword('another');
@@ -205,7 +205,7 @@ describe('metrics without the password', () => {
     expect(accessWith().status({ headers })).toBe(401);
   });
 
-  it('are only to be read', () => {
+  it('can only be read', () => {
     for (const method of ['POST', 'DELETE', 'OPTIONS', 'HEAD']) {
       expect(accessWith().status({ method })).toBe(401);
     }
@@ -254,7 +254,7 @@ describe('wrong passwords', () => {
   const wrong = bearer('wrong');
   const right = bearer(PASSWORD);
 
-  it('are refused without a look at the password after 10, and again after a while', () => {
+  it('are limited to 10, after which even the right password is refused for a while', () => {
     const { status, check, clock } = accessWith();
     for (let n = 0; n < 10; n++) expect(status({ url, headers: wrong })).toBe(401);
     for (const headers of [wrong, right]) {
@@ -272,7 +272,7 @@ describe('wrong passwords', () => {
     expect(refused).toBe(10);
   });
 
-  it('cost nothing where the password is right, or none is sent', () => {
+  it('do not include requests with the right password, or without one', () => {
     const { status } = accessWith();
     for (let n = 0; n < 50; n++) {
       expect(status({ url, headers: right })).toBe(200);
@@ -281,7 +281,7 @@ describe('wrong passwords', () => {
     }
   });
 
-  it('of one address do not shut others out, and all of an IPv6 network count as one', () => {
+  it('of one address do not count for others; all addresses of an IPv6 network count as one', () => {
     const { status } = accessWith();
     for (let n = 0; n < 12; n++) {
       status({ url, headers: wrong, peer: '192.0.2.1' });
@@ -307,7 +307,7 @@ describe('wrong passwords', () => {
     expect(status({ url, headers: right })).toBe(200);
   });
 
-  it('behind a proxy that the operator has named count for each client', () => {
+  it('behind a trusted proxy count for each client', () => {
     const { status, senderOf } = accessWith({ trusted: ['127.0.0.1'] });
     const behind = (client: string, more: object) => ({
       url,
@@ -321,12 +321,12 @@ describe('wrong passwords', () => {
       address: '203.0.113.7',
       throughUnknownProxy: false,
     });
-    // What a stranger claims to be the command line beside the proxy is not.
+    // A stranger cannot pass for the command line beside the proxy.
     for (let n = 0; n < 20; n++) status(behind('127.0.0.1', wrong));
     expect(status({ url, headers: right })).toBe(200);
   });
 
-  it('tell that a proxy is not named only where one shows itself', () => {
+  it('hint at an unknown proxy only if a proxy is visible', () => {
     const { senderOf } = accessWith();
     expect(senderOf({}).throughUnknownProxy).toBe(false);
     expect(senderOf({ headers: { origin: 'https://evil.example' } }).throughUnknownProxy).toBe(

@@ -7,7 +7,7 @@ import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-reques
 import type { RequestHead } from './request-head.ts';
 
 export interface AccessOptions {
-  /** `undefined`: nobody knows one, and nobody is let in. */
+  /** `undefined` if there is none: every request is denied. */
   readonly password: () => string | undefined;
   /** Whether programs on this machine may read metrics without the password. */
   readonly metricsAreOpen: boolean;
@@ -22,7 +22,7 @@ export type DenialReason =
   | 'too-many-wrong-passwords'
   | 'other-site';
 
-/** Why a request is not let in. */
+/** Why a request is denied. */
 export interface Denial {
   readonly reason: DenialReason;
   readonly status: 401 | 403 | 429;
@@ -30,26 +30,25 @@ export interface Denial {
   readonly retryAfterSeconds?: number;
 }
 
-/** Who sends a request. */
+/** The client that sent a request. */
 export interface Sender {
-  /** The client, as far as the proxies that the operator has named tell; otherwise the far end of the connection. */
+  /** The address of the client as reported by trusted proxies, else the far end of the connection. */
   readonly address: string;
-  /** What limits count it under. */
+  /** The key by which limits count the client. */
   readonly key: string;
-  /** Whether a proxy that nobody has named passed the request on: clients behind it are not told apart. */
+  /** Whether the request came through a proxy that is not in `trustedProxies`. Clients behind it share one address. */
   readonly throughUnknownProxy: boolean;
 }
 
-/** Wrong passwords of one address. */
+/** Wrong passwords that one client may try. */
 const WRONG_PASSWORDS: Rate = { perSecond: 10 / 60, burst: 10 };
 
 /**
- * Decides who may use the admin API and metrics: who knows the password. Every request to it is checked here
- * before its body is read.
+ * Decides who may use the admin API and read metrics. Every request is checked before its body is read.
  */
 export class Access {
   private readonly options: AccessOptions;
-  /** What is left of the wrong passwords that each sender may try. */
+  /** The wrong passwords that each client may still try. */
   private readonly tries = new RateLimiter<string>();
   private known: { readonly password: string; readonly digest: Buffer } | undefined;
 
@@ -58,8 +57,8 @@ export class Access {
   }
 
   /**
-   * Finds out who sends a request. What comes through a proxy has a key of its own: strangers behind a proxy on this
-   * machine must not use up the tries of the command line beside it.
+   * Finds the client of a request. Requests through a proxy have a key of their own: strangers behind a proxy on this
+   * machine must not use up the tries of the command line on it.
    */
   senderOf(head: RequestHead): Sender {
     const { trustedProxies } = this.options;
@@ -67,23 +66,27 @@ export class Access {
       xForwardedFor: head.header('x-forwarded-for'),
       forwarded: head.header('forwarded'),
     });
-    const isNamed = address !== head.peer;
+    const isTrusted = address !== head.peer;
     const isProxied = cameThroughProxy(head);
-    const way = isNamed ? 'client' : isProxied || isFromAnotherSite(head) ? 'through' : 'direct';
+    const route = isTrusted
+      ? 'client'
+      : isProxied || isFromAnotherSite(head)
+        ? 'through'
+        : 'direct';
     return {
       address,
-      key: `${way} ${addressKey(address)}`,
+      key: `${route} ${addressKey(address)}`,
       throughUnknownProxy: isProxied && !trustedProxies.trusts(head.peer),
     };
   }
 
-  /** `undefined`: the request is let in. */
+  /** Returns why the request is denied; `undefined` if it is allowed. */
   check(head: RequestHead, sender: Sender): Denial | undefined {
     if (head.method !== 'GET' && isFromAnotherSite(head)) {
       return {
         reason: 'other-site',
         status: 403,
-        error: 'Pages of other sites may not change anything here',
+        error: 'Pages of other sites cannot change anything here',
       };
     }
     const authorization = head.header('authorization');
@@ -94,7 +97,7 @@ export class Access {
             reason: 'password-missing',
             status: 401,
             error:
-              'A password is needed: Authorization: Bearer PASSWORD. "fanfare admin password" shows it',
+              'The password is missing: send Authorization: Bearer PASSWORD. "fanfare admin password" shows it',
           };
     }
     return this.checkPassword(passwordIn(authorization), sender);
@@ -112,7 +115,7 @@ export class Access {
       return {
         reason: 'too-many-wrong-passwords',
         status: 429,
-        error: 'Too many wrong passwords came from this address; try again later',
+        error: 'Too many wrong passwords from this address; try again later',
         retryAfterSeconds: Math.ceil(1 / WRONG_PASSWORDS.perSecond),
       };
     }
@@ -129,7 +132,7 @@ export class Access {
   }
 }
 
-/** The password of `Bearer PASSWORD`, or of Basic with any user name: its bytes. */
+/** The bytes of the password in `Bearer PASSWORD`, or in Basic with any user name. */
 function passwordIn(authorization: string): Buffer | undefined {
   const [, scheme = '', rest = ''] = /^(\w+) +(\S.*)$/.exec(authorization) ?? [];
   switch (scheme.toLowerCase()) {
@@ -146,7 +149,7 @@ function passwordIn(authorization: string): Buffer | undefined {
   }
 }
 
-/** Of one length, so that the comparison does not tell how long the password is. */
+/** Hashes a password to a fixed length, so that the comparison does not reveal its length. */
 function digest(password: string | Buffer): Buffer {
   return createHash('sha256').update(password).digest();
 }

@@ -1,4 +1,4 @@
-/** An answer, before it is one of HTTP. */
+/** An answer before it is written as HTTP. */
 export interface AdminAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -9,7 +9,7 @@ export interface AdminAnswer {
 export const TEXT = 'text/plain; charset=utf-8';
 export const JSON_TYPE = 'application/json';
 
-/** Nothing of this listener may be kept by a browser or a proxy, shown in a frame, or taken for something else. */
+/** Nothing of this listener may be cached, framed, embedded by other sites, or interpreted as another type. */
 const HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',
@@ -17,7 +17,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Everything that stands before the body of an answer. */
+/** The headers of an answer. */
 export function headersOf({ contentType, body, headers }: AdminAnswer): Record<string, string> {
   return {
     ...HEADERS,
@@ -31,7 +31,7 @@ export function textAnswer(status: number, body: string): AdminAnswer {
   return { status, contentType: TEXT, body };
 }
 
-/** Refuses a request. `error` is for its sender. */
+/** The answer to a refused request. `error` is for the client. */
 export function refuse(
   status: number,
   error: string,

@@ -1,27 +1,27 @@
 import type { Rate } from '../../runtime/token-bucket.ts';
 
-/** What the admin listener bears at most. */
+/** The limits of the admin listener. */
 export interface AdminBounds {
-  /** Connections; one more costs the address that has the most of them one. */
+  /** Connections. With one more, the address that has the most loses one. */
   readonly connections: number;
   /** Connections of one address. */
   readonly connectionsPerAddress: number;
-  /** Requests of one address that have no answer yet. */
+  /** Requests of one address in flight. */
   readonly requestsPerAddress: number;
-  /** How often one address may ask, whatever it asks for. */
+  /** The rate of requests of one address. */
   readonly requestRate: Rate;
   readonly bodyBytes: number;
-  /** From the first byte of a request to the end of its head, and to its last byte. */
+  /** The time from the first byte of a request to the end of its head, and to its last byte. */
   readonly headMs: number;
   readonly requestMs: number;
-  /** Between two requests of a connection, and how long an answer may wait to be read. */
+  /** The time between two requests of a connection, and the time in which an answer must be read. */
   readonly idleMs: number;
-  /** Of a refused request, what is still read of its body, and how long: its sender shall see the answer. */
+  /** How much of a refused request's body is still read, and how long, so that the client sees the answer. */
   readonly restBytes: number;
   readonly restMs: number;
 }
 
-/** As the table of bounds in ARCHITECTURE.md has them. */
+/** The limits as the documentation lists them. */
 export const adminBounds: AdminBounds = {
   connections: 1_000,
   connectionsPerAddress: 200,
@@ -35,8 +35,8 @@ export const adminBounds: AdminBounds = {
   restMs: 2_000,
 };
 
-/** Bytes of a request's head; the parser refuses more. */
+/** Bytes of a request's head. The parser refuses more. */
 export const HEAD_BYTES_MAX = 16_384;
 
-/** Parameters of a query. No operation takes more than a few. */
+/** Parameters in a query. Operations take only a few. */
 export const PARAMETERS_MAX = 100;

@@ -3,13 +3,13 @@ import { FairBudget } from '../../runtime/fair-budget.ts';
 import { addressKey } from '../../runtime/ip-address.ts';
 import type { AdminBounds } from './bounds.ts';
 
-/** The connections of a listener, by the address of their other end. */
+/** The connections of a listener, by the address of the client. */
 export class Connections {
   private readonly bounds: AdminBounds;
   private readonly budget: FairBudget;
-  /** The oldest of each address first. */
+  /** The oldest connection of each address first. */
   private readonly byAddress = new Map<string, Set<Socket>>();
-  /** Requests of each connection that have no answer yet. */
+  /** Requests in flight of each connection. */
   private readonly busy = new Map<Socket, number>();
 
   constructor(bounds: AdminBounds) {
@@ -17,7 +17,7 @@ export class Connections {
     this.budget = new FairBudget(bounds.connections);
   }
 
-  /** Lets a connection in. `false` where its address has too many: it is closed. */
+  /** Admits a connection, or closes it and returns `false` because its address has too many. */
   open(socket: Socket): boolean {
     const key = keyOf(socket);
     if (this.budget.of(key) >= this.bounds.connectionsPerAddress || !this.makeRoom(key)) {
@@ -31,7 +31,7 @@ export class Connections {
     return true;
   }
 
-  /** Counts a request that begins on a connection, or one that is over. */
+  /** Counts a request that starts (1) or ends (-1) on a connection. */
   countRequest(socket: Socket, by: 1 | -1): void {
     const count = (this.busy.get(socket) ?? 0) + by;
     if (count > 0) this.busy.set(socket, count);
@@ -42,11 +42,11 @@ export class Connections {
     for (const sockets of this.byAddress.values()) for (const socket of sockets) socket.destroy();
   }
 
-  /** Closes a connection where there is no room for one more of this address; `false` where that is not right. */
+  /** Makes room for a connection of this address, by closing another one if needed. Returns `false` if it must not. */
   private makeRoom(key: string): boolean {
     const largest = this.budget.whoYields(key);
     if (largest === undefined) return true;
-    // Where all addresses have one connection, the oldest goes: otherwise many addresses could keep others out.
+    // If every address has one connection, the oldest is closed: otherwise many addresses could keep others out.
     const [oldest] = this.byAddress.keys();
     const loser = largest !== key ? largest : this.budget.of(key) === 0 ? oldest : undefined;
     if (loser === undefined) return false;

@@ -11,27 +11,27 @@ import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
 import { Connections } from './connections.ts';
 import { headOf, type RequestHead } from './request-head.ts';
 
-/** A request whose body nobody has asked for yet. */
+/** A request whose body has not been read yet. */
 export interface AdminRequest {
   readonly head: RequestHead;
-  /** Reads the body; `too-long` where it has more bytes than it may. Settles with `gone` where no more of it comes. */
+  /** Reads the body. `too-long`: it exceeds the limit. `gone`: the connection ended before it was complete. */
   readBody(): Promise<Buffer | 'too-long' | 'gone'>;
 }
 
 export interface AdminServerOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly bounds: AdminBounds;
   /** Must not throw. */
   readonly answer: (request: AdminRequest) => Promise<AdminAnswer>;
-  /** A connection, or what came on one, was refused before it was a request. */
-  readonly refused: (reason: 'connections' | 'not-http' | 'too-slow', address: string) => void;
+  /** Called when a connection, or bytes that are not a valid request, are refused. */
+  readonly onRefused: (reason: 'connections' | 'not-http' | 'too-slow', address: string) => void;
 }
 
 /**
- * The HTTP server under the admin listener. It is that of `node:http` because `Bun.serve` tells neither the version
- * of HTTP nor when a request is too slow, and reads bodies that nobody has asked for.
+ * The HTTP server of the admin listener. It uses `node:http`, because `Bun.serve` reads every body, and reports neither
+ * the HTTP version nor slow requests.
  */
 export class AdminServer implements AsyncDisposable {
   private readonly options: AdminServerOptions;
@@ -48,7 +48,7 @@ export class AdminServer implements AsyncDisposable {
       keepAliveTimeout: bounds.idleMs,
       connectionsCheckingInterval: Math.min(1000, bounds.requestMs / 2),
       maxHeaderSize: HEAD_BYTES_MAX,
-      // Checked by us, so that the refusal has a body.
+      // The listener checks it, so that the refusal has a body.
       requireHostHeader: false,
     });
     this.server.on('connection', (socket) => this.connected(socket));
@@ -63,7 +63,7 @@ export class AdminServer implements AsyncDisposable {
     );
   }
 
-  /** Opens the port. Fails with what Node.js gives where it cannot, such as `EADDRINUSE`. */
+  /** Opens the port. Rejects with the error of Node.js, such as `EADDRINUSE`. */
   static async open(options: AdminServerOptions): Promise<AdminServer> {
     const opened = new AdminServer(options);
     const { server } = opened;
@@ -75,7 +75,7 @@ export class AdminServer implements AsyncDisposable {
     return opened;
   }
 
-  /** Where it listens. */
+  /** The port that it listens on. */
   get port(): number {
     const address = this.server.address();
     return typeof address === 'object' && address !== null ? address.port : this.options.port;
@@ -91,7 +91,7 @@ export class AdminServer implements AsyncDisposable {
 
   private connected(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
-    if (!this.connections.open(socket)) this.options.refused('connections', address);
+    if (!this.connections.open(socket)) this.options.onRefused('connections', address);
   }
 
   private unreadable(code: string, socket: Socket): void {
@@ -100,7 +100,7 @@ export class AdminServer implements AsyncDisposable {
       socket.destroy();
       return;
     }
-    this.options.refused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
+    this.options.onRefused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
     socket.end(
       rawAnswer(
         isLate
@@ -113,14 +113,18 @@ export class AdminServer implements AsyncDisposable {
     destroyLater(socket, this.options.bounds.restMs);
   }
 
-  /** `asksFirst`: its sender waits to be told that it may send the body. */
-  private requested(request: IncomingMessage, response: ServerResponse, asksFirst: boolean): void {
+  /** `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
+  private requested(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue: boolean,
+  ): void {
     const { socket } = request;
     this.connections.countRequest(socket, 1);
     response.once('close', () => this.connections.countRequest(socket, -1));
     const body = new RequestBody(request, response, this.options.bounds.bodyBytes);
     void this.options
-      .answer({ head: headOf(request), readBody: () => body.read(asksFirst) })
+      .answer({ head: headOf(request), readBody: () => body.read(expectsContinue) })
       .then((answer) => this.send(answer, response, body));
   }
 
@@ -135,7 +139,7 @@ export class AdminServer implements AsyncDisposable {
       response.writeHead(answer.status, headers).end(answer.body);
       return;
     }
-    // Whoever is still sending would not see the answer if the connection were closed at once.
+    // A client that is still sending would not see the answer if the connection were closed at once.
     response.writeHead(answer.status, { ...headers, connection: 'close' });
     response.write(answer.body);
     const rest = setTimeout(() => response.end(), bounds.restMs);
@@ -144,7 +148,7 @@ export class AdminServer implements AsyncDisposable {
   }
 }
 
-/** The body of a request, of which nothing is read before somebody asks for it. */
+/** The body of a request. Nothing of it is read before `read` or `skip`. */
 class RequestBody {
   private readonly request: IncomingMessage;
   private readonly response: ServerResponse;
@@ -163,12 +167,12 @@ class RequestBody {
     });
   }
 
-  /** Whether nothing of it is still to come. */
+  /** Whether all of it has arrived. */
   get isComplete(): boolean {
     return this.complete;
   }
 
-  read(asksFirst: boolean): Promise<Buffer | 'too-long' | 'gone'> {
+  read(expectsContinue: boolean): Promise<Buffer | 'too-long' | 'gone'> {
     const { request, response, bytesMax } = this;
     if (this.complete) return Promise.resolve(Buffer.alloc(0));
     if (Number(request.headers['content-length'] ?? 0) > bytesMax)
@@ -184,11 +188,11 @@ class RequestBody {
     request.once('end', () => resolve(Buffer.concat(parts)));
     request.once('close', () => resolve('gone'));
     request.once('error', () => resolve('gone'));
-    if (asksFirst) response.writeContinue();
+    if (expectsContinue) response.writeContinue();
     return promise;
   }
 
-  /** Reads on without keeping anything, and calls back once it is over or longer than `bytesMax`. */
+  /** Discards the rest, and calls back at its end or after `bytesMax` bytes. */
   skip(bytesMax: number, over: () => void): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     let bytes = 0;
@@ -202,7 +206,7 @@ class RequestBody {
   }
 }
 
-/** A whole answer, for what is no request that could be answered. */
+/** A whole HTTP response as text, for a connection without a valid request. */
 function rawAnswer(answer: AdminAnswer): string {
   const headers = { ...headersOf(answer), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

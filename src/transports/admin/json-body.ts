@@ -5,9 +5,9 @@ export type ReadJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly status: 400 | 413 | 415; readonly error: string };
 
-/** Reads the JSON body of a request; `undefined` where there is none. */
+/** Reads the JSON body of a request; `undefined` if it is empty. */
 export async function readJson(request: AdminRequest): Promise<ReadJson> {
-  // A form of another site cannot say this without asking first, and nobody answers that it may.
+  // Pages of other sites cannot send this type without a CORS preflight, which this listener never allows.
   const type = request.head.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') {
     return { ok: false, status: 415, error: 'Content-Type must be application/json' };
@@ -20,7 +20,7 @@ export async function readJson(request: AdminRequest): Promise<ReadJson> {
   try {
     return { ok: true, value: JSON.parse(body.toString('utf8')) };
   } catch {
-    // The message of the parser quotes the body, which may hold a secret.
+    // The message of the parser is left out: it quotes the body, which may hold a secret.
     return { ok: false, status: 400, error: 'The body is not valid JSON' };
   }
 }

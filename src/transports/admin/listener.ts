@@ -12,7 +12,7 @@ import type { Readiness } from './readiness.ts';
 import type { RequestHead } from './request-head.ts';
 import { type AdminRoute, findRoute } from './routes.ts';
 
-/** Why something was not answered with what it asked for, as it is counted. */
+/** Why a request was refused, as metrics count it. */
 export type AdminRefusal =
   | DenialReason
   | 'too-many-requests'
@@ -23,57 +23,57 @@ export type AdminRefusal =
 export interface AdminListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** `undefined`: nobody knows one, and nobody is let in. */
+  /** `undefined` if there is none: every request is denied. */
   readonly password: () => string | undefined;
   /** Whether programs on this machine may read metrics without the password. */
   readonly metricsAreOpen: boolean;
   readonly trustedProxies: TrustedProxies;
   readonly readiness: Readiness;
   readonly log: Log;
-  readonly refused: (why: AdminRefusal) => void;
+  readonly onRefused: (why: AdminRefusal) => void;
   readonly bounds?: AdminBounds;
 }
 
 /** An open admin listener. */
 export interface AdminListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
-  /** Serves these as well from now on; before, they are answered with 503. */
+  /** Serves these routes from now on. Before, they are answered with 503. */
   serve(routes: readonly AdminRoute[]): void;
 }
 
-/** Opens the listener for operators. Fails with what Node.js gives where the port cannot be opened. */
+/** Opens the listener for operators. Rejects with the error of Node.js if the port cannot be opened. */
 export async function listenForAdmin(options: AdminListenerOptions): Promise<AdminListener> {
   const { host, bounds = adminBounds } = options;
-  const desk = new Desk(options, bounds);
+  const handler = new RequestHandler(options, bounds);
   const server = await AdminServer.open({
     host,
     port: options.port,
     bounds,
-    answer: (request) => desk.answer(request),
-    refused(why, address) {
+    answer: (request) => handler.answer(request),
+    onRefused(why, address) {
       const reason = why === 'connections' ? 'too-many-connections' : why;
-      desk.tellRefused(reason, { address, key: address });
+      handler.reportRefused(reason, { address, key: address });
     },
   });
   return {
     address: { host, port: server.port, tls: false },
     serve(routes) {
-      desk.routes = routes;
+      handler.routes = routes;
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-/** Answers requests: health for everybody, the rest for those who may have it. */
-class Desk {
+/** Answers requests: health checks for everyone, everything else with the password. */
+class RequestHandler {
   routes: readonly AdminRoute[] | undefined;
   private readonly options: AdminListenerOptions;
   private readonly bounds: AdminBounds;
   private readonly access: Access;
   private readonly throttle: LogThrottle;
   private readonly rates = new RateLimiter<string>();
-  /** Requests without an answer, by the key of their sender. */
-  private readonly underWay = new Map<string, number>();
+  /** Requests in flight, by the key of the client. */
+  private readonly inFlight = new Map<string, number>();
 
   constructor(options: AdminListenerOptions, bounds: AdminBounds) {
     this.options = options;
@@ -86,41 +86,41 @@ class Desk {
   async answer(request: AdminRequest): Promise<AdminAnswer> {
     const { head } = request;
     const sender = this.access.senderOf(head);
-    const before = this.underWay.get(sender.key) ?? 0;
+    const before = this.inFlight.get(sender.key) ?? 0;
     const { requestsPerAddress, requestRate } = this.bounds;
     if (
       before >= requestsPerAddress ||
       !this.rates.take(sender.key, requestRate, performance.now())
     ) {
-      this.tellRefused('too-many-requests', sender, head);
-      // A sender that goes on needs another connection for each request.
-      return refuse(429, 'Too many requests of this address, try again', {
+      this.reportRefused('too-many-requests', sender, head);
+      // Closed, so that a client that goes on pays for a new connection each time.
+      return refuse(429, 'Too many requests from this address; try again', {
         'retry-after': '1',
         connection: 'close',
       });
     }
-    this.underWay.set(sender.key, before + 1);
+    this.inFlight.set(sender.key, before + 1);
     try {
       return await this.answerOne(request, sender);
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.options.log.error('An admin request failed', { error: text });
-      return refuse(500, 'Internal server error; the log says more');
+      return refuse(500, 'Internal server error; see the log');
     } finally {
-      const left = (this.underWay.get(sender.key) ?? 1) - 1;
-      if (left > 0) this.underWay.set(sender.key, left);
-      else this.underWay.delete(sender.key);
+      const left = (this.inFlight.get(sender.key) ?? 1) - 1;
+      if (left > 0) this.inFlight.set(sender.key, left);
+      else this.inFlight.delete(sender.key);
     }
   }
 
-  /** Counts a refusal, and logs it once a minute for each sender. */
-  tellRefused(
+  /** Counts a refusal, and logs it once a minute for each client. */
+  reportRefused(
     why: AdminRefusal,
     sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean },
     head?: RequestHead,
   ): void {
-    const { log, refused } = this.options;
-    refused(why);
+    const { log, onRefused } = this.options;
+    onRefused(why);
     this.throttle.run(`${why} ${sender.key}`, (throttled) =>
       log.info('Admin request refused', {
         why,
@@ -129,7 +129,7 @@ class Desk {
         path: head === undefined ? undefined : printable(head.target.path),
         ...throttled,
         hint: sender.throughUnknownProxy
-          ? 'It came through a proxy: name that in trustedProxies to tell its clients apart'
+          ? 'It came through a proxy: add the proxy to trustedProxies to tell its clients apart'
           : undefined,
       }),
     );
@@ -144,7 +144,7 @@ class Desk {
     if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
     const denial = this.access.check(head, sender);
     if (denial !== undefined) {
-      this.tellRefused(denial.reason, sender, head);
+      this.reportRefused(denial.reason, sender, head);
       return denied(denial);
     }
     return this.routes === undefined
@@ -152,11 +152,10 @@ class Desk {
       : await answerRoute(this.routes, request, sender.address);
   }
 
-  /** Open to everyone: a load balancer has no password. */
+  /** Health checks, which need no password: load balancers have none. */
   private healthOf(path: string): AdminAnswer | undefined {
     switch (path) {
       case '/healthz':
-        // That it answers is the news.
         return textAnswer(200, 'ok\n');
       case '/readyz': {
         const reasons = this.options.readiness.reasons();
@@ -176,7 +175,7 @@ async function answerRoute(
   address: string,
 ): Promise<AdminAnswer> {
   const { method, target } = request.head;
-  const found = findRoute(routes, method, target);
+  const found = findRoute(routes, { method, target });
   switch (found.found) {
     case 'nothing':
       return refuse(404, 'There is no such path');
@@ -185,7 +184,8 @@ async function answerRoute(
     case 'route': {
       const { route, path } = found;
       const query = queryOf(target.query);
-      if (query === undefined) return refuse(400, `More than ${PARAMETERS_MAX} parameters`);
+      if (query === undefined)
+        return refuse(400, `The query has more than ${PARAMETERS_MAX} parameters`);
       if (method === 'GET') return await route.answer({ path, query, body: undefined, address });
       const body = await readJson(request);
       if (!body.ok) return refuse(body.status, body.error);
@@ -196,7 +196,7 @@ async function answerRoute(
   }
 }
 
-/** Of a repeated parameter the last; `undefined` where there are too many. */
+/** Parses a query; the last of repeated parameters counts. `undefined` if there are too many. */
 function queryOf(text: string): Readonly<Record<string, string>> | undefined {
   const parameters = new URLSearchParams(text);
   return parameters.size > PARAMETERS_MAX ? undefined : Object.fromEntries(parameters);
@@ -211,5 +211,5 @@ function denied({ status, error, retryAfterSeconds }: Denial): AdminAnswer {
 
 function methodNotAllowed(methods: readonly string[]): AdminAnswer {
   const allow = methods.join(', ');
-  return refuse(405, `This path takes ${allow}`, { allow });
+  return refuse(405, `This path only supports ${allow}`, { allow });
 }

@@ -1,23 +1,23 @@
 import { isInRange, parseAddress, parseRange, unmapped } from '../../runtime/ip-address.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** Headers that proxies, tunnels and content networks add. */
+/** Headers that proxies, tunnels and content delivery networks add. */
 const PROXY_HEADERS =
   /^(?:via|forwarded|x-forwarded(?:-.+)?|x-real-ip|(?:true-)?client-ip|x-(?:original|envoy|amzn|appengine|azure|client|cluster|proxyuser)-.+|proxy-.+|cf-.+|cdn-.+|fastly-.+|fly-.+|akamai-.+|x-arr-.+|x-vercel-.+)$/;
 
 const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseRange(text) ?? []);
 
 /**
- * Whether a proxy shows that it has passed a request on. Not every proxy does: one that forwards bytes leaves no
- * trace. HTTP/1.0 is what nginx speaks to the server behind it unless it is told otherwise.
+ * Whether a request visibly came through a proxy. A proxy that only forwards bytes leaves no trace. HTTP/1.0 counts,
+ * because nginx uses it by default.
  */
 export function cameThroughProxy({ isHttp10, isForProxy, headerNames }: RequestHead): boolean {
   return isHttp10 || isForProxy || headerNames.some((name) => PROXY_HEADERS.test(name));
 }
 
 /**
- * Whether a request comes from a program on this machine that asks this machine: not through a proxy, not from
- * a page of a browser, and not by a name that somebody has made to point here (DNS rebinding).
+ * Whether a request comes from a program on this machine: not through a proxy, not from a page in a browser, and not by
+ * a foreign name that points here (DNS rebinding).
  */
 export function isLocal(head: RequestHead): boolean {
   return (
@@ -30,8 +30,8 @@ export function isLocal(head: RequestHead): boolean {
 }
 
 /**
- * Whether a page of another site may have sent a request. A browser adds the password that its user has typed to
- * requests of any page, and says in these headers where the page is from. Other programs send neither.
+ * Whether a page of another site may have sent a request. Browsers add a password that their user has typed to requests
+ * of any page, and name the origin of the page in these headers. Other programs send neither header.
  */
 export function isFromAnotherSite(head: RequestHead): boolean {
   if (!isFromSameSite(head)) return true;
@@ -44,7 +44,7 @@ function isFromSameSite(head: RequestHead): boolean {
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Whether a page is from this listener, by the name and port that it was asked by. The scheme is a proxy's business. */
+/** Whether a page comes from this listener, by host and port. The scheme may differ behind a proxy. */
 function isOwnOrigin(origin: string, host: string): boolean {
   const page = URL.parse(origin);
   return page !== null && page.host === URL.parse(`${page.protocol}//${host}`)?.host;

@@ -1,7 +1,7 @@
-/** Who uses the store, and notices when it does not work; `store` is who only looks after it. */
+/** The parts that use the store and report its faults. `store` is the health check itself. */
 export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'webhooks';
 
-/** Whether this server can do its work now, and if not, why. */
+/** Knows whether this server can do its work now, and if not, why. */
 export class Readiness {
   private realtime: 'starting' | 'listening' | 'stopping' = 'starting';
   private readonly storeFaults = new Map<StoreUser, string>();
@@ -10,29 +10,29 @@ export class Readiness {
     this.realtime = state;
   }
 
-  /** What one user of the store found: `undefined` where it works. Tells whether that is news of that user. */
+  /** Records a fault that one user of the store found, or `undefined` if it works. Returns whether that has changed. */
   setStore(user: StoreUser, fault: string | undefined): boolean {
-    const isNews = (fault === undefined) === this.storeFaults.has(user);
+    const hasChanged = (fault === undefined) === this.storeFaults.has(user);
     if (fault === undefined) this.storeFaults.delete(user);
     else this.storeFaults.set(user, fault);
-    return isNews;
+    return hasChanged;
   }
 
-  /** What one user of the store found last, where it does not work. */
+  /** The fault that one user of the store reported last; `undefined` if the store works for it. */
   storeFault(user: StoreUser): string | undefined {
     return this.storeFaults.get(user);
   }
 
-  /** Whether the store works for all who use it. */
+  /** Whether the store works for all of its users. */
   get storeWorks(): boolean {
     return this.storeFaults.size === 0;
   }
 
-  /** Empty when ready; otherwise one reason for each part that is not. */
+  /** The reasons why the server is not ready; empty if it is. */
   reasons(): readonly string[] {
     const reasons: string[] = [];
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
-    // Most often they all found the same.
+    // Users that report the same fault share a line.
     const usersOf = Map.groupBy(this.storeFaults, ([, fault]) => fault);
     for (const [fault, users] of usersOf) {
       reasons.push(`store: ${fault} (${users.map(([user]) => user).join(', ')})`);

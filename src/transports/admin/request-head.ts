@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { type RequestTarget, requestTarget } from '../request-target.ts';
 
-/** What is known of a request before its body. */
+/** A request without its body. */
 export interface RequestHead {
   readonly method: string;
   readonly target: RequestTarget;
-  /** The address of the other end of the connection: a client, or a proxy. */
+  /** The address at the far end of the connection: a client or a proxy. */
   readonly peer: string;
   readonly isHttp10: boolean;
-  /** Whether the target is a whole URL, as clients send it to a proxy. */
+  /** Whether the target is a whole URL, as clients send to a proxy. */
   readonly isForProxy: boolean;
-  /** `name` in lower case. Of a repeated header all, with commas between. */
+  /** `name` is in lower case. Repeated headers are joined with commas. */
   header(name: string): string | undefined;
   /** In lower case. */
   readonly headerNames: readonly string[];

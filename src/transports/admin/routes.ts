@@ -1,21 +1,21 @@
 import type { RequestTarget } from '../request-target.ts';
 import type { AdminAnswer } from './answers.ts';
 
-/** A request that was let in and whose path fits; nothing else of it is checked. */
+/** A request that was allowed and matches a route. Its query and body are not checked yet. */
 export interface AdminCall {
   readonly path: Readonly<Record<string, string>>;
-  /** Of a repeated parameter the last. */
+  /** The last of repeated parameters counts. */
   readonly query: Readonly<Record<string, string>>;
-  /** Read from JSON; `undefined` where there was none. */
+  /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
-  /** Of the client, for the log. */
+  /** The address of the client, for the log. */
   readonly address: string;
 }
 
-/** One thing that can be asked of this listener. */
+/** One route of the listener. */
 export interface AdminRoute {
   readonly method: string;
-  /** `{name}` stands for one step. */
+  /** `{name}` stands for one segment. */
   readonly path: string;
   answer(call: AdminCall): Promise<AdminAnswer>;
 }
@@ -29,45 +29,44 @@ export type Found =
   | { readonly found: 'path'; readonly methods: readonly string[] }
   | { readonly found: 'nothing' };
 
-/** Finds what a request asks for. */
+/** Finds the route of a request. */
 export function findRoute(
   routes: readonly AdminRoute[],
-  method: string,
-  target: RequestTarget,
+  { method, target }: { readonly method: string; readonly target: RequestTarget },
 ): Found {
-  const fitting = routes.flatMap((route) => {
-    const path = stepsOf(route.path, target.path);
+  const matching = routes.flatMap((route) => {
+    const path = segmentsOf(route.path, target.path);
     return path === undefined ? [] : [{ route, path }];
   });
-  const match = fitting.find(({ route }) => route.method === method);
+  const match = matching.find(({ route }) => route.method === method);
   if (match !== undefined) return { found: 'route', ...match };
-  return fitting.length === 0
+  return matching.length === 0
     ? { found: 'nothing' }
-    : { found: 'path', methods: fitting.map(({ route }) => route.method) };
+    : { found: 'path', methods: matching.map(({ route }) => route.method) };
 }
 
-/** What stands at the named steps of a path, or `undefined` where it is another path. */
-function stepsOf(pattern: string, path: string): Record<string, string> | undefined {
+/** The values of the named segments of a path; `undefined` if the path does not match. */
+function segmentsOf(pattern: string, path: string): Record<string, string> | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');
   if (wanted.length !== given.length) return undefined;
-  const steps: Record<string, string> = {};
-  for (const [index, step] of wanted.entries()) {
+  const segments: Record<string, string> = {};
+  for (const [index, segment] of wanted.entries()) {
     const text = decoded(given[index] ?? '');
-    const name = /^\{(\w+)\}$/.exec(step)?.[1];
-    if (name === undefined ? step !== text : text === '' || text === undefined) return undefined;
-    if (name !== undefined && text !== undefined) steps[name] = text;
+    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+    if (name === undefined ? segment !== text : text === '' || text === undefined) return undefined;
+    if (name !== undefined && text !== undefined) segments[name] = text;
   }
-  return steps;
+  return segments;
 }
 
-function decoded(step: string): string | undefined {
+function decoded(segment: string): string | undefined {
   try {
-    const text = decodeURIComponent(step);
-    // PostgreSQL has no text with this character in it, so nothing is called like this.
+    const text = decodeURIComponent(segment);
+    // PostgreSQL cannot store this character, so no id has it.
     return text.includes('\0') ? undefined : text;
   } catch {
-    // No path of ours is written like this.
+    // Invalid percent-encoding matches no route.
     return undefined;
   }
 }

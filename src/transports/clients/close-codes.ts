@@ -12,6 +12,7 @@ export type ConnectionProblem =
   | 'not-authorised-in-time'
   | 'no-pong'
   | 'server-stopping'
+  | 'engine-failed'
   | 'binary-frame'
   | 'too-many-frames'
   | 'internal';
@@ -96,6 +97,12 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'Server is stopping, please reconnect',
     when: 'The server is being stopped.',
     advice: 'Nothing: clients come back at once, to the server that takes over.',
+  },
+  'engine-failed': {
+    code: 4200,
+    message: 'Server cannot answer now, please reconnect',
+    when: 'What the server keeps of channels, members and users could not be reached; the log has the reason.',
+    advice: 'Nothing: clients come back at once.',
   },
   'no-pong': {
     code: 4201,

@@ -8,12 +8,14 @@ import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
 import { LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
 import { DeliveryWorld, type World } from './delivery-world.ts';
 import { newDevice } from './device-store.contract.ts';
@@ -21,9 +23,9 @@ import { newDevice } from './device-store.contract.ts';
 /** What servers, devices and backends do; the numbers are places in lists, or small amounts. */
 const step = fc.record({
   what: fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom('claimJobs', 'finish', 'keepProgress') },
+    { weight: 12, arbitrary: fc.constantFrom('claimJobs', 'finish', 'settlePart') },
     { weight: 2, arbitrary: fc.constant('wait' as const) },
-    { weight: 4, arbitrary: fc.constantFrom('claimPlanning', 'addPage') },
+    { weight: 4, arbitrary: fc.constantFrom('claimPlans', 'addPage') },
     { weight: 3, arbitrary: fc.constantFrom('register', 'accept', 'endPlanning') },
     {
       weight: 2,
@@ -114,22 +116,27 @@ async function take(
       return world.cancel(at, nowMs);
     case 'report':
       return world.report(at, amount, nowMs);
-    case 'claimPlanning':
-      return world.claimPlanning(server, nowMs, untilMs, amount);
+    case 'claimPlans':
+      return world.claimPlans(server, nowMs, untilMs, amount);
     case 'addPage':
-      return world.addPage(at, server, amount, few ? untilMs : 0);
+      return world.addPage(at, server, amount, few ? untilMs : undefined);
     case 'endPlanning':
       return world.endPlanning(at, nowMs);
     case 'claimJobs':
-      return world.claimJobs(server, nowMs, untilMs, few ? 1 : amount, 3);
+      return world.claimJobs(server, {
+        nowMs,
+        untilMs,
+        limit: few ? 1 : amount,
+        devicesPerJob: 3,
+      });
     case 'finish':
       return world.finish(at, server, result, nowMs);
-    case 'keepProgress':
-      return world.keepProgress(at, server, amount, result, nowMs);
+    case 'settlePart':
+      return world.settlePart(at, server, amount, result, nowMs);
     case 'extend':
       return world.extend(server, untilMs);
     case 'release':
-      return world.release(server, few ? 'mine' : 'everybodys');
+      return world.release(server, few ? 'own' : 'all');
     case 'wait':
       return undefined;
     default:
@@ -153,12 +160,17 @@ async function finishAll(world: DeliveryWorld, nowMs: number): Promise<void> {
   const laterMs = nowMs + 10 * LEASE_MS;
   for (let round = 0; round < 100; round += 1) {
     const atMs = laterMs + round * LEASE_MS;
-    const plannings = await world.claimPlanning(0, atMs, atMs + 1, 1);
+    const plannings = await world.claimPlans(0, atMs, atMs + 1, 1);
     if (plannings.length > 0) {
-      while ((await world.addPage(0, 0, 4, 0)) !== 'empty');
+      while ((await world.addPage(0, 0, 4, undefined)) !== 'empty');
       await world.endPlanning(0, atMs);
     }
-    const jobs = await world.claimJobs(0, atMs, atMs + 1, 1, 100);
+    const jobs = await world.claimJobs(0, {
+      nowMs: atMs,
+      untilMs: atMs + 1,
+      limit: 1,
+      devicesPerJob: 100,
+    });
     if (jobs.length > 0) {
       await world.finish(0, 0, (recipient) => resultOf('accepted', recipient, 1, 0), atMs);
     }
@@ -174,6 +186,7 @@ function memoryWorld(): World {
     stores: {
       store: new MemoryDeliveries(publishes, devices),
       other: new MemoryDeliveries(publishes, devices),
+      stories: new MemoryStories(publishes, devices),
       publishes,
       devices,
       audience: new MemoryAudience(devices),
@@ -198,6 +211,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
           stores: {
             store: new StoredDeliveries(database),
             other: new StoredDeliveries(another),
+            stories: new StoredStories(database),
             publishes: new StoredPublishes(database),
             devices: new StoredDevices(database),
             audience: new StoredAudience(database),

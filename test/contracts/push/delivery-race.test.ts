@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
 import type { AfterJob, Job } from '../../../src/push/model/delivery.ts';
 import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
@@ -52,7 +53,12 @@ class Race {
 
   private async planSome(store: DeliveryStore): Promise<number> {
     const untilMs = this.nowMs + (this.every(SLOW) ? 1 : LEASE_MS);
-    const claims = await store.claimPlanning(this.nowMs, untilMs, 2, []);
+    const claims = await store.claimPlans({
+      nowMs: this.nowMs,
+      untilMs,
+      limit: 2,
+      except: [],
+    });
     for (const { publish, after } of claims) {
       if (this.every(FORGETS)) continue;
       await this.plan(store, publish.number, publish.instance, after);
@@ -71,12 +77,14 @@ class Race {
       const devices = await audience.numbers(instance, 'interests', 'hello', after, PAGE_DEVICES);
       const upTo = devices.at(-1);
       if (upTo === undefined) {
-        this.note(publish, await store.endPlanning(publish, after, this.nowMs));
+        const nowMs = this.nowMs;
+        this.note(publish, await store.endPlanning({ publish, after, nowMs }));
         return;
       }
       const planned = { apns: 0, fcm: devices.length, web: 0 };
       const page = { after, upTo, devices, planned };
-      if ((await store.addPage(publish, page, 0)) === undefined) return;
+      const claimedUntilMs = undefined;
+      if ((await store.addPage({ publish, page, claimedUntilMs })) === undefined) return;
       after = upTo;
     }
   }
@@ -84,15 +92,21 @@ class Race {
   private async deliverSome(store: DeliveryStore): Promise<number> {
     this.nowMs += 1;
     const untilMs = this.nowMs + (this.every(SLOW) ? 1 : LEASE_MS);
-    const jobs = await store.claimJobs(this.nowMs, untilMs, 3, 30, []);
+    const jobs = await store.claimJobs({
+      nowMs: this.nowMs,
+      untilMs,
+      limit: 3,
+      devicesPerJob: 30,
+      except: [],
+    });
     await Promise.all(jobs.map((job) => this.deliver(store, job, jobs)));
     return jobs.length;
   }
 
   private async deliver(store: DeliveryStore, job: Job, jobs: readonly Job[]): Promise<void> {
-    if (this.every(EXTENDS)) await store.extend({ plannings: [], jobs }, this.nowMs + LEASE_MS);
+    if (this.every(EXTENDS)) await store.extend({ plans: [], jobs }, this.nowMs + LEASE_MS);
     if (this.every(FORGETS)) return;
-    const { publish, devices } = job.job;
+    const { publish, devices } = job;
     const recipients = await this.stores.audience.recipients(publish.instance, devices);
     const results = recipients.map((recipient) => {
       this.turn += 1;
@@ -101,12 +115,12 @@ class Race {
     });
     if (job.what === 'page' && this.every(IN_PARTS)) {
       const some = results.slice(0, devices.length >> 1);
-      if (some.length > 0)
-        this.note(publish.number, await store.keepProgress(job, some, this.nowMs));
+      const part = { job, results: some, nowMs: this.nowMs };
+      if (some.length > 0) this.note(publish.number, await store.settlePart(part));
       if (this.every(FORGETS)) return;
     }
     for (let times = this.every(TWICE) ? 2 : 1; times > 0; times -= 1) {
-      this.note(publish.number, await store.finishJob(job, results, this.nowMs));
+      this.note(publish.number, await store.settle({ job, results, nowMs: this.nowMs }));
     }
   }
 
@@ -129,6 +143,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
     const stores = {
       store: new StoredDeliveries(database),
       other: new StoredDeliveries(second ?? database),
+      stories: new StoredStories(database),
       publishes: new StoredPublishes(database),
       devices: new StoredDevices(database),
       audience: new StoredAudience(database),

@@ -1,9 +1,9 @@
 import type { AudienceSource } from '../../../src/push/audience-source.ts';
-import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
+import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
 import type { DeviceStore } from '../../../src/push/device-store.ts';
 import type {
   AfterJob,
-  AfterProgress,
+  AfterPart,
   DeviceResult,
   DeviceStory,
   Job,
@@ -19,6 +19,7 @@ import type {
 } from '../../../src/push/model/publish.ts';
 import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import type { PublishStore } from '../../../src/push/publish-store.ts';
+import type { StoryStore } from '../../../src/push/story-store.ts';
 import { newDevice } from './device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
@@ -30,6 +31,7 @@ export const LEASE_MS = 60_000;
 export interface DeliveryStores {
   readonly store: DeliveryStore;
   readonly other: DeliveryStore;
+  readonly stories: StoryStore;
   readonly publishes: PublishStore;
   readonly devices: DeviceStore;
   readonly audience: AudienceSource;
@@ -103,12 +105,12 @@ export class DeliveryScene {
   /** Accepts a publish and claims it to be planned. */
   async claimed(changes: Partial<NewPublish> = {}): Promise<PublishUnderWay> {
     const { id } = await this.accept(changes);
-    const claims = await this.stores.store.claimPlanning(
-      this.nowMs,
-      this.nowMs + LEASE_MS,
-      1000,
-      [],
-    );
+    const claims = await this.stores.store.claimPlans({
+      nowMs: this.nowMs,
+      untilMs: this.nowMs + LEASE_MS,
+      limit: 1000,
+      except: [],
+    });
     const found = claims.find(({ publish }) => publish.id === id);
     if (found === undefined) throw new Error('the publish is not to be planned');
     return found.publish;
@@ -125,12 +127,12 @@ export class DeliveryScene {
     return await this.stores.audience.recipients(this.instance, once);
   }
 
-  /** Adds a page of these devices; whoever comes first may claim it, or nobody until `untilMs`. */
+  /** Adds a page of these devices. Any server may claim it, or none until `claimedUntilMs`. */
   addPage(
     publish: number,
     after: number,
     recipients: readonly Recipient[],
-    untilMs = 0,
+    claimedUntilMs?: number,
   ): Promise<number | undefined> {
     const planned = (platform: Platform) =>
       recipients.filter((recipient) => recipient.platform === platform).length;
@@ -141,7 +143,7 @@ export class DeliveryScene {
       devices,
       planned: { apns: planned('apns'), fcm: planned('fcm'), web: planned('web') },
     };
-    return this.stores.store.addPage(publish, page, untilMs);
+    return this.stores.store.addPage({ publish, page, claimedUntilMs });
   }
 
   /** Registers devices, and plans a publish to all that there are. */
@@ -161,12 +163,22 @@ export class DeliveryScene {
       pages.push(page);
       after = some.at(-1)?.number ?? after;
     }
-    await this.stores.store.endPlanning(publish.number, after, this.nowMs);
+    await this.stores.store.endPlanning({
+      publish: publish.number,
+      after,
+      nowMs: this.nowMs,
+    });
     return { id: publish.id, instance: this.instance, number: publish.number, recipients, pages };
   }
 
-  claim(most = 100, store = this.stores.store): Promise<readonly Job[]> {
-    return store.claimJobs(this.nowMs, this.nowMs + LEASE_MS, most, 1000, []);
+  claim(limit = 100, store = this.stores.store): Promise<readonly Job[]> {
+    return store.claimJobs({
+      nowMs: this.nowMs,
+      untilMs: this.nowMs + LEASE_MS,
+      limit,
+      devicesPerJob: 1000,
+      except: [],
+    });
   }
 
   /** The next job, of which there must be one. */
@@ -187,7 +199,7 @@ export class DeliveryScene {
     afterMs = 1000,
     store = this.stores.store,
   ): Promise<AfterJob> {
-    const { publish, devices } = job.job;
+    const { publish, devices } = job;
     const recipients = await this.stores.audience.recipients(publish.instance, devices);
     const attempts = new Map(
       job.what === 'retries' ? job.retries.map((retry) => [retry.device, retry.attempts]) : [],
@@ -195,20 +207,20 @@ export class DeliveryScene {
     const results = recipients.map((recipient) =>
       resultOf(what, recipient, (attempts.get(recipient.number) ?? 0) + 1, this.nowMs + afterMs),
     );
-    return await store.finishJob(job, results, this.nowMs);
+    return await store.settle({ job, results, nowMs: this.nowMs });
   }
 
-  /** Keeps what has become of the first devices of a job, while the others go on. */
-  async keepProgress(
+  /** Settles the first devices of a job, while the others are in flight. */
+  async settlePart(
     job: Job,
     devices: number,
     what: DeviceResult['what'] = 'accepted',
     store = this.stores.store,
-  ): Promise<AfterProgress> {
+  ): Promise<AfterPart> {
     const some = onlyFirst(job, devices);
-    const recipients = await this.stores.audience.recipients(this.instance, some.job.devices);
+    const recipients = await this.stores.audience.recipients(this.instance, some.devices);
     const results = recipients.map((one) => resultOf(what, one, 1, this.nowMs + 1000));
-    return await store.keepProgress(some, results, this.nowMs);
+    return await store.settlePart({ job: some, results, nowMs: this.nowMs });
   }
 
   async status(id: PublishId): Promise<PublishStatus> {
@@ -229,7 +241,11 @@ export class DeliveryScene {
   }
 
   async story(publish: PublishId, device: NewDevice['id']): Promise<DeviceStory> {
-    const story = await this.stores.store.story(this.instance, publish, device);
+    const story = await this.stores.stories.story({
+      instance: this.instance,
+      publish,
+      device,
+    });
     if (story === undefined) throw new Error('there is no such device or publish');
     return story;
   }
@@ -237,10 +253,10 @@ export class DeliveryScene {
 
 /** A job as if it had no more devices than the first. */
 function onlyFirst(job: Job, count: number): Job {
-  const devices = job.job.devices.slice(0, count);
+  const devices = job.devices.slice(0, count);
   return job.what === 'page'
-    ? { ...job, job: { ...job.job, devices } }
-    : { ...job, retries: job.retries.slice(0, count), job: { ...job.job, devices } };
+    ? { ...job, devices }
+    : { ...job, devices, retries: job.retries.slice(0, count) };
 }
 
 export function resultOf(

@@ -1,6 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
-import { DEVICE_REMOVED, type Job, type WaitingDevices } from '../../../src/push/model/delivery.ts';
+import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
+import {
+  DEVICE_REMOVED,
+  type Job,
+  type RetryCursor,
+  type WaitingRetries,
+} from '../../../src/push/model/delivery.ts';
 import { newDeviceId } from '../../../src/push/model/device-id.ts';
 import { newPublishId } from '../../../src/push/model/publish-id.ts';
 import { StoreLost } from '../../../src/push/store-faults.ts';
@@ -47,7 +52,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       return new DeliveryScene(opened, instance);
     }
     const plan = (nowMs: number, by = store, most = 100) =>
-      by.claimPlanning(nowMs, nowMs + LEASE_MS, most, []);
+      by.claimPlans({ nowMs, untilMs: nowMs + LEASE_MS, limit: most, except: [] });
     const ids = (claims: Awaited<ReturnType<typeof plan>>) =>
       claims.map(({ publish }) => publish.id);
     const pagesOf = (jobs: readonly Job[]) =>
@@ -95,7 +100,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         );
         expect(added.filter((page) => page !== undefined)).toHaveLength(1);
         const after = recipients[1]?.number ?? 0;
-        expect(await other.endPlanning(number, 0, NOW_MS)).toBe('stale');
+        expect(await other.endPlanning({ publish: number, after: 0, nowMs: NOW_MS })).toBe('stale');
         expect(await scene.addPage(number, after, recipients.slice(2))).toBeNumber();
         expect(await scene.addPage(number, after, recipients.slice(2))).toBeUndefined();
         expect(await scene.counts(id)).toEqual({ planned: 4 });
@@ -108,10 +113,14 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const devices = [first?.number ?? 0];
         const upTo = (first?.number ?? 0) + 5;
         const page = { after: 0, upTo, devices, planned: { apns: 0, fcm: 1, web: 0 } };
-        await store.addPage(number, page, 0);
+        await store.addPage({ publish: number, page: page, claimedUntilMs: undefined });
         expect(await plan(NOW_MS + LEASE_MS)).toMatchObject([{ after: upTo }]);
-        expect(await store.endPlanning(number, upTo - 5, NOW_MS)).toBe('stale');
-        expect(await store.endPlanning(number, upTo, NOW_MS)).toBe('under-way');
+        expect(await store.endPlanning({ publish: number, after: upTo - 5, nowMs: NOW_MS })).toBe(
+          'stale',
+        );
+        expect(await store.endPlanning({ publish: number, after: upTo, nowMs: NOW_MS })).toBe(
+          'under-way',
+        );
         expect((await scene.story(id, device.id)).page).toBe('waiting');
       });
 
@@ -128,15 +137,23 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
             planned: { apns: 0, fcm: devices.length, web: 0 },
           };
         };
-        expect(await store.addPage(number, page(0, 2), 0)).toBeNumber();
+        expect(
+          await store.addPage({ publish: number, page: page(0, 2), claimedUntilMs: undefined }),
+        ).toBeNumber();
         expect((await scene.status(id)).state).toBe('planning');
         const last = { ...page(2, 4), isLast: true };
-        expect(await store.addPage(number, last, 0)).toBeNumber();
+        expect(
+          await store.addPage({ publish: number, page: last, claimedUntilMs: undefined }),
+        ).toBeNumber();
         expect((await scene.status(id)).state).toBe('delivering');
         scene.nowMs += LEASE_MS;
         expect(await plan(scene.nowMs)).toEqual([]);
-        expect(await store.addPage(number, last, 0)).toBeUndefined();
-        expect(await store.endPlanning(number, last.after, NOW_MS)).toBe('stale');
+        expect(
+          await store.addPage({ publish: number, page: last, claimedUntilMs: undefined }),
+        ).toBeUndefined();
+        expect(await store.endPlanning({ publish: number, after: last.after, nowMs: NOW_MS })).toBe(
+          'stale',
+        );
         expect(await scene.deliver()).toBe('under-way');
         expect(await scene.deliver()).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 4 });
@@ -146,8 +163,8 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const { number, id } = await scene.claimed();
         expect((await scene.status(id)).state).toBe('planning');
         const ends = await Promise.all([
-          store.endPlanning(number, 0, NOW_MS),
-          other.endPlanning(number, 0, NOW_MS),
+          store.endPlanning({ publish: number, after: 0, nowMs: NOW_MS }),
+          other.endPlanning({ publish: number, after: 0, nowMs: NOW_MS }),
         ]);
         expect(ends.sort()).toEqual(['finished', 'stale']);
         expect((await scene.status(id)).state).toBe('finished');
@@ -169,7 +186,9 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.addPage(number, 0, recipients);
         expect(await scene.deliver()).toBe('under-way');
         const last = recipients.at(-1)?.number ?? 0;
-        expect(await store.endPlanning(number, last, NOW_MS)).toBe('finished');
+        expect(await store.endPlanning({ publish: number, after: last, nowMs: NOW_MS })).toBe(
+          'finished',
+        );
         expect(await scene.counts(id)).toEqual({ planned: 1, accepted: 1 });
       });
 
@@ -209,11 +228,9 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect(job).toMatchObject({
           what: 'page',
           page: pages[0],
-          job: {
-            publish: { id, instance: scene.instance },
-            devices: numbersOf(recipients),
-            leasedUntilMs: NOW_MS + LEASE_MS,
-          },
+          publish: { id, instance: scene.instance },
+          devices: numbersOf(recipients),
+          claimedUntilMs: NOW_MS + LEASE_MS,
         });
         expect(await scene.claim(9, other)).toEqual([]);
         scene.nowMs += LEASE_MS - 1;
@@ -238,10 +255,10 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const job = await scene.job();
         scene.nowMs += LEASE_MS;
         const all = await scene.claim(9, other);
-        const again = all.find(({ job: { devices } }) => devices.length === 2) ?? job;
+        const again = all.find(({ devices }) => devices.length === 2) ?? job;
         expect(again).toEqual({
           ...job,
-          job: { ...job.job, leasedUntilMs: scene.nowMs + LEASE_MS },
+          claimedUntilMs: scene.nowMs + LEASE_MS,
         });
         // The first server was slow, not dead; the other one is at all of it again.
         expect(await scene.finish(job, 'accepted')).toBe('stale');
@@ -285,7 +302,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const second = await newScene();
         await scene.planned({ devices: 50, perPage: 1, dueAtMs: NOW_MS - 1000 });
         const theirs = await second.planned({ devices: 1 });
-        const of = (jobs: readonly Job[]) => jobs.map(({ job }) => job.publish.instance);
+        const of = (jobs: readonly Job[]) => jobs.map(({ publish }) => publish.instance);
         const first = [await scene.job(), await scene.job()];
         expect(of(first).sort()).toEqual([scene.instance, second.instance].sort());
         expect(await second.counts(theirs.id)).toEqual({ planned: 1 });
@@ -297,7 +314,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await second.planned({ devices: 2, perPage: 1 });
         await third.planned({ devices: 9, perPage: 1 });
         const jobs = await scene.claim(10);
-        const byInstance = Map.groupBy(jobs, ({ job }) => job.publish.instance);
+        const byInstance = Map.groupBy(jobs, ({ publish }) => publish.instance);
         expect([...byInstance.values()].map(({ length }) => length).sort()).toEqual([2, 4, 4]);
       });
 
@@ -307,9 +324,17 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await second.planned({ devices: 1 });
         await scene.accept();
         const except = [scene.instance];
-        const jobs = await store.claimJobs(NOW_MS, NOW_MS + LEASE_MS, 9, 9, except);
-        expect(jobs.map(({ job }) => job.publish.instance)).toEqual([second.instance]);
-        expect(await store.claimPlanning(NOW_MS, NOW_MS + LEASE_MS, 9, except)).toEqual([]);
+        const jobs = await store.claimJobs({
+          nowMs: NOW_MS,
+          untilMs: NOW_MS + LEASE_MS,
+          limit: 9,
+          devicesPerJob: 9,
+          except,
+        });
+        expect(jobs.map(({ publish }) => publish.instance)).toEqual([second.instance]);
+        expect(
+          await store.claimPlans({ nowMs: NOW_MS, untilMs: NOW_MS + LEASE_MS, limit: 9, except }),
+        ).toEqual([]);
         expect(await store.nextDue(except)).toBe(NOW_MS + LEASE_MS);
         expect(await store.nextDue([scene.instance, second.instance])).toBeUndefined();
         expect(await store.nextDue()).toBe(NOW_MS);
@@ -359,7 +384,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const results = recipients.map((recipient) =>
           resultOf(recipient.platform === 'web' ? 'expired' : 'accepted', recipient, 1, 0),
         );
-        expect(await store.finishJob(job, results, NOW_MS)).toBe('finished');
+        expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
         expect((await scene.status(id)).platforms).toMatchObject({
           fcm: { planned: 3, accepted: 3, expired: 0 },
           web: { planned: 1, accepted: 0, expired: 1 },
@@ -372,7 +397,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect(await scene.counts(id)).toEqual({ planned: 1200, retrying: 1200 });
         scene.nowMs += 1000;
         const jobs = await scene.claim();
-        expect(jobs.map(({ job }) => job.devices.length)).toEqual([1000, 200]);
+        expect(jobs.map(({ devices }) => devices.length)).toEqual([1000, 200]);
         for (const job of jobs) await scene.finish(job, 'failed');
         expect(await scene.counts(id)).toEqual({ planned: 1200, failed: 1200 });
         expect((await scene.status(id)).state).toBe('finished');
@@ -383,13 +408,13 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       it('hands out a page after a crash without the devices whose results were kept', async () => {
         const { id, recipients } = await scene.planned({ devices: 5 });
         const job = await scene.job();
-        expect(await scene.keepProgress(job, 2)).toBe('under-way');
+        expect(await scene.settlePart(job, 2)).toBe('under-way');
         expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 2 });
-        expect(await scene.keepProgress(job, 3)).toBe('under-way');
+        expect(await scene.settlePart(job, 3)).toBe('under-way');
         expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3 });
         scene.nowMs += LEASE_MS;
         const again = await scene.job(other);
-        expect(again.job.devices).toEqual(numbersOf(recipients).slice(3));
+        expect(again.devices).toEqual(numbersOf(recipients).slice(3));
         expect(await scene.finish(again, 'failed', 0, other)).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3, failed: 2 });
       });
@@ -398,8 +423,8 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const { id } = await scene.planned({ devices: 4 });
         const job = await scene.job();
         // The answer was lost, and the whole job is finished as if nothing was kept.
-        await scene.keepProgress(job, 2, 'failed');
-        await scene.keepProgress(job, 2, 'accepted');
+        await scene.settlePart(job, 2, 'failed');
+        await scene.settlePart(job, 2, 'accepted');
         expect(await scene.finish(job, 'accepted')).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2, failed: 2 });
       });
@@ -409,24 +434,24 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const job = await scene.job();
         scene.nowMs += LEASE_MS;
         const again = await scene.job(other);
-        expect(await scene.keepProgress(job, 2)).toBe('stale');
-        expect(await scene.keepProgress(again, 1, 'accepted', other)).toBe('under-way');
+        expect(await scene.settlePart(job, 2)).toBe('stale');
+        expect(await scene.settlePart(again, 1, 'accepted', other)).toBe('under-way');
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 1 });
         expect(await scene.finish(again, 'accepted', 0, other)).toBe('finished');
-        expect(await scene.keepProgress(again, 1, 'accepted', other)).toBe('stale');
+        expect(await scene.settlePart(again, 1, 'accepted', other)).toBe('stale');
       });
 
       it('tries devices again before the rest of their page is done', async () => {
         const { id } = await scene.planned({ devices: 3 });
         const page = await scene.job();
-        await scene.keepProgress(page, 1, 'retry');
+        await scene.settlePart(page, 1, 'retry');
         expect(await scene.counts(id)).toEqual({ planned: 3, retrying: 1 });
         scene.nowMs += 1000;
         const [retry, ...more] = await scene.claim();
         expect(more).toEqual([]);
-        expect(retry?.job.devices).toEqual(page.job.devices.slice(0, 1));
+        expect(retry?.devices).toEqual(page.devices.slice(0, 1));
         if (retry !== undefined) expect(await scene.finish(retry)).toBe('under-way');
-        const rest = { ...page, job: { ...page.job, devices: page.job.devices.slice(1) } };
+        const rest = { ...page, devices: page.devices.slice(1) };
         expect(await scene.finish(rest)).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 3 });
       });
@@ -435,7 +460,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const { id, recipients } = await scene.planned({ devices: 3 });
         const job = await scene.job();
         await opened.devices.delete(scene.instance, recipients[2]?.id ?? newDeviceId('fcm'));
-        await scene.keepProgress(job, 1);
+        await scene.settlePart(job, 1);
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 1 });
         expect(await scene.finish(job)).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 2, failed: 1 });
@@ -444,9 +469,9 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       it('cancels only what is left of a page', async () => {
         const { id, recipients } = await scene.planned({ devices: 4 });
         const job = await scene.job();
-        await scene.keepProgress(job, 1);
+        await scene.settlePart(job, 1);
         await opened.publishes.cancel(scene.instance, id, NOW_MS);
-        expect(await scene.keepProgress(job, 2)).toBe('cancelled');
+        expect(await scene.settlePart(job, 2)).toBe('cancelled');
         expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2 });
         scene.nowMs += LEASE_MS;
         expect(await scene.claim()).toEqual([]);
@@ -459,7 +484,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
 
       it('tells of a device that it was accepted while others of its page are under way', async () => {
         const { id, recipients } = await scene.planned({ devices: 2 });
-        await scene.keepProgress(await scene.job(), 1);
+        await scene.settlePart(await scene.job(), 1);
         const storyOf = (at: number) => scene.story(id, recipients[at]?.id ?? newDeviceId('fcm'));
         expect(await storyOf(0)).toMatchObject({
           page: 'delivered',
@@ -473,20 +498,23 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.device({}, 'ann');
         await scene.device({}, 'bob');
         const { number } = await scene.planned({ devices: 0, target });
-        await scene.keepProgress(await scene.job(), 1);
-        expect(await store.usersReached(number)).toEqual({ delivered: ['ann'], failed: [] });
+        await scene.settlePart(await scene.job(), 1);
+        expect(await opened.stories.usersReached(number)).toEqual({
+          delivered: ['ann'],
+          failed: [],
+        });
       });
 
       it('keeps some of the retries of a job, and leaves the others claimed', async () => {
         const { id, recipients } = await scene.planned({ devices: 3 });
         await scene.deliver('retry', 0);
         const job = await scene.job();
-        expect(await scene.keepProgress(job, 2)).toBe('under-way');
+        expect(await scene.settlePart(job, 2)).toBe('under-way');
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 2, retrying: 1 });
         expect(await scene.claim()).toEqual([]);
         scene.nowMs += LEASE_MS;
         const again = await scene.job(other);
-        expect(again.job.devices).toEqual(numbersOf(recipients).slice(2));
+        expect(again.devices).toEqual(numbersOf(recipients).slice(2));
         expect(await scene.finish(again, 'accepted', 0, other)).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 3 });
       });
@@ -494,7 +522,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       it('is kept for many pages at the same time', async () => {
         const { id } = await scene.planned({ devices: 40, perPage: 2 });
         const jobs = await scene.claim();
-        const kept = await Promise.all(jobs.map((job) => scene.keepProgress(job, 1)));
+        const kept = await Promise.all(jobs.map((job) => scene.settlePart(job, 1)));
         expect(new Set(kept)).toEqual(new Set(['under-way']));
         expect(await scene.counts(id)).toEqual({ planned: 40, accepted: 20 });
         const ends = await Promise.all(jobs.map((job) => scene.finish(job)));
@@ -517,7 +545,8 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
           what: 'retries',
           platform: 'fcm',
           retries: recipients.map(({ number }) => ({ device: number, attempts: 1 })),
-          job: { publish: { id }, devices: numbersOf(recipients) },
+          publish: { id },
+          devices: numbersOf(recipients),
         });
         expect(await scene.claim(9, other)).toEqual([]);
       });
@@ -542,7 +571,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const job = await scene.job();
         scene.nowMs += LEASE_MS;
         const again = await scene.job(other);
-        expect(again.job.devices).toEqual(job.job.devices);
+        expect(again.devices).toEqual(job.devices);
         expect(await scene.finish(again, 'retry', 1000, other)).toBe('under-way');
         expect(await scene.finish(job, 'failed')).toBe('stale');
         expect(await scene.counts(id)).toEqual({ planned: 2, retrying: 2 });
@@ -568,20 +597,26 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const first = await scene.planned({ devices: 5 });
         const second = await scene.planned({ devices: 0 });
         for (const job of await scene.claim()) await scene.finish(job, 'retry', 0);
-        const jobs = await store.claimJobs(NOW_MS, NOW_MS + LEASE_MS, 10, 3, []);
-        for (const { what, job } of jobs) {
+        const jobs = await store.claimJobs({
+          nowMs: NOW_MS,
+          untilMs: NOW_MS + LEASE_MS,
+          limit: 10,
+          devicesPerJob: 3,
+          except: [],
+        });
+        for (const { what, devices } of jobs) {
           expect(what).toBe('retries');
-          expect(job.devices.length).toBeLessThanOrEqual(3);
+          expect(devices.length).toBeLessThanOrEqual(3);
         }
         const of = (id: string) =>
           jobs
-            .filter(({ job }) => job.publish.id === id)
-            .flatMap(({ job }) => job.devices)
+            .filter(({ publish }) => publish.id === id)
+            .flatMap(({ devices }) => devices)
             .sort((a, b) => a - b);
         expect(of(first.id)).toEqual(numbersOf(first.recipients));
         expect(of(second.id)).toEqual(numbersOf(first.recipients));
         const web = jobs.filter((job) => job.what === 'retries' && job.platform === 'web');
-        expect(web.map(({ job }) => job.devices.length)).toEqual([1, 1]);
+        expect(web.map(({ devices }) => devices.length)).toEqual([1, 1]);
       });
 
       it('gives pages and retries of one instance each their turn', async () => {
@@ -606,11 +641,13 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
           reason: 'because-retry',
         } as const;
         scene.nowMs += 1000;
-        const bring = (
-          changes: Partial<WaitingDevices> = {},
-          most = 2,
-          after?: Parameters<DeliveryStore['bringForward']>[3],
-        ) => store.bringForward({ ...waiting, ...changes }, scene.nowMs, most, after);
+        const bring = (changes: Partial<WaitingRetries> = {}, limit = 2, after?: RetryCursor) =>
+          store.bringForward({
+            waiting: { ...waiting, ...changes },
+            nowMs: scene.nowMs,
+            limit,
+            after,
+          });
         const retries = async () =>
           (await scene.claim()).flatMap((job) => (job.what === 'retries' ? job : []));
         // None of these is meant.
@@ -626,12 +663,12 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
           publish: expect.any(Number),
           device: numbers[1] ?? 0,
         });
-        expect((await retries()).flatMap(({ job }) => job.devices)).toEqual(numbers.slice(0, 2));
+        expect((await retries()).flatMap(({ devices }) => devices)).toEqual(numbers.slice(0, 2));
         const fourth = await bring({}, 2, second);
         expect(fourth?.device).toBe(numbers[3]);
         expect(await bring({}, 2, fourth)).toBeUndefined();
         const jobs = await retries();
-        expect(jobs.flatMap(({ job }) => job.devices)).toEqual(numbers.slice(2));
+        expect(jobs.flatMap(({ devices }) => devices)).toEqual(numbers.slice(2));
         for (const job of jobs) await scene.finish(job, 'accepted');
         expect(await scene.counts(id)).toEqual({ planned: 5, accepted: 3, retrying: 2 });
       });
@@ -646,7 +683,9 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
           reason: 'because-retry',
         } as const;
         scene.nowMs += 1000;
-        expect(await store.bringForward(waiting, scene.nowMs, 100)).toBeUndefined();
+        expect(
+          await store.bringForward({ waiting, nowMs: scene.nowMs, limit: 100 }),
+        ).toBeUndefined();
         expect(await scene.claim(9, other)).toEqual([]);
         expect(await scene.finish(job, 'accepted')).toBe('finished');
         expect(recipients).toHaveLength(2);
@@ -665,12 +704,18 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.deliver('retry', 0);
         const claims = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
-            (index % 2 === 0 ? store : other).claimJobs(NOW_MS, NOW_MS + LEASE_MS, 1, 2, []),
+            (index % 2 === 0 ? store : other).claimJobs({
+              nowMs: NOW_MS,
+              untilMs: NOW_MS + LEASE_MS,
+              limit: 1,
+              devicesPerJob: 2,
+              except: [],
+            }),
           ),
         );
-        const devices = claims.flat().flatMap(({ job }) => job.devices);
+        const devices = claims.flat().flatMap(({ devices }) => devices);
         expect(new Set(devices).size).toBe(devices.length);
-        devices.push(...(await scene.claim()).flatMap(({ job }) => job.devices));
+        devices.push(...(await scene.claim()).flatMap(({ devices }) => devices));
         expect(devices.sort((a, b) => a - b)).toEqual(numbersOf(recipients));
       });
     });
@@ -685,7 +730,9 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         expect((await cancel(id))?.state).toBe('cancelled');
         const recipients = await scene.recipients({ kind: 'interests', names: ['hello'] });
         expect(await scene.addPage(number, 0, recipients)).toBeUndefined();
-        expect(await store.endPlanning(number, 0, NOW_MS)).toBe('cancelled');
+        expect(await store.endPlanning({ publish: number, after: 0, nowMs: NOW_MS })).toBe(
+          'cancelled',
+        );
         expect(await plan(NOW_MS + LEASE_MS)).toEqual([]);
         expect(await scene.counts(id)).toEqual({});
       });
@@ -757,7 +804,13 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       it('lets retries under way end as they do', async () => {
         const { id } = await scene.planned({ devices: 4 });
         await scene.deliver('retry', 0);
-        const [job, second] = await store.claimJobs(NOW_MS, NOW_MS + LEASE_MS, 2, 1, []);
+        const [job, second] = await store.claimJobs({
+          nowMs: NOW_MS,
+          untilMs: NOW_MS + LEASE_MS,
+          limit: 2,
+          devicesPerJob: 1,
+          except: [],
+        });
         if (job === undefined || second === undefined) throw new Error('nothing is due');
         await cancel(id);
         expect(await scene.counts(id)).toEqual({ planned: 4, retrying: 2, cancelled: 2 });
@@ -832,7 +885,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const results = recipients.map((one) =>
           resultOf(one === dead ? 'pruned' : 'accepted', one, 1, 0),
         );
-        expect(await store.finishJob(job, results, NOW_MS)).toBe('finished');
+        expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 1, pruned: 1 });
         expect(await opened.devices.get(scene.instance, dead.id)).toBeUndefined();
         expect(await scene.story(id, dead.id)).toMatchObject({
@@ -847,11 +900,11 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const device = await scene.device();
         await scene.planned({ devices: 0 });
         const job = await scene.job();
-        const recipients = await opened.audience.recipients(scene.instance, job.job.devices);
+        const recipients = await opened.audience.recipients(scene.instance, job.devices);
         const { token, identity } = device;
         const again = await scene.device({ token, identity });
         const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-        expect(await store.finishJob(job, results, NOW_MS)).toBe('finished');
+        expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
         expect(await opened.devices.get(scene.instance, again.id)).toBeDefined();
       });
 
@@ -859,11 +912,11 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const device = await scene.device();
         const { id } = await scene.planned({ devices: 0 });
         const job = await scene.job();
-        const recipients = await opened.audience.recipients(scene.instance, job.job.devices);
+        const recipients = await opened.audience.recipients(scene.instance, job.devices);
         const token = { token: 'another', identity: 'another' };
         await opened.devices.setToken(scene.instance, device.id, token, NOW_MS);
         const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-        await store.finishJob(job, results, NOW_MS);
+        await store.settle({ job: job, results: results, nowMs: NOW_MS });
         expect(await opened.devices.get(scene.instance, device.id)).toBeDefined();
         expect(await scene.counts(id)).toEqual({ planned: 1, pruned: 1 });
         expect(await scene.story(id, device.id)).toMatchObject({
@@ -907,7 +960,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await opened.devices.register(scene.instance, outside, NOW_MS);
         const { number, id } = await scene.claimed();
         expect(await scene.story(id, outside.id)).toMatchObject({ page: 'ahead' });
-        await store.endPlanning(number, 0, NOW_MS);
+        await store.endPlanning({ publish: number, after: 0, nowMs: NOW_MS });
         expect(await scene.story(id, outside.id)).toEqual({
           platform: 'fcm',
           kind: 'interests',
@@ -975,7 +1028,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         }
         const [device, id] = [await scene.device(), (await scene.planned({ devices: 0 })).id];
         const job = await scene.job();
-        await store.finishJob(job, [], NOW_MS);
+        await store.settle({ job: job, results: [], nowMs: NOW_MS });
         expect((await scene.story(id, device.id)).events).toEqual([
           { atMs: NOW_MS, what: 'failed', reason: DEVICE_REMOVED, words: '', attempts: 0 },
         ]);
@@ -1044,10 +1097,26 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const second = await newScene();
         const [mine, theirs] = [await scene.device(), await second.device()];
         const { id } = await scene.planned({ devices: 0 });
-        expect(await store.story(scene.instance, id, theirs.id)).toBeUndefined();
-        expect(await store.story(second.instance, id, theirs.id)).toBeUndefined();
-        expect(await store.story(scene.instance, newPublishId(NOW_MS), mine.id)).toBeUndefined();
-        expect(await store.story(scene.instance, id, newDeviceId('fcm'))).toBeUndefined();
+        expect(
+          await opened.stories.story({ instance: scene.instance, publish: id, device: theirs.id }),
+        ).toBeUndefined();
+        expect(
+          await opened.stories.story({ instance: second.instance, publish: id, device: theirs.id }),
+        ).toBeUndefined();
+        expect(
+          await opened.stories.story({
+            instance: scene.instance,
+            publish: newPublishId(NOW_MS),
+            device: mine.id,
+          }),
+        ).toBeUndefined();
+        expect(
+          await opened.stories.story({
+            instance: scene.instance,
+            publish: id,
+            device: newDeviceId('fcm'),
+          }),
+        ).toBeUndefined();
       });
     });
 
@@ -1065,15 +1134,18 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         for (const [index, job] of jobs.entries()) {
           await scene.finish(
             job,
-            ends[recipients.findIndex(({ number: device }) => device === job.job.devices[0])] ??
+            ends[recipients.findIndex(({ number: device }) => device === job.devices[0])] ??
               'failed',
             index,
           );
         }
-        expect(await store.usersReached(number)).toEqual({ delivered: ['ann'], failed: ['bob'] });
+        expect(await opened.stories.usersReached(number)).toEqual({
+          delivered: ['ann'],
+          failed: ['bob'],
+        });
         scene.nowMs += 100;
         expect(await scene.deliver('accepted')).toBe('finished');
-        expect(await other.usersReached(number)).toEqual({
+        expect(await opened.stories.usersReached(number)).toEqual({
           delivered: ['ann', 'dan'],
           failed: ['bob'],
         });
@@ -1083,7 +1155,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.device();
         const { number } = await scene.planned({ devices: 1 });
         await scene.deliver();
-        expect(await store.usersReached(number)).toEqual({ delivered: [], failed: [] });
+        expect(await opened.stories.usersReached(number)).toEqual({ delivered: [], failed: [] });
       });
     });
 
@@ -1095,7 +1167,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.planned({ devices: 1 });
         const page = await scene.job();
         const { number } = await scene.claimed();
-        const held = { plannings: [number], jobs: [retries, page] };
+        const held = { plans: [number], jobs: [retries, page] };
         await store.extend(held, NOW_MS + 2 * LEASE_MS);
         // Another server's word changes nothing.
         await other.extend(held, NOW_MS + 9 * LEASE_MS);
@@ -1115,7 +1187,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.planned({ devices: 1 });
         const job = await scene.job();
         await scene.finish(job);
-        await store.extend({ plannings: [], jobs: [job] }, NOW_MS + LEASE_MS);
+        await store.extend({ plans: [], jobs: [job] }, NOW_MS + LEASE_MS);
         expect(await store.nextDue()).toBeUndefined();
       });
 
@@ -1133,7 +1205,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await store.clockSetBack(scene.nowMs, NOW_MS);
         expect(ids(await plan(scene.nowMs))).toEqual([id]);
         const again = await scene.job();
-        expect(again.job.devices).toEqual(claimed.job.devices);
+        expect(again.devices).toEqual(claimed.devices);
         expect(await scene.claim()).toEqual([]);
         expect(await scene.finish(again)).toBe('under-way');
         expect(await scene.finish(others, 'accepted', 0, other)).toBe('finished');
@@ -1147,7 +1219,7 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const away = await newScene();
         await away.planned({ devices: 1 });
         await away.deliver('retry', 5000);
-        const due = async () => (await scene.claim()).flatMap(({ job }) => job.devices);
+        const due = async () => (await scene.claim()).flatMap(({ devices }) => devices);
         scene.nowMs -= HOUR_MS;
         await store.clockSetBack(scene.nowMs, NOW_MS);
         scene.nowMs += 4999;
@@ -1167,13 +1239,13 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         const mine = await scene.claim(1);
         const theirs = await scene.claim(1, other);
         const { id } = await scene.claimed();
-        await store.release('mine');
+        await store.release('own');
         expect(ids(await plan(NOW_MS, other))).toEqual([id]);
         const left = pagesOf(await scene.claim(9, other));
         expect(left).toHaveLength(2);
         expect(left).toContain(pagesOf(mine)[0] ?? 0);
         expect(left).not.toContain(pagesOf(theirs)[0] ?? 0);
-        await store.release('everybodys');
+        await store.release('all');
         expect(await scene.claim()).toHaveLength(3);
         expect(await plan(NOW_MS)).toHaveLength(1);
       });
@@ -1181,10 +1253,10 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       it('keeps what is finished after it was given back', async () => {
         const { id } = await scene.planned({ devices: 2 });
         const job = await scene.job();
-        await store.release('mine');
+        await store.release('own');
         expect(await scene.finish(job, 'retry', 0)).toBe('under-way');
         const retries = await scene.job();
-        await store.release('mine');
+        await store.release('own');
         expect(await scene.finish(retries)).toBe('finished');
         expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 2 });
       });
@@ -1256,13 +1328,13 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
         await scene.deliver('failed');
         await scene.deliver('expired');
         const job = await scene.job();
-        const recipients = await opened.audience.recipients(scene.instance, job.job.devices);
+        const recipients = await opened.audience.recipients(scene.instance, job.devices);
         const results = recipients.map((recipient) => resultOf('accepted', recipient, 1, NOW_MS));
         const other = { token: 'other', identity: crypto.randomUUID() };
         for (const { id } of recipients) {
           await opened.devices.setToken(scene.instance, id, other, NOW_MS);
         }
-        await store.finishJob(job, results, NOW_MS);
+        await store.settle({ job: job, results: results, nowMs: NOW_MS });
         expect(await acceptedBefore()).toEqual([false, false, false]);
       });
     });
@@ -1271,7 +1343,11 @@ export function deliveryStoreContract(name: string, open: () => Promise<OpenDeli
       const device = await scene.device();
       const { id } = await scene.planned({ devices: 0 });
       await opened.deleteInstance(scene.instance);
-      const asked = store.story(scene.instance, newPublishId(NOW_MS), device.id);
+      const asked = opened.stories.story({
+        instance: scene.instance,
+        publish: newPublishId(NOW_MS),
+        device: device.id,
+      });
       expect(await asked.catch((error: unknown) => error)).toBeInstanceOf(StoreLost);
       expect(id).toBeString();
     });

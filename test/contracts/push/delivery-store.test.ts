@@ -2,12 +2,14 @@ import { openDatabase } from '../../../src/stores/database/database.ts';
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
 import { deliveryStoreContract } from './delivery-store.contract.ts';
 
 deliveryStoreContract('MemoryDeliveries', async () => {
@@ -16,6 +18,7 @@ deliveryStoreContract('MemoryDeliveries', async () => {
   return {
     store: new MemoryDeliveries(publishes, devices),
     other: new MemoryDeliveries(publishes, devices),
+    stories: new MemoryStories(publishes, devices),
     publishes,
     devices,
     audience: new MemoryAudience(devices),
@@ -39,6 +42,7 @@ for (const { name, make } of databases) {
     return {
       store: new StoredDeliveries(database),
       other: new StoredDeliveries(second),
+      stories: new StoredStories(database),
       publishes: new StoredPublishes(database),
       devices: new StoredDevices(database),
       audience: new StoredAudience(database),

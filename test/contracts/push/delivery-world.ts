@@ -1,5 +1,6 @@
-import type { DeliveryStore } from '../../../src/push/delivery-store.ts';
-import type { DeviceResult, Job, PlanningClaim } from '../../../src/push/model/delivery.ts';
+import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
+import type { WantedJobs } from '../../../src/push/job-store.ts';
+import type { ClaimedPlan, DeviceResult, Job, RetryJob } from '../../../src/push/model/delivery.ts';
 import type { NewDevice, Platform, Recipient } from '../../../src/push/model/device.ts';
 import type { NewPublish } from '../../../src/push/model/publish.ts';
 import type { DeliveryStores } from './delivery-scene.ts';
@@ -9,7 +10,7 @@ export interface World {
   readonly instances: readonly number[];
 }
 
-type Work = PlanningClaim | Job;
+type Work = ClaimedPlan | Job;
 
 /** What becomes of a device; `undefined`: nothing is said of it. */
 type ResultOf = (recipient: Recipient, attempts: number, index: number) => DeviceResult | undefined;
@@ -24,7 +25,7 @@ export class DeliveryWorld {
   private readonly devices: NewDevice[] = [];
   private readonly publishes: NewPublish[] = [];
   private readonly numbers = new Map<string, number[]>();
-  private readonly plannings: { claim: PlanningClaim; after: number }[] = [];
+  private readonly plannings: { claim: ClaimedPlan; after: number }[] = [];
   private readonly jobs: Job[] = [];
 
   constructor({ stores, instances }: World) {
@@ -86,8 +87,8 @@ export class DeliveryWorld {
     );
   }
 
-  async claimPlanning(server: number, nowMs: number, untilMs: number, most: number) {
-    const claims = await this.server(server).claimPlanning(nowMs, untilMs, most, []);
+  async claimPlans(server: number, nowMs: number, untilMs: number, limit: number) {
+    const claims = await this.server(server).claimPlans({ nowMs, untilMs, limit, except: [] });
     this.plannings.push(...claims.map((claim) => ({ claim, after: claim.after })));
     return claims.map((claim) => [
       this.told(claim),
@@ -96,7 +97,12 @@ export class DeliveryWorld {
   }
 
   /** Goes on with a publish that was claimed, though it may be somebody else's by now. */
-  async addPage(at: number, server: number, devices: number, untilMs: number): Promise<unknown> {
+  async addPage(
+    at: number,
+    server: number,
+    devices: number,
+    claimedUntilMs: number | undefined,
+  ): Promise<unknown> {
     const planning = pick(this.plannings, at);
     if (planning === undefined) return undefined;
     const { claim, after } = planning;
@@ -106,9 +112,9 @@ export class DeliveryWorld {
     if (last === undefined) return 'empty';
     const planned = (platform: Platform) =>
       recipients.filter((recipient) => recipient.platform === platform).length;
-    const page = await this.server(server).addPage(
-      claim.publish.number,
-      {
+    const page = await this.server(server).addPage({
+      publish: claim.publish.number,
+      page: {
         after,
         upTo: last,
         devices: recipients.map(({ number }) => number),
@@ -116,8 +122,8 @@ export class DeliveryWorld {
         // Otherwise the end is told by itself.
         isLast: rest.length < devices,
       },
-      untilMs,
-    );
+      claimedUntilMs,
+    });
     if (page !== undefined) planning.after = last;
     return this.named('page', page);
   }
@@ -126,18 +132,18 @@ export class DeliveryWorld {
     const planning = pick(this.plannings, at);
     if (planning === undefined) return undefined;
     const { claim, after } = planning;
-    return await this.stores.store.endPlanning(claim.publish.number, after, nowMs);
+    return await this.stores.store.endPlanning({ publish: claim.publish.number, after, nowMs });
   }
 
-  async claimJobs(server: number, nowMs: number, untilMs: number, most: number, devices: number) {
-    const jobs = await this.server(server).claimJobs(nowMs, untilMs, most, devices, []);
+  async claimJobs(server: number, wanted: Omit<WantedJobs, 'except'>) {
+    const jobs = await this.server(server).claimJobs({ ...wanted, except: [] });
     this.jobs.push(...jobs);
     return jobs.map((job) => ({
       ...this.told(job),
       what: job.what,
       page: job.what === 'page' ? this.named('page', job.page) : undefined,
       platform: job.what === 'retries' ? job.platform : undefined,
-      devices: job.job.devices.map((device) => this.named('device', device)),
+      devices: job.devices.map((device) => this.named('device', device)),
       attempts: job.what === 'retries' ? job.retries.map(({ attempts }) => attempts) : undefined,
     }));
   }
@@ -147,11 +153,11 @@ export class DeliveryWorld {
     const job = pick(this.jobs, at);
     if (job === undefined) return undefined;
     const results = await this.results(job, result);
-    return await this.server(server).finishJob(job, results, nowMs);
+    return await this.server(server).settle({ job, results, nowMs });
   }
 
   /** Keeps the results of some devices of a job, and leaves one at least. */
-  async keepProgress(
+  async settlePart(
     at: number,
     server: number,
     most: number,
@@ -161,14 +167,14 @@ export class DeliveryWorld {
     const job = pick(this.jobs, at);
     if (job === undefined) return undefined;
     const all = await this.results(job, result);
-    const results = all.slice(0, Math.min(most, job.job.devices.length - 1));
+    const results = all.slice(0, Math.min(most, job.devices.length - 1));
     if (results.length === 0) return 'nothing';
     const some = job.what === 'page' ? job : onlyOf(job, results);
-    return await this.server(server).keepProgress(some, results, nowMs);
+    return await this.server(server).settlePart({ job: some, results, nowMs });
   }
 
   private async results(job: Job, result: ResultOf): Promise<readonly DeviceResult[]> {
-    const { publish, devices } = job.job;
+    const { publish, devices } = job;
     const recipients = await this.stores.audience.recipients(publish.instance, devices);
     return recipients.flatMap((recipient, index) => {
       const retry =
@@ -180,11 +186,11 @@ export class DeliveryWorld {
   }
 
   async extend(server: number, untilMs: number): Promise<void> {
-    const plannings = this.plannings.map(({ claim }) => claim.publish.number);
-    await this.server(server).extend({ plannings, jobs: this.jobs }, untilMs);
+    const plans = this.plannings.map(({ claim }) => claim.publish.number);
+    await this.server(server).extend({ plans, jobs: this.jobs }, untilMs);
   }
 
-  async release(server: number, whose: 'mine' | 'everybodys'): Promise<void> {
+  async release(server: number, whose: 'own' | 'all'): Promise<void> {
     await this.server(server).release(whose);
   }
 
@@ -215,24 +221,26 @@ export class DeliveryWorld {
 
   /** The story of each device and publish. */
   async stories(): Promise<unknown> {
-    const { store } = this.stores;
+    const { stories } = this.stores;
     const pairs = this.publishes.flatMap((publish) =>
       this.devices.map((device) => [publish, device] as const),
     );
     return await Promise.all(
-      pairs.map(([{ instance, id }, device]) => store.story(instance, id, device.id)),
+      pairs.map(([{ instance, id }, device]) =>
+        stories.story({ instance, publish: id, device: device.id }),
+      ),
     );
   }
 
   async users(): Promise<unknown> {
     const all = this.plannings.map(({ claim }) =>
-      this.stores.store.usersReached(claim.publish.number),
+      this.stores.stories.usersReached(claim.publish.number),
     );
     return await Promise.all(all);
   }
 
   /** Those that a publish is for, from a place on. */
-  private async audience({ publish }: PlanningClaim, after: number): Promise<readonly Recipient[]> {
+  private async audience({ publish }: ClaimedPlan, after: number): Promise<readonly Recipient[]> {
     const { instance, kind } = publish;
     const { audience } = this.stores;
     const names = this.publishes.find(({ id }) => id === publish.id)?.target.names ?? [];
@@ -252,14 +260,14 @@ export class DeliveryWorld {
   }
 
   private told(work: Work) {
-    const { publish } = 'job' in work ? work.job : work;
+    const { publish } = work;
     return {
       id: publish.id,
       instance: this.instances.indexOf(publish.instance),
       kind: publish.kind,
       body: publish.body,
       times: [publish.createdAtMs, publish.dueAtMs],
-      untilMs: 'job' in work ? work.job.leasedUntilMs : undefined,
+      untilMs: 'what' in work ? work.claimedUntilMs : undefined,
     };
   }
 
@@ -273,13 +281,13 @@ export class DeliveryWorld {
   }
 }
 
-function onlyOf(job: Job & { readonly what: 'retries' }, results: readonly DeviceResult[]): Job {
+function onlyOf(job: RetryJob, results: readonly DeviceResult[]): Job {
   const wanted = new Set(results.map(({ device }) => device));
   const isWanted = (device: number) => wanted.has(device);
   return {
     ...job,
     retries: job.retries.filter(({ device }) => isWanted(device)),
-    job: { ...job.job, devices: job.job.devices.filter(isWanted) },
+    devices: job.devices.filter(isWanted),
   };
 }
 

@@ -4,7 +4,8 @@ import { type Database, openDatabase } from '../../../src/stores/database/databa
 import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
+import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
@@ -15,17 +16,18 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   let database: Database;
   let publishes: StoredPublishes;
   let deliveries: StoredDeliveries;
-  let untold: StoredUntoldEnds;
+  let pending: StoredPendingCompletionEvents;
   let scene: DeliveryScene;
   beforeEach(async () => {
     place = await make();
     database = await openDatabase(place.url);
     publishes = new StoredPublishes(database);
     deliveries = new StoredDeliveries(database);
-    untold = new StoredUntoldEnds(database);
+    pending = new StoredPendingCompletionEvents(database);
     const stores = {
       store: deliveries,
       other: deliveries,
+      stories: new StoredStories(database),
       publishes,
       devices: new StoredDevices(database),
       audience: new StoredAudience(database),
@@ -52,7 +54,11 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const publish = await scene.claimed(changes);
     const recipients = await scene.recipients(changes.target ?? hello);
     await scene.addPage(publish.number, 0, recipients);
-    await deliveries.endPlanning(publish.number, recipients.at(-1)?.number ?? 0, NOW_MS);
+    await deliveries.endPlanning({
+      publish: publish.number,
+      after: recipients.at(-1)?.number ?? 0,
+      nowMs: NOW_MS,
+    });
     return { ...publish, device: device.id };
   }
 
@@ -76,9 +82,9 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number } = await sent({ webhookUrl, body });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    const [end] = await untold.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
+    const [end] = await pending.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
     expect(end?.publish).toMatchObject({ number, body });
-    await untold.remove(number);
+    await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
   });
 
@@ -87,7 +93,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number, body, device } = await sent({ target });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    await untold.remove(number);
+    await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
     expect(await scene.story(id, device)).toMatchObject({ matches: true, hasPayload: true });
   });

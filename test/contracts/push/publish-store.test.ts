@@ -62,7 +62,7 @@ publishStoreContract('MemoryPublishes', async () => {
         fates: new Map(),
         state: cancelled ?? 'waiting',
         readyAtMs: undefined,
-        leasedBy: undefined,
+        claimedBy: undefined,
       });
     },
     async acceptDevice(instance, id) {

@@ -4,7 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
 import type { Platform } from '../../../src/push/model/device.ts';
+import { type AdminServer, admin } from '../../../testing/clients/admin-api.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
+import { eventually } from '../../../testing/eventually.ts';
 import { configOf, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 
 /** The instance that most is asked of. It has two secret keys, as while they are rotated, and web push. */
@@ -68,15 +70,13 @@ export function startPush(options: PushOptions = {}): Promise<Fanfare> {
   return startFanfare({ config: { push: pushSettings(options), ...options.config } });
 }
 
-/**
- * Gives a running server another configuration, as an operator does; settles when it is served. Once for each
- * server: a line of its log tells, which would be there already.
- */
+/** Gives a running server another configuration, as an operator does. Settles when it is served. */
 export async function reconfigure(server: Fanfare, options: PushOptions): Promise<void> {
   const config = configOf(server.directory, { config: { push: pushSettings(options) } });
   writeFileSync(join(server.directory, 'config.json'), JSON.stringify(config));
+  const changed = server.logsNext(/Instances changed/);
   server.process.kill('SIGHUP');
-  await server.logged(/Instances changed/);
+  await changed;
 }
 
 /** An answer as its client sees it. */
@@ -97,6 +97,29 @@ interface Asked extends Partial<Omit<RawRequest, 'body' | 'method' | 'target'>> 
 }
 
 type At = Pick<Fanfare, 'pushPort'>;
+
+/** An instance of a server. */
+export interface Instance extends At {
+  readonly id: string;
+  readonly secretKey: string;
+}
+
+/** Where a test finds its instance: a server stands for `INSTANCE`. */
+type InstanceLocation = At & Partial<Instance>;
+
+const instanceAt = (location: InstanceLocation): Instance => ({ ...INSTANCE, ...location });
+
+/** Creates an instance that a test has for itself, without a rate of publishes. */
+export async function newInstance(
+  server: AdminServer & At,
+  { limits, ...settings }: { readonly limits?: object } & Readonly<Record<string, unknown>> = {},
+): Promise<Instance> {
+  const body = { limits: { publishesPerSecond: 0, ...limits }, ...settings };
+  const { json, status, text } = await admin(server, 'POST', '/instances', { body });
+  expect([status, text]).toEqual([201, expect.any(String)]);
+  const { id, secretKeys } = json as { id: string; secretKeys: [string] };
+  return { pushPort: server.pushPort, id, secretKey: secretKeys[0] };
+}
 
 export function open(server: At, from?: string): Promise<RawHttp> {
   return RawHttp.open({ port: server.pushPort }, from === undefined ? {} : { from });
@@ -186,40 +209,54 @@ export const TO_USERS = { users: ['ann'], fcm: { notification: { title: 'Hi' } }
 
 /** Publishes to interests or to users, whichever the path says. */
 export function publish(
-  server: At,
+  at: InstanceLocation,
   kind: '' | '/interests' | '/users',
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answered> {
-  return ask(server, 'POST', publishes(kind), { headers: { ...BACKEND_JSON, ...headers }, body });
+  const { id, secretKey } = instanceAt(at);
+  const all = { ...JSON_HEADERS, authorization: `Bearer ${secretKey}`, ...headers };
+  return ask(at, 'POST', publishes(kind, id), { headers: all, body });
 }
 
 /** Publishes what must be accepted; gives the id. */
 export async function published(
-  server: At,
+  at: InstanceLocation,
   body: object = TO_INTERESTS,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const kind = 'users' in body ? '/users' : '/interests';
-  const { status, text, json } = await publish(server, kind, body, headers);
+  const { status, text, json } = await publish(at, kind, body, headers);
   expect([status, text]).toEqual([200, expect.any(String)]);
   return (json as { publishId: string }).publishId;
 }
 
-/** Waits until so many devices are known to be in the audience of a publish: their reports count from then on. */
+/** The status of a publish, which the server must know. */
+export async function statusOf(at: InstanceLocation, publishId: string): Promise<PublishStatus> {
+  const { id, secretKey } = instanceAt(at);
+  const headers = { authorization: `Bearer ${secretKey}` };
+  const { status, json } = await ask(at, 'GET', publishes(`/${publishId}`, id), { headers });
+  expect(status).toBe(200);
+  return json as PublishStatus;
+}
+
+interface PublishStatus {
+  readonly state: string;
+  readonly sendAt: string | null;
+  readonly platforms: Readonly<Record<string, { readonly planned: number }>>;
+}
+
+/** Waits until the plan of a publish has so many devices: their reports count from then on. */
 export async function planned(
-  server: At,
+  at: InstanceLocation,
   publishId: string,
   devices: number,
-  instance: { readonly id: string; readonly secretKey: string } = INSTANCE,
 ): Promise<void> {
-  const headers = { authorization: `Bearer ${instance.secretKey}` };
-  for (;;) {
-    const { json } = await ask(server, 'GET', publishes(`/${publishId}`, instance.id), { headers });
-    const { platforms } = json as { platforms: Record<string, { planned: number }> };
-    const all = Object.values(platforms).reduce((sum, counts) => sum + counts.planned, 0);
-    if (all >= devices) return;
-  }
+  await eventually(
+    () => statusOf(at, publishId),
+    ({ platforms }) =>
+      Object.values(platforms).reduce((sum, counts) => sum + counts.planned, 0) >= devices,
+  );
 }
 
 /** What a browser's subscription is, all but its endpoint. */
@@ -260,44 +297,47 @@ export function registration(platform: Platform, change: object = {}): object {
 
 /** Registers what must be accepted; gives the id. */
 export async function registered(
-  server: At,
+  at: InstanceLocation,
   platform: Platform = 'fcm',
   change: object = {},
-  instance: string = INSTANCE.id,
+  instance: string = instanceAt(at).id,
 ): Promise<string> {
   const body = registration(platform, change);
-  const { status, text, json } = await ask(server, 'POST', device(platform, instance), { body });
+  const { status, text, json } = await ask(at, 'POST', device(platform, instance), { body });
   expect([status, text]).toEqual([200, expect.any(String)]);
   return (json as { id: string }).id;
 }
 
 /** Registers a device of a user; gives its id. */
-export async function registeredOf(server: At, sub: string): Promise<string> {
-  const id = await registered(server);
-  await expectEmpty(setUser(server, id, beamsToken({ sub })));
+export async function registeredOf(at: InstanceLocation, sub: string): Promise<string> {
+  const { id: instance, secretKey } = instanceAt(at);
+  const id = await registered(at);
+  await expectEmpty(setUser(at, id, beamsToken({ sub, iss: issuerOf(instance) }, secretKey)));
   return id;
 }
 
-export function setUser(server: At, id: string, token: string): Promise<Answered> {
+export function setUser(at: InstanceLocation, id: string, token: string): Promise<Answered> {
   const [platform] = id.split('-', 1);
   const headers = { authorization: `Bearer ${token}` };
-  return ask(server, 'PUT', device(`${platform}/${id}/user`), { headers });
+  return ask(at, 'PUT', device(`${platform}/${id}/user`, instanceAt(at).id), { headers });
 }
 
-/** The device as it is told of; `undefined` where there is none. */
+/** The device as the server shows it; `undefined` if there is none. */
 export async function told(
-  server: At,
+  at: InstanceLocation,
   id: string,
-  instance: string = INSTANCE.id,
+  instance: string = instanceAt(at).id,
 ): Promise<{ userId: unknown; metadata: unknown } | undefined> {
   const [platform] = id.split('-', 1);
-  const answer = await ask(server, 'GET', device(`${platform}/${id}`, instance));
+  const answer = await ask(at, 'GET', device(`${platform}/${id}`, instance));
   if (answer.status === 200) return answer.json as { userId: unknown; metadata: unknown };
   expect(answer).toMatchObject(NO_DEVICE);
   return undefined;
 }
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+const issuerOf = (instance: string) => `https://${instance}.pushnotifications.pusher.com`;
 
 /** A Beams Token; claims that are `undefined` are left out. */
 export function beamsToken(
@@ -308,7 +348,7 @@ export function beamsToken(
   const all = {
     sub: 'ann',
     exp: nowSeconds() + 3600,
-    iss: `https://${INSTANCE.id}.pushnotifications.pusher.com`,
+    iss: issuerOf(INSTANCE.id),
     ...claims,
   };
   const parts = [{ alg: 'HS256', typ: 'JWT', ...header }, all].map((part) =>

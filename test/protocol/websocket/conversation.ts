@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import type { Closed, Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import { eventually } from '../../../testing/eventually.ts';
 import {
   type AppClient,
   type AppLocation,
@@ -126,10 +127,8 @@ export async function channels(at: AppLocation): Promise<Record<string, object>>
 
 /** Settles when an app has no occupied channel any more. */
 export async function allChannelsVacated(at: AppLocation): Promise<void> {
-  const deadline = Date.now() + LONG_MS / 2;
-  for (;;) {
-    const left = Object.keys(await channels(at));
-    if (left.length === 0) return;
-    if (Date.now() > deadline) throw new Error(`Still occupied: ${left.join(' ').slice(0, 500)}`);
-  }
+  await eventually(
+    async () => Object.keys(await channels(at)),
+    ({ length }) => length === 0,
+  );
 }

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'bun:test';
 import type { Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { DeviceId, Recipient } from '../../model/device.ts';
 import type { PublishId } from '../../model/publish.ts';
-import { JobsInFlight } from './jobs-in-flight.ts';
 import { deliveryLimits } from '../limits.ts';
-import { Work } from './in-flight-job.ts';
+import { InFlightJob } from './in-flight-job.ts';
+import { JobsInFlight } from './jobs-in-flight.ts';
 
 const publish: PublishUnderWay = {
   number: 1,
@@ -16,21 +16,23 @@ const publish: PublishUnderWay = {
   dueAtMs: 0,
 };
 
-function page(number: number, devices: readonly number[], leasedUntilMs = 1): Job {
-  return { what: 'page', page: number, job: { publish, devices, leasedUntilMs } };
+function page(number: number, devices: readonly number[], claimedUntilMs = 1): Job {
+  return { what: 'page', page: number, publish, devices, claimedUntilMs };
 }
 
-function retries(devices: readonly number[], leasedUntilMs = 1): Job {
+function retries(devices: readonly number[], claimedUntilMs = 1): Job {
   return {
     what: 'retries',
     platform: 'fcm',
     retries: devices.map((device) => ({ device, attempts: 1 })),
-    job: { publish, devices, leasedUntilMs },
+    publish,
+    devices,
+    claimedUntilMs,
   };
 }
 
-function workOf(job: Job): Work {
-  const recipients = job.job.devices.map(
+function workOf(job: Job): InFlightJob {
+  const recipients = job.devices.map(
     (number): Recipient => ({
       number,
       id: `fcm-${number}` as DeviceId,
@@ -42,7 +44,7 @@ function workOf(job: Job): Work {
       acceptedBefore: true,
     }),
   );
-  return new Work(job, recipients, { nowMs: 0 });
+  return new InFlightJob(job, recipients, { nowMs: 0 });
 }
 
 describe('the jobs that are held', () => {
@@ -51,7 +53,7 @@ describe('the jobs that are held', () => {
     held = new JobsInFlight(deliveryLimits);
   });
 
-  function hold(job: Job): Work {
+  function hold(job: Job): InFlightJob {
     const work = workOf(job);
     held.claim(job);
     held.add(work);
@@ -80,7 +82,7 @@ describe('the jobs that are held', () => {
     const first = hold(page(1, [1, 2]));
     const second = hold(page(2, [3]));
     held.claim(page(1, [1, 2], 90));
-    expect([first.leasedUntilMs, second.leasedUntilMs]).toEqual([90, 1]);
+    expect([first.claimedUntilMs, second.claimedUntilMs]).toEqual([90, 1]);
   });
 
   it('go on so with what is tried again only where all of it was had', () => {
@@ -88,14 +90,14 @@ describe('the jobs that are held', () => {
     const second = hold(retries([3, 4]));
     const other = hold(page(1, [1]));
     held.claim(retries([1, 2, 3], 90));
-    expect([first, second, other].map(({ leasedUntilMs }) => leasedUntilMs)).toEqual([90, 1, 1]);
+    expect([first, second, other].map(({ claimedUntilMs }) => claimedUntilMs)).toEqual([90, 1, 1]);
   });
 
   it('count until they are dropped', () => {
     const work = hold(page(1, [1, 2, 3]));
-    expect([held.room.devices, held.room.jobs, held.isEmpty]).toEqual([3, 1, false]);
+    expect([held.budget.devices, held.budget.jobs, held.isEmpty]).toEqual([3, 1, false]);
     held.drop(work);
-    expect([held.room.devices, held.room.jobs, held.isEmpty]).toEqual([0, 0, true]);
-    expect(held.claim(work.job)).toBe(work.job);
+    expect([held.budget.devices, held.budget.jobs, held.isEmpty]).toEqual([0, 0, true]);
+    expect(held.claim(work.claim)).toBe(work.claim);
   });
 });

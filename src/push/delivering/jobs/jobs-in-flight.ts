@@ -105,10 +105,7 @@ function includesAll(claimed: Job, held: Job): boolean {
 }
 
 /** A claim of retries, reduced to some of its devices. */
-export function onlyDevices(
-  claim: RetryJob,
-  some: ReadonlySet<number>,
-): RetryJob {
+export function onlyDevices(claim: RetryJob, some: ReadonlySet<number>): RetryJob {
   return {
     ...claim,
     retries: claim.retries.filter(({ device }) => some.has(device)),

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { MemoryBudget } from './memory-budget.ts';
 import { deliveryLimits } from '../limits.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
 const limits = {
   ...deliveryLimits,
@@ -80,16 +80,16 @@ describe('what is held', () => {
   });
 
   it('counts pages that were left in the store, until they come back', () => {
-    expect(room.mayLeaveAhead(1)).toBe(true);
-    room.leftAhead(1);
-    room.leftAhead(1);
-    expect(room.mayLeaveAhead(1)).toBe(false);
-    expect(room.mayLeaveAhead(2)).toBe(true);
-    room.cameBack(1);
-    expect(room.mayLeaveAhead(1)).toBe(true);
+    expect(room.mayStorePage(1)).toBe(true);
+    room.storedPage(1);
+    room.storedPage(1);
+    expect(room.mayStorePage(1)).toBe(false);
+    expect(room.mayStorePage(2)).toBe(true);
+    room.claimedPage(1);
+    expect(room.mayStorePage(1)).toBe(true);
     // More than was left comes back where another server has left it.
-    for (let count = 0; count < 5; count++) room.cameBack(1);
-    room.leftAhead(1);
-    expect(room.mayLeaveAhead(1)).toBe(true);
+    for (let count = 0; count < 5; count++) room.claimedPage(1);
+    room.storedPage(1);
+    expect(room.mayStorePage(1)).toBe(true);
   });
 });

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../delivery-store.ts';
+import type { JobResults } from '../../model/delivery.ts';
 import { deliveryLimits } from '../limits.ts';
 import { accepted, PipelineScene } from '../pipeline-scene.fixture.ts';
+import type { DeliveryStore } from '../ports.ts';
 
 let scene: PipelineScene;
 let instance: number;
@@ -21,9 +22,8 @@ function watchedStore(): { readonly store: DeliveryStore; readonly kept: [string
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
       return async (...args: unknown[]) => {
-        const [, results] = args;
-        const isOfJob = name === 'keepProgress' || name === 'finishJob';
-        if (isOfJob && Array.isArray(results)) {
+        if (name === 'settlePart' || name === 'settle') {
+          const [{ results }] = args as [JobResults];
           kept.push([`${name} ${scene.passedMs}`, results.length]);
         }
         return await Reflect.apply(method, target, args);
@@ -42,8 +42,8 @@ describe('the results of a page', () => {
     scene.start({ store });
     await seconds(1);
     expect(kept).toEqual([
-      ['keepProgress 290', 10],
-      ['finishJob 400', 10],
+      ['settlePart 290', 10],
+      ['settle 400', 10],
     ]);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 20, accepted: 20 });
   });
@@ -55,7 +55,7 @@ describe('the results of a page', () => {
     const { store, kept } = watchedStore();
     scene.start({ store });
     await seconds(1);
-    expect(kept).toEqual([['finishJob 80', 20]]);
+    expect(kept).toEqual([['settle 80', 20]]);
   });
 
   it('are kept along with those of another page that is done', async () => {
@@ -72,9 +72,9 @@ describe('the results of a page', () => {
     scene.start({ store });
     await seconds(1);
     expect(kept).toEqual([
-      ['keepProgress 60', 1],
-      ['finishJob 60', 2],
-      ['finishJob 500', 1],
+      ['settlePart 60', 1],
+      ['settle 60', 2],
+      ['settle 500', 1],
     ]);
   });
 

@@ -11,7 +11,7 @@ function after(outcome: Outcome, more: Partial<Attempt> = {}) {
     nowMs: NOW_MS,
     endsAtMs: NOW_MS + 3_600_000,
     registeredAtMs: NOW_MS - 1_000,
-    isNewcomer: false,
+    wasAccepted: true,
     isBoundToKey: true,
     others: 'none',
     random: () => 0,
@@ -84,7 +84,7 @@ describe('after an attempt', () => {
   });
 
   it('a newcomer that is not authorised is given up at the third attempt, also where nobody was accepted lately', () => {
-    const newcomer = { isNewcomer: true, attempts: 3 };
+    const newcomer = { wasAccepted: false, attempts: 3 };
     expect(after(otherKey, newcomer).what).toBe('retry');
     expect(after(otherKey, { ...newcomer, others: 'here' }).what).toBe('pruned');
     expect(after(otherKey, { ...newcomer, others: 'somewhere', attempts: 2 }).what).toBe('retry');
@@ -98,19 +98,19 @@ describe('after an attempt', () => {
 
   it('no device is pruned or given up for a credential that was refused before any device was named', () => {
     const refused: Outcome = { ...otherKey, scope: 'connection' };
-    const more = { isNewcomer: true, attempts: 100, others: 'here' } as const;
+    const more = { wasAccepted: false, attempts: 100, others: 'here' } as const;
     expect(after(refused, more).what).toBe('retry');
   });
 
   it('a newcomer whose gateway has trouble with it alone is given up, later if others were accepted only long ago', () => {
     const trouble: Outcome = { ...tryAgain(), scope: 'gateway' };
-    const alone = { isNewcomer: true, others: 'here', attempts: 10 } as const;
+    const alone = { wasAccepted: false, others: 'here', attempts: 10 } as const;
     expect(after(trouble, alone)).toEqual({ what: 'failed', reason: 'busy', words: '' });
     expect(after(trouble, { ...alone, attempts: 9 }).what).toBe('retry');
     expect(after(trouble, { ...alone, others: 'somewhere' }).what).toBe('retry');
     expect(after(trouble, { ...alone, others: 'somewhere', attempts: 24 }).what).toBe('failed');
     expect(after(trouble, { ...alone, others: 'none', attempts: 1_000 }).what).toBe('retry');
-    expect(after(trouble, { ...alone, isNewcomer: false }).what).toBe('retry');
+    expect(after(trouble, { ...alone, wasAccepted: true }).what).toBe('retry');
   });
 
   it('nothing is tried again after its time', () => {

@@ -18,15 +18,15 @@ class Scene {
   nowMs = 1_000_000;
   private devices = 100;
 
-  send(outcome: Outcome, { isWitness = true, device = 0 } = {}) {
+  send(outcome: Outcome, { isTrusted = true, device = 0 } = {}) {
     this.devices += 1;
-    const ticket = this.breaker.begin(isWitness, this.nowMs);
-    return this.end(ticket, outcome, { isWitness, device: device || this.devices });
+    const ticket = this.breaker.begin(isTrusted, this.nowMs);
+    return this.end(ticket, outcome, { isTrusted, device: device || this.devices });
   }
 
   /** The outcome of a send that began earlier. */
-  end(ticket: number, outcome: Outcome, { isWitness = true, device = 1 } = {}) {
-    return this.breaker.learn(ticket, { device, isWitness }, outcome, this.nowMs);
+  end(ticket: number, outcome: Outcome, { isTrusted = true, device = 1 } = {}) {
+    return this.breaker.learn(ticket, { device, isTrusted }, outcome, this.nowMs);
   }
 
   sendMany(outcome: Outcome, count: number, to: Parameters<Scene['send']>[1] = {}) {
@@ -44,16 +44,16 @@ class Scene {
     return this.breaker.untriedWaitMs(this.nowMs);
   }
 
-  get newcomerWaitMs(): number {
-    return this.breaker.newcomerWaitMs(this.nowMs, false);
+  get untrustedWaitMs(): number {
+    return this.breaker.untrustedWaitMs(this.nowMs, false);
   }
 
   get isOpen(): boolean {
-    return this.breaker.opened !== undefined;
+    return this.breaker.fault !== undefined;
   }
 }
 
-const newcomer = { isWitness: false };
+const newcomer = { isTrusted: false };
 
 describe('a breaker', () => {
   it('opens when the gateway fails five witnesses in a row', () => {
@@ -61,7 +61,7 @@ describe('a breaker', () => {
     expect(scene.sendMany(trouble(), 4)).toEqual(Array(4).fill('unchanged'));
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
     expect(scene.send(trouble())).toBe('opened');
-    expect(scene.breaker.opened).toEqual({
+    expect(scene.breaker.fault).toEqual({
       why: 'gateway',
       reason: 'http-503',
       words: '',
@@ -73,12 +73,12 @@ describe('a breaker', () => {
   it('opens when the credential is refused to three witnesses in a row', () => {
     const scene = new Scene();
     expect(scene.sendMany(unauthorised, 3)).toEqual(['unchanged', 'unchanged', 'opened']);
-    expect(scene.breaker.opened).toMatchObject({
+    expect(scene.breaker.fault).toMatchObject({
       why: 'credential',
       reason: 'BadKey',
       words: 'Bad key',
     });
-    expect(scene.breaker.opened?.isUnproven).toBeUndefined();
+    expect(scene.breaker.fault?.isUnproven).toBeUndefined();
   });
 
   it('opens for trouble of single devices only when twenty have it in a row', () => {
@@ -152,10 +152,10 @@ describe('newcomers', () => {
   it('open it while no witness is known, and ten a second are still sent to', () => {
     const scene = new Scene();
     expect(scene.sendMany(unauthorised, 3, newcomer)).toContain('opened');
-    expect(scene.breaker.opened).toMatchObject({ why: 'credential', isUnproven: true });
+    expect(scene.breaker.fault).toMatchObject({ why: 'credential', isUnproven: true });
     let sent = 0;
     for (const endMs = scene.nowMs + 10_000; scene.nowMs < endMs; scene.nowMs += 10) {
-      if (scene.newcomerWaitMs > 0) continue;
+      if (scene.untrustedWaitMs > 0) continue;
       scene.send(unauthorised, newcomer);
       sent += 1;
     }
@@ -170,7 +170,7 @@ describe('newcomers', () => {
     const scene = new Scene();
     scene.sendMany(trouble('gateway', 900_000), 5, newcomer);
     expect(scene.isOpen).toBe(true);
-    scene.breaker.arrived();
+    scene.breaker.learnOfTrusted();
     expect(scene.untriedWaitMs).toBeLessThanOrEqual(100);
     expect(scene.send(accepted)).toBe('closed');
   });
@@ -189,8 +189,8 @@ describe('newcomers', () => {
   it('are sent to while no witness waits, and close it when one is accepted', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
-    expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
-    expect(scene.breaker.newcomerWaitMs(scene.nowMs, true)).toBe(1_000);
+    expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
+    expect(scene.breaker.untrustedWaitMs(scene.nowMs, true)).toBe(1_000);
     expect(scene.send(accepted, newcomer)).toBe('closed');
   });
 });
@@ -264,7 +264,7 @@ describe('an open breaker', () => {
     for (const endMs = scene.nowMs + 10_000; scene.nowMs < endMs; scene.nowMs += 10) {
       if (scene.breaker.waitMs(scene.nowMs) === 0) scene.send(trouble('gateway', askedMs));
       if (scene.untriedWaitMs > 0) continue;
-      expect(scene.newcomerWaitMs).toBe(0);
+      expect(scene.untrustedWaitMs).toBe(0);
       scene.send(trouble('gateway', askedMs));
       sent += 1;
     }
@@ -279,7 +279,7 @@ describe('an open breaker', () => {
     const sinceMs = scene.nowMs;
     scene.wait();
     scene.send(unauthorised);
-    expect(scene.breaker.opened).toMatchObject({ why: 'credential', sinceMs });
+    expect(scene.breaker.fault).toMatchObject({ why: 'credential', sinceMs });
   });
 
   it('says how long other devices should stay away: until the next probes', () => {
@@ -321,7 +321,7 @@ describe('an open breaker', () => {
       expect(scene.wait()).toBe(600);
       scene.send(outcome, newcomer);
       scene.nowMs -= 3_600_000;
-      expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+      expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
     }
   });
 
@@ -330,7 +330,7 @@ describe('an open breaker', () => {
     scene.sendMany(unauthorised, 3);
     scene.breaker.reset();
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
-    expect(scene.breaker.believesNewcomers()).toBe(true);
+    expect(scene.breaker.believesUntrusted()).toBe(true);
   });
 });
 
@@ -354,7 +354,7 @@ describe('a pause that a gateway asks for', () => {
     patient.sendMany(trouble('gateway', 24 * 3_600_000), 3);
     expect(patient.wait()).toBe(15 * 60_000);
     // Newcomers need not wait longer, even if no witness is left.
-    expect(patient.newcomerWaitMs).toBe(0);
+    expect(patient.untrustedWaitMs).toBe(0);
   });
 
   it('does not count for all if the answer is about one device', () => {
@@ -368,7 +368,7 @@ describe('a pause that a gateway asks for', () => {
     scene.sendMany(trouble('gateway', 900_000), 10, newcomer);
     expect(scene.isOpen).toBe(true);
     expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
-    expect(scene.newcomerWaitMs).toBeLessThanOrEqual(100);
+    expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
   });
 });
 
@@ -457,7 +457,7 @@ describe('a failure before any device is named', () => {
     scene.send(accepted);
     const outcomes = scene.sendMany(trouble('connection'), 5, newcomer);
     expect(outcomes.at(-1)).toBe('opened');
-    expect(scene.breaker.opened).toMatchObject({ why: 'gateway' });
+    expect(scene.breaker.fault).toMatchObject({ why: 'gateway' });
   });
 
   it('opens at once for a credential, or for a pause', () => {
@@ -474,7 +474,7 @@ describe('a failure before any device is named', () => {
       scene.send(accepted);
       scene.sendMany(trouble('connection'), 5);
       scene.wait();
-      expect(scene.newcomerWaitMs).toBe(0);
+      expect(scene.untrustedWaitMs).toBe(0);
       expect(scene.send(outcome, newcomer)).toBe('closed');
     }
   });
@@ -483,7 +483,7 @@ describe('a failure before any device is named', () => {
     const scene = new Scene();
     scene.sendMany(trouble('connection'), 5, newcomer);
     const pauses = Array.from({ length: 4 }, () => {
-      const ms = scene.newcomerWaitMs;
+      const ms = scene.untrustedWaitMs;
       scene.nowMs += ms;
       scene.send(trouble('connection'), newcomer);
       return ms;

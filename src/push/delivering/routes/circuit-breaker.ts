@@ -185,12 +185,7 @@ export class CircuitBreaker {
   }
 
   /** Takes note of an outcome. Returns what it changed. */
-  learn(
-    ticket: Ticket,
-    sent: Sent,
-    outcome: Outcome,
-    nowMs: number,
-  ): CircuitChange {
+  learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): CircuitChange {
     const isOfOld = ticket !== this.ticket;
     switch (outcome.result) {
       case 'accepted':

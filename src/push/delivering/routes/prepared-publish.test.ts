@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import type { Gateway, Notification, Outcome } from '../../gateway.ts';
 import type { PublishUnderWay } from '../../model/delivery.ts';
 import type { PublishId } from '../../model/publish.ts';
-import { PreparedPublish } from './prepared-publish.ts';
 import { readStoredPublish } from '../stored-publish.ts';
+import { PreparedPublish } from './prepared-publish.ts';
 
 const publish: PublishUnderWay = {
   number: 1,

@@ -2,9 +2,9 @@ import type { Deliver, Gateway, Outcome } from '../../gateway.ts';
 import type { PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform } from '../../model/device.ts';
 import type { Payloads } from '../../payloads/payloads.ts';
-import { type Lifetime, lifetimeOf } from './lifetime.ts';
 import { REFUSALS_ALIKE } from '../limits.ts';
 import type { StoredPublish } from '../stored-publish.ts';
+import { type Lifetime, lifetimeOf } from './lifetime.ts';
 
 export type AnyGateway = { readonly [P in Platform]: Gateway<P> }[Platform];
 

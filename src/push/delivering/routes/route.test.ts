@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'bun:test';
 import type { Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { PublishId } from '../../model/publish.ts';
+import { InFlightJob } from '../jobs/in-flight-job.ts';
 import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
 import { noGateways } from './no-gateway.ts';
 import { PreparedPublish } from './prepared-publish.ts';
-import { Slice, Route } from './route.ts';
-import { Work } from '../jobs/in-flight-job.ts';
+import { Route, Slice } from './route.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const HOUR_MS = 3_600_000;
 
-function newWay(): Route {
+function newRoute(): Route {
   return new Route({
     origin: undefined,
     isShared: false,
-    rate: { perSecond: 1_000 },
+    rate: 1_000,
     nowMs: NOW_MS,
     random: () => 0,
-    doubt: () => undefined,
+    distrust: () => undefined,
   });
 }
 
-function newPart(route: Route): Slice {
+function newSlice(route: Route): Slice {
   const publish: PublishUnderWay = {
     number: 1,
     id: 'pubid-1' as PublishId,
@@ -31,24 +31,23 @@ function newPart(route: Route): Slice {
     createdAtMs: NOW_MS,
     dueAtMs: NOW_MS,
   };
-  const job: Job = { what: 'page', page: 1, job: { publish, devices: [], leasedUntilMs: 0 } };
+  const claim: Job = { what: 'page', page: 1, publish, devices: [], claimedUntilMs: 0 };
   const prepared = new PreparedPublish(publish, undefined, 'instance', noGateways.fcm);
   return new Slice({
-    work: new Work(job, [], { nowMs: NOW_MS }),
+    job: new InFlightJob(claim, [], { nowMs: NOW_MS }),
     route,
     prepared,
-    areNewcomers: false,
+    isTrusted: true,
     places: [0, 1],
     tried: [],
     nowMs: NOW_MS,
-    left: () => undefined,
   });
 }
 
 describe('a route', () => {
   it('holds up others when a device has waited too long for its turn, and for a while after that', () => {
-    const route = newWay();
-    const slice = newPart(route);
+    const route = newRoute();
+    const slice = newSlice(route);
     expect(slice.holdsUp(NOW_MS + TURN_MS_MAX)).toBe(false);
     expect(slice.holdsUp(NOW_MS + TURN_MS_MAX + 1)).toBe(true);
     slice.returnMs(NOW_MS);
@@ -59,30 +58,33 @@ describe('a route', () => {
   });
 
   it('lets devices come back one after the other', () => {
-    const route = newWay();
-    const times = Array.from({ length: 3 }, () => route.known.returnMs(NOW_MS, route.breaker) - NOW_MS);
+    const route = newRoute();
+    const times = Array.from(
+      { length: 3 },
+      () => route.trusted.returnMs(NOW_MS, route.circuit) - NOW_MS,
+    );
     expect(times).toEqual([1_000, 1_100, 1_200]);
   });
 });
 
 describe('what a route has accepted', () => {
   it('says something of others, and nothing of the device itself', () => {
-    const route = newWay();
+    const route = newRoute();
     const accept = (device: number, atMs: number) =>
       route.learn(
-        route.breaker.begin(true, atMs),
-        { device, isWitness: true },
+        route.circuit.begin(true, atMs),
+        { device, isTrusted: true },
         { result: 'accepted' },
         atMs,
       );
     accept(1, NOW_MS);
-    expect(route.breaker.areOthersWell(1, NOW_MS)).toBe(false);
-    expect(route.breaker.areOthersWell(2, NOW_MS)).toBe(true);
+    expect(route.circuit.areOthersWell(1, NOW_MS)).toBe(false);
+    expect(route.circuit.areOthersWell(2, NOW_MS)).toBe(true);
     accept(2, NOW_MS + 30_000);
     accept(2, NOW_MS + 40_000);
-    expect(route.breaker.areOthersWell(2, NOW_MS + 59_999)).toBe(true);
-    expect(route.breaker.areOthersWell(2, NOW_MS + 60_000)).toBe(false);
-    expect(route.breaker.areOthersWell(1, NOW_MS + 60_000)).toBe(true);
+    expect(route.circuit.areOthersWell(2, NOW_MS + 59_999)).toBe(true);
+    expect(route.circuit.areOthersWell(2, NOW_MS + 60_000)).toBe(false);
+    expect(route.circuit.areOthersWell(1, NOW_MS + 60_000)).toBe(true);
   });
 });
 
@@ -90,30 +92,30 @@ describe('a route by a clock that was set back', () => {
   const backMs = NOW_MS - HOUR_MS;
 
   it('counts from then on how long a device waits for its turn', () => {
-    const slice = newPart(newWay());
+    const slice = newSlice(newRoute());
     expect(slice.holdsUp(backMs)).toBe(false);
     expect(slice.holdsUp(backMs + TURN_MS_MAX + 1)).toBe(true);
   });
 
   it('is not slow for as much longer', () => {
-    const route = newWay();
-    const slice = newPart(route);
+    const route = newRoute();
+    const slice = newSlice(route);
     slice.returnMs(NOW_MS);
     expect(slice.holdsUp(backMs)).toBe(false);
   });
 
   it('does not let devices come back after those of before', () => {
-    const route = newWay();
-    for (let count = 0; count < 100_000; count++) route.known.returnMs(NOW_MS, route.breaker);
-    expect(route.known.returnMs(backMs, route.breaker) - backMs).toBe(1_000);
-    expect(route.known.returnMs(backMs, route.breaker) - backMs).toBeLessThan(LATER_MS_MAX);
+    const route = newRoute();
+    for (let count = 0; count < 100_000; count++) route.trusted.returnMs(NOW_MS, route.circuit);
+    expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBe(1_000);
+    expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBeLessThan(LATER_MS_MAX);
   });
 
   it('does not take what was accepted by it for accepted lately', () => {
-    const route = newWay();
-    const sent = { device: 1, isWitness: true };
-    route.learn(route.breaker.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);
-    expect(route.breaker.areOthersWell(2, NOW_MS)).toBe(true);
-    expect(route.breaker.areOthersWell(2, backMs)).toBe(false);
+    const route = newRoute();
+    const sent = { device: 1, isTrusted: true };
+    route.learn(route.circuit.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);
+    expect(route.circuit.areOthersWell(2, NOW_MS)).toBe(true);
+    expect(route.circuit.areOthersWell(2, backMs)).toBe(false);
   });
 });

@@ -27,7 +27,7 @@ describe('a witness', () => {
     for (const before of [true, false]) {
       const one = device(before ? 1 : 2, before);
       witnesses.add(one);
-      witnesses.doubt(one.number);
+      witnesses.distrust(one.number);
       expect(witnesses.has(one)).toBe(false);
       expect(witnesses.wasAccepted(one)).toBe(true);
       witnesses.add(one);
@@ -37,14 +37,14 @@ describe('a witness', () => {
 
   it('is doubted no more when the credential was replaced', () => {
     const witnesses = new TrustedDevices();
-    witnesses.doubt(1);
+    witnesses.distrust(1);
     witnesses.clear();
     expect(witnesses.has(device(1, true))).toBe(true);
   });
 
   it('is forgotten to be doubted before memory grows', () => {
     const witnesses = new TrustedDevices();
-    for (let number = 1; number <= 4_001; number++) witnesses.doubt(number);
+    for (let number = 1; number <= 4_001; number++) witnesses.distrust(number);
     expect(witnesses.has(device(1, true))).toBe(true);
     expect(witnesses.has(device(2, true))).toBe(false);
   });

@@ -6,9 +6,11 @@ import type { Database } from '../../database/database.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from './device-rows.ts';
 
-/** Rows that are read in one turn of the loop, about a millisecond's worth, and how many a statement by itself is like. */
+/** Rows read in one turn of the event loop, which takes about 1 ms. */
 const TURN_ROWS = 500;
-const READ_ROWS = 25;
+
+/** The cost of a statement without rows, in rows. */
+const STATEMENT_ROWS = 25;
 
 interface RecipientRow {
   readonly number: BigInteger;
@@ -21,36 +23,36 @@ interface RecipientRow {
   readonly accepted_at: BigInteger | null;
 }
 
-/** Reads the devices of a publish out of the store's tables. */
+/** Reads the audience of publishes from the store's tables. */
 export class StoredAudience implements AudienceSource {
   private readonly database: Database;
-  /** Settles when those before have been read. */
+  /** Settles after all earlier reads. */
   private line: Promise<unknown> = Promise.resolve();
-  /** What was read in this turn of the loop. */
+  /** Rows read in this turn of the loop. */
   private readInTurn = 0;
 
   constructor(database: Database) {
     this.database = database;
   }
 
-  /** Reads one stretch of an index and no table; devices that were removed a moment ago may be among them. */
+  /** Reads a range of an index only, so it may return devices that were just removed. */
   async numbers(
     instance: number,
     kind: PublishTarget['kind'],
     name: string,
     after: number,
-    most: number,
+    limit: number,
   ): Promise<readonly number[]> {
     const rows = await this.inLine<{ number: BigInteger }>((read) =>
       kind === 'interests'
         ? read`
             SELECT device AS number FROM device_interests
             WHERE instance = ${instance} AND interest = ${name} AND device > ${after}
-            ORDER BY device LIMIT ${most}`
+            ORDER BY device LIMIT ${limit}`
         : read`
             SELECT number FROM devices
             WHERE instance = ${instance} AND user_id = ${name} AND number > ${after}
-            ORDER BY number LIMIT ${most}`,
+            ORDER BY number LIMIT ${limit}`,
     );
     return rows.map(({ number }) => Number(number));
   }
@@ -58,7 +60,7 @@ export class StoredAudience implements AudienceSource {
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     if (numbers.length === 0) return [];
     const { dialect } = this.database;
-    // The plus keeps the database from going through all devices of the instance by another index.
+    // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
         SELECT number, id, platform, token, bundle_id, user_id, registered_at,
@@ -70,8 +72,8 @@ export class StoredAudience implements AudienceSource {
   }
 
   /**
-   * SQLite answers before the loop has turned: without this, nobody else's request would be looked at until
-   * the whole audience is read. Small audiences share a turn, so that they come on together.
+   * Yields to the event loop now and then, because SQLite answers within one turn: other requests would have to wait
+   * until the whole audience is read. Several small audiences share a turn.
    */
   private inLine<Row>(ask: (read: SQL) => Promise<Row[]>): Promise<readonly Row[]> {
     if (this.database.dialect === 'postgres') return ask(this.database.read);
@@ -81,10 +83,10 @@ export class StoredAudience implements AudienceSource {
         this.readInTurn = 0;
       }
       const some = await ask(this.database.read);
-      this.readInTurn += READ_ROWS + some.length;
+      this.readInTurn += STATEMENT_ROWS + some.length;
       return some;
     });
-    // Whoever asks hears of what fails, and those after it are read all the same.
+    // The caller sees a failure; later reads run all the same.
     this.line = rows.then(undefined, () => undefined);
     return rows;
   }

@@ -3,17 +3,17 @@ import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/dev
 import type { Database } from '../../database/database.ts';
 import { afterRemoval, type BigInteger, type DeletedRow } from './device-rows.ts';
 
-/** Which devices are meant. Each condition narrows it down. */
+/** Selects devices. All conditions must hold. */
 export interface DeviceFilter {
   readonly platform: Platform | undefined;
-  /** Only those whose token no gateway has ever accepted. */
+  /** Only devices whose token no gateway has ever accepted. */
   readonly neverAccepted: boolean;
   readonly registeredBeforeMs: number | undefined;
-  /** Only those that neither registered nor changed anything but their interests since then. */
+  /** Only devices that have not registered, or changed anything but interests, since then. */
   readonly seenBeforeMs: number | undefined;
 }
 
-/** A device as operators see it: without its token, which is a secret. */
+/** A device as shown to operators, without its token, which is a secret. */
 export interface ListedDevice {
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -22,10 +22,10 @@ export interface ListedDevice {
   readonly seenAtMs: number;
   /** Whether a gateway has accepted its token. */
   readonly isAccepted: boolean;
-  /** When it first did; `undefined` as well where that was before it was recorded. */
+  /** When it first did; also `undefined` if that was before this was recorded. */
   readonly acceptedAtMs: number | undefined;
   readonly metadata: DeviceMetadata;
-  /** Which SDK and browser registered it, in the words of the device. */
+  /** The SDK and browser, as reported at registration. */
   readonly client: string;
 }
 
@@ -41,22 +41,22 @@ interface ListedRow {
   readonly sdk: string;
 }
 
-/** Devices that are looked at without letting others go on, and of which at most all are removed in one commit. */
+/** Devices read without yielding to the event loop, and removed in one commit at most. */
 const PIECE_DEVICES = 500;
 
-/** Devices that one call looks at: whoever wants more asks again from where it has come to. */
+/** Devices that one call reads; the caller continues from `next`. */
 const CALL_DEVICES = 20_000;
 
-/** Milliseconds between two commits that remove some. */
+/** Milliseconds between two commits that remove devices. */
 const PAUSE_MS = 5;
 
-/** A part of an instance's devices, in the order in which they registered; `upTo` `undefined`: to the end. */
+/** A range of an instance's devices, in the order of registration; without `upTo`, to the end. */
 interface Piece {
   readonly after: number;
   readonly upTo: number | undefined;
 }
 
-/** Lists and removes devices for operators, piece by piece: neither holds up others, however many there are. */
+/** Lists and removes devices for operators, in pieces, so that other work is not delayed. */
 export class DeviceList {
   private readonly database: Database;
 
@@ -65,19 +65,19 @@ export class DeviceList {
   }
 
   /**
-   * Gives devices after a place, at most `most`, the oldest first. There may be more where it gives fewer: `next` is
-   * the place to go on from, `undefined` at the end.
+   * Returns up to `limit` devices after a place, the oldest first. There may be more even if it returns fewer: `next` is
+   * the place to continue from, `undefined` at the end.
    */
   async list(
     instance: number,
     filter: DeviceFilter,
     after: number,
-    most: number,
+    limit: number,
   ): Promise<{ readonly devices: readonly ListedDevice[]; readonly next: number | undefined }> {
     const devices: ListedDevice[] = [];
     for await (const piece of this.pieces(instance, after)) {
       const { read } = this.database;
-      const wanted = most - devices.length;
+      const wanted = limit - devices.length;
       const rows: ListedRow[] = await read`
         SELECT number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk
         FROM devices WHERE ${matching(read, instance, piece, filter)}
@@ -92,7 +92,7 @@ export class DeviceList {
     return { devices, next: undefined };
   }
 
-  /** Removes devices after a place, or only counts them; `next` is the place to go on from, `undefined` at the end. */
+  /** Removes devices after a place, or only counts them; `next` is the place to continue from, `undefined` at the end. */
   async remove(
     instance: number,
     filter: DeviceFilter,
@@ -122,25 +122,25 @@ export class DeviceList {
       const deleted: DeletedRow[] = await sql`
         DELETE FROM devices WHERE ${matching(sql, instance, piece, filter)}
         RETURNING number, accepted_at`;
-      await afterRemoval(sql, later, instance, deleted);
+      await afterRemoval({ sql, later, instance }, deleted);
       return deleted.length;
     });
   }
 
-  /** The devices of an instance in small pieces, as many as one call looks at. */
+  /** The devices of an instance in small pieces, as many as one call reads. */
   private async *pieces(
     instance: number,
     after: number,
   ): AsyncGenerator<Piece & { readonly isLastOfCall: boolean }> {
-    for (let from = after, looked = PIECE_DEVICES; ; looked += PIECE_DEVICES) {
+    for (let from = after, read = PIECE_DEVICES; ; read += PIECE_DEVICES) {
       const [last]: { number: BigInteger }[] = await this.database.read`
         SELECT number FROM devices WHERE instance = ${instance} AND number > ${from}
         ORDER BY instance, number LIMIT 1 OFFSET ${PIECE_DEVICES - 1}`;
       const upTo = last && Number(last.number);
-      yield { after: from, upTo, isLastOfCall: looked >= CALL_DEVICES };
+      yield { after: from, upTo, isLastOfCall: read >= CALL_DEVICES };
       if (upTo === undefined) return;
       from = upTo;
-      // SQLite answers before the loop has turned.
+      // SQLite answers within one turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

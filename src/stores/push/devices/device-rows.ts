@@ -4,20 +4,27 @@ import type { Dialect } from '../../database/dialect.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
-/** What a change of one device knows of it. */
+/** A commit that changes devices of one instance. */
+export interface InstanceChange {
+  readonly dialect: Dialect;
+  readonly sql: TransactionSQL;
+  readonly later: Later;
+  readonly instance: number;
+}
+
 export interface DeviceRow {
   readonly number: number;
   readonly platform: Platform;
   readonly userId: string | undefined;
-  /** Of its token: equal exactly where the same app on the same device is reached. */
+  /** The identity of its token: equal exactly for the same app on the same device. */
   readonly identity: string;
   readonly isAccepted: boolean;
 }
 
-/** A number that PostgreSQL gives as text. */
+/** A number that PostgreSQL returns as text. */
 export type BigInteger = number | string;
 
-/** Rows in one statement: it takes only so many parameters. */
+/** Rows in one statement, which has a limit of parameters. */
 const ROWS_PER_STATEMENT = 500;
 
 /** A device that was deleted. */
@@ -26,19 +33,17 @@ export interface DeletedRow {
   readonly accepted_at: BigInteger | null;
 }
 
-/** Counts a device that came to an instance. */
+/** Counts a new device of an instance. */
 export function countAdded(later: Later, instance: number): void {
   count(later, { instance, devices: 1, isRequired: true });
 }
 
 /**
- * Counts devices that were deleted, and leaves their interests to be taken away in pieces: there may be
- * thousands, and they reach nobody, since a device's number is never given again.
+ * Counts deleted devices, and leaves their interests to the garbage collector: there may be thousands, and they cannot
+ * reach another device, because device numbers are never reused.
  */
 export async function afterRemoval(
-  sql: TransactionSQL,
-  later: Later,
-  instance: number,
+  { sql, later, instance }: Omit<InstanceChange, 'dialect'>,
   deleted: readonly DeletedRow[],
 ): Promise<void> {
   if (deleted.length === 0) return;
@@ -49,37 +54,35 @@ export async function afterRemoval(
   count(later, { instance, devices: -deleted.length, accepted: -accepted, isRequired: true });
 }
 
-/** What nobody else does with a device until the commit: change it in any way, or only remove it. */
-export type Hold = 'unchanged' | 'present';
+/** What no other transaction may do with a locked device: change it at all, or remove it. */
+export type DeviceLock = 'unchanged' | 'present';
 
 /**
- * `present` where that is enough: those who hold a device so do not wait for one another. Changes that share
- * a commit hold many devices, and two commits that each wait for a device of the other end with a deadlock.
+ * Locks of `present` do not wait for each other. They are used if possible, because changes that share a commit lock
+ * many devices in any order, and two commits could deadlock.
  */
-const holds: Record<Hold, string> = {
+const locks: Record<DeviceLock, string> = {
   unchanged: 'FOR NO KEY UPDATE',
   present: 'FOR KEY SHARE',
 };
 
-interface HeldRow extends DeletedRow {
+interface LockedRow extends DeletedRow {
   readonly platform: Platform;
   readonly user_id: string | null;
   readonly token_identity: string;
 }
 
-/** Finds a device, and holds it. */
-export async function heldDevice(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  instance: number,
+/** Finds and locks a device. */
+export async function lockDevice(
+  { dialect, sql, instance }: Omit<InstanceChange, 'later'>,
   id: DeviceId,
-  hold: Hold,
+  lock: DeviceLock,
 ): Promise<DeviceRow | undefined> {
-  // SQLite has one writer at a time, and no words for it.
-  const held = dialect === 'postgres' ? sql.unsafe(holds[hold]) : sql``;
-  const [row]: HeldRow[] = await sql`
+  // SQLite has one writer at a time, and no such clause.
+  const clause = dialect === 'postgres' ? sql.unsafe(locks[lock]) : sql``;
+  const [row]: LockedRow[] = await sql`
     SELECT number, platform, user_id, token_identity, accepted_at FROM devices
-    WHERE id = ${id} AND instance = ${instance} ${held}`;
+    WHERE id = ${id} AND instance = ${instance} ${clause}`;
   if (row === undefined) return undefined;
   return {
     number: Number(row.number),
@@ -90,7 +93,7 @@ export async function heldDevice(
   };
 }
 
-/** Parts of a list, each small enough for one statement. */
+/** Splits a list into pieces that fit into one statement. */
 export function* inPieces<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
     yield all.slice(from, from + ROWS_PER_STATEMENT);

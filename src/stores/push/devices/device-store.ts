@@ -15,31 +15,37 @@ import type {
 } from '../../../push/model/device.ts';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, exclusively } from '../../database/dialect.ts';
-import type { Later } from '../../database/write-queue.ts';
+import { exclusively } from '../../database/dialect.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
   afterRemoval,
   type BigInteger,
   countAdded,
   type DeletedRow,
+  type DeviceLock,
   type DeviceRow,
-  type Hold,
-  heldDevice,
+  type InstanceChange,
+  lockDevice,
 } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 import { addInterest, compareInterests, replaceInterests } from './interest-rows.ts';
 
-interface ToldRow {
+interface ShownRow {
   readonly platform: Platform;
   readonly user_id: string | null;
   readonly metadata: string;
 }
 
-/** A change of one device. */
-type DeviceChange<T> = (sql: TransactionSQL, device: DeviceRow, later: Later) => Promise<T>;
+/** A change of one locked device. */
+type DeviceChange<T> = (change: InstanceChange, device: DeviceRow) => Promise<T>;
 
-/** The devices in the store's tables. Several servers may use one store. */
+interface LockedDevice {
+  readonly instance: number;
+  readonly id: DeviceId;
+  readonly lock: DeviceLock;
+}
+
+/** Devices in the store's tables. Several servers may use one store. */
 export class StoredDevices implements DeviceStore {
   private readonly database: Database;
 
@@ -53,20 +59,20 @@ export class StoredDevices implements DeviceStore {
     nowMs: number,
     devicesMax = 0,
   ): Promise<'registered' | 'full'> {
-    // Whoever asks again and again at a full instance starts no transaction.
+    // Repeated attempts at a full instance start no transaction.
     if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
       return 'full';
     }
-    const result = await this.database.write(
-      (sql, later) => keep(this.database.dialect, sql, later, instance, device, nowMs, devicesMax),
-      instance,
-    );
+    const result = await this.database.write((sql, later) => {
+      const change = { dialect: this.database.dialect, sql, later, instance };
+      return register(change, { device, nowMs, devicesMax });
+    }, instance);
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
     return result;
   }
 
   async get(instance: number, id: DeviceId): Promise<Device | undefined> {
-    const [row]: ToldRow[] = await this.database.read`
+    const [row]: ShownRow[] = await this.database.read`
       SELECT platform, user_id, metadata FROM devices WHERE id = ${id} AND instance = ${instance}`;
     if (row === undefined) {
       await requireInstance(this.database.read, instance);
@@ -81,11 +87,9 @@ export class StoredDevices implements DeviceStore {
   }
 
   async delete(instance: number, id: DeviceId): Promise<void> {
-    await this.change(instance, id, 'unchanged', async (sql, { number }, later) => {
-      const deleted: DeletedRow[] = await sql`
-        DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
-      await afterRemoval(sql, later, instance, deleted);
-    });
+    await this.change({ instance, id, lock: 'unchanged' }, (change, device) =>
+      removeDevice(change, device.number),
+    );
   }
 
   async setMetadata(
@@ -95,7 +99,8 @@ export class StoredDevices implements DeviceStore {
     nowMs: number,
   ): Promise<boolean> {
     const text = JSON.stringify(metadata);
-    const set = await this.change(instance, id, 'unchanged', async (sql, { number }) => {
+    const device = { instance, id, lock: 'unchanged' } as const;
+    const set = await this.change(device, async ({ sql }, { number }) => {
       await sql`UPDATE devices SET metadata = ${text}, seen_at = ${nowMs} WHERE number = ${number}`;
       return true;
     });
@@ -108,7 +113,8 @@ export class StoredDevices implements DeviceStore {
     { token, identity }: DeviceToken,
     nowMs: number,
   ): Promise<boolean> {
-    const set = await this.change(instance, id, 'unchanged', async (sql, device, later) => {
+    const set = await this.change({ instance, id, lock: 'unchanged' }, async (change, device) => {
+      const { sql, later } = change;
       const { number } = device;
       if (device.identity === identity) {
         await sql`UPDATE devices SET seen_at = ${nowMs} WHERE number = ${number}`;
@@ -118,8 +124,8 @@ export class StoredDevices implements DeviceStore {
         DELETE FROM devices
         WHERE instance = ${instance} AND token_identity = ${identity} AND number <> ${number}
         RETURNING number, accepted_at`;
-      await afterRemoval(sql, later, instance, replaced);
-      // Otherwise a device that was accepted once could vouch for any token.
+      await afterRemoval(change, replaced);
+      // The new token has not been accepted yet.
       await sql`
         UPDATE devices
         SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL
@@ -136,20 +142,19 @@ export class StoredDevices implements DeviceStore {
     user: UserOfDevice,
     nowMs: number,
   ): Promise<SetUserResult> {
-    const result = await this.change(instance, id, 'unchanged', async (sql, device, later) => {
-      if (device.userId !== undefined && device.userId !== user.userId) return 'other-user';
-      const surplus =
-        device.userId === undefined ? await this.surplus(sql, instance, device, user) : [];
-      if (surplus.length > 0 && !user.replaceOldest) return 'full';
-      for (const { number } of surplus) {
-        const deleted: DeletedRow[] = await sql`
-          DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
-        await afterRemoval(sql, later, instance, deleted);
-      }
-      await sql`UPDATE devices SET user_id = ${user.userId}, seen_at = ${nowMs}
+    const result = await this.change(
+      { instance, id, lock: 'unchanged' },
+      async (change, device) => {
+        if (device.userId !== undefined && device.userId !== user.userId) return 'other-user';
+        const surplus =
+          device.userId === undefined ? await surplusOf(change, device.platform, user) : [];
+        if (surplus.length > 0 && !user.replaceOldest) return 'full';
+        for (const { number } of surplus) await removeDevice(change, number);
+        await change.sql`UPDATE devices SET user_id = ${user.userId}, seen_at = ${nowMs}
         WHERE number = ${device.number}`;
-      return 'set';
-    });
+        return 'set';
+      },
+    );
     return result ?? 'no-device';
   }
 
@@ -202,9 +207,8 @@ export class StoredDevices implements DeviceStore {
     interests: readonly string[],
     instanceMax = 0,
   ): Promise<'set' | InterestRefusal> {
-    const { dialect } = this.database;
-    const result = await this.change(instance, id, 'present', (sql, { number }, later) =>
-      replaceInterests(dialect, sql, later, { instance, device: number, interests, instanceMax }),
+    const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
+      replaceInterests(change, { device: number, interests, instanceMax }),
     );
     return result ?? 'no-device';
   }
@@ -216,15 +220,15 @@ export class StoredDevices implements DeviceStore {
     max: number,
     instanceMax = 0,
   ): Promise<'added' | 'full' | InterestRefusal> {
-    const { dialect } = this.database;
-    const result = await this.change(instance, id, 'present', (sql, { number }, later) =>
-      addInterest(dialect, sql, later, { instance, device: number, interest, max, instanceMax }),
+    const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
+      addInterest(change, { device: number, interest, max, instanceMax }),
     );
     return result ?? 'no-device';
   }
 
   async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
-    const removed = await this.change(instance, id, 'present', async (sql, { number }, later) => {
+    const device = { instance, id, lock: 'present' } as const;
+    const removed = await this.change(device, async ({ sql, later }, { number }) => {
       const deleted = await sql`DELETE FROM device_interests
         WHERE instance = ${instance} AND interest = ${interest} AND device = ${number}`;
       count(later, { instance, interests: -deleted.count });
@@ -238,29 +242,14 @@ export class StoredDevices implements DeviceStore {
       const deleted: DeletedRow[] = await sql`
         DELETE FROM devices WHERE instance = ${instance} AND user_id = ${userId}
         RETURNING number, accepted_at`;
-      await afterRemoval(sql, later, instance, deleted);
+      await afterRemoval({ sql, later, instance }, deleted);
       return deleted.length;
     }, instance);
     if (devices === 0) await requireInstance(this.database.read, instance);
     return devices;
   }
 
-  /** The user's devices that must go before this one can come, the one heard of longest ago first. */
-  private async surplus(
-    sql: TransactionSQL,
-    instance: number,
-    { platform }: DeviceRow,
-    { userId, max }: UserOfDevice,
-  ): Promise<readonly { readonly number: BigInteger }[]> {
-    await exclusively(this.database.dialect, sql, `devices of ${instance} ${userId}`);
-    const devices: { number: BigInteger }[] = await sql`
-      SELECT number FROM devices
-      WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
-      ORDER BY seen_at, number`;
-    return devices.slice(0, Math.max(0, devices.length + 1 - max));
-  }
-
-  /** The number of a device as it is committed; `undefined`: there is no such device. */
+  /** The number of a device; `undefined`: there is no such device. */
   private async numberOf(instance: number, id: DeviceId): Promise<number | undefined> {
     const { read } = this.database;
     const [device]: { number: BigInteger }[] = await read`
@@ -271,41 +260,60 @@ export class StoredDevices implements DeviceStore {
 
   /** `undefined`: there is no such device. */
   private async change<T>(
-    instance: number,
-    id: DeviceId,
-    hold: Hold,
+    { instance, id, lock }: LockedDevice,
     change: DeviceChange<T>,
   ): Promise<T | undefined> {
     const { database } = this;
     const result = await database.write(async (sql, later) => {
-      const device = await heldDevice(database.dialect, sql, instance, id, hold);
-      return device && { done: await change(sql, device, later) };
+      const context = { dialect: database.dialect, sql, later, instance };
+      const device = await lockDevice(context, id, lock);
+      return device && { done: await change(context, device) };
     }, instance);
     if (result === undefined) await requireInstance(database.read, instance);
     return result?.done;
   }
 }
 
-/** As long as an instance has room for so many devices, registrations need not wait for each other: more than come at once. */
-const ROOM_FOR_MANY = 2000;
+async function removeDevice(change: InstanceChange, number: BigInteger): Promise<void> {
+  const deleted: DeletedRow[] = await change.sql`
+    DELETE FROM devices WHERE number = ${number} RETURNING number, accepted_at`;
+  await afterRemoval(change, deleted);
+}
 
-/** What the changes of one commit have added so far: it is counted at the end of the commit only. */
+/** The user's devices that must be removed to make room for one more, those seen longest ago. */
+async function surplusOf(
+  { dialect, sql, instance }: InstanceChange,
+  platform: Platform,
+  { userId, max }: UserOfDevice,
+): Promise<readonly { readonly number: BigInteger }[]> {
+  await exclusively(dialect, sql, `devices of ${instance} ${userId}`);
+  const devices: { number: BigInteger }[] = await sql`
+    SELECT number FROM devices
+    WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
+    ORDER BY seen_at, number`;
+  return devices.slice(0, Math.max(0, devices.length + 1 - max));
+}
+
+/** With room for this many more devices, registrations need no lock: fewer come at the same time. */
+const ROOM_WITHOUT_LOCK = 2000;
+
+/** Devices that the changes of one commit have added so far: they are counted at its end. */
 const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
 
-/** `previousIds` takes no statement: each device has a token, and the one that holds this token is replaced whatever its id. */
-async function keep(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  later: Later,
-  instance: number,
-  device: NewDevice,
-  nowMs: number,
-  devicesMax: number,
+/** `previousIds` needs no statement: the device that has this token is replaced, whatever its id. */
+async function register(
+  change: InstanceChange,
+  {
+    device,
+    nowMs,
+    devicesMax,
+  }: { readonly device: NewDevice; readonly nowMs: number; readonly devicesMax: number },
 ): Promise<'registered' | 'full' | 'no-instance'> {
+  const { dialect, sql, later, instance } = change;
   const added = addedInCommit.get(sql) ?? new Map<number, number>();
   addedInCommit.set(sql, added);
   const addedBefore = added.get(instance) ?? 0;
-  let isAlone = devicesMax === 0;
+  let hasLock = devicesMax === 0;
   for (;;) {
     const [found]: { holder: BigInteger | null; devices: BigInteger }[] = await sql`
       SELECT devices.number AS holder, instance_numbers.devices AS devices FROM instance_numbers
@@ -313,29 +321,24 @@ async function keep(
         AND devices.token_identity = ${device.identity}
       WHERE instance_numbers.number = ${instance} AND instance_numbers.id IS NOT NULL`;
     if (found === undefined) return 'no-instance';
-    if (!isAlone && Number(found.devices) >= devicesMax - ROOM_FOR_MANY) {
-      // What other commits add is seen from here on.
+    if (!hasLock && Number(found.devices) >= devicesMax - ROOM_WITHOUT_LOCK) {
+      // Under the lock, the count includes devices of all other commits.
       await exclusively(dialect, sql, `devices of ${instance}`);
-      isAlone = true;
+      hasLock = true;
       continue;
     }
-    if (found.holder !== null) {
-      const replaced: DeletedRow[] = await sql`
-        DELETE FROM devices WHERE number = ${found.holder} RETURNING number, accepted_at`;
-      await afterRemoval(sql, later, instance, replaced);
-    } else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) {
-      return 'full';
-    }
+    if (found.holder !== null) await removeDevice(change, found.holder);
+    else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
     if (await inserted(sql, instance, device, nowMs)) {
       countAdded(later, instance);
       if (found.holder === null) added.set(instance, addedBefore + 1);
       return 'registered';
     }
-    // Another server has registered the same token in between: its device is replaced now.
+    // Another server has registered the same token in between: replace its device.
   }
 }
 
-/** A device that takes the place of another with the same token is not one more. */
+/** Whether there is no room for a device, unless it replaces one with the same token. */
 async function isFull(
   sql: SQL,
   instance: number,
@@ -349,7 +352,7 @@ async function isFull(
   return holders.length === 0;
 }
 
-/** `false`: a device that this transaction could not see holds the token. */
+/** `false`: a device that this transaction cannot see has the token. */
 async function inserted(
   sql: TransactionSQL,
   instance: number,

@@ -2,27 +2,27 @@ import type { SQL } from 'bun';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Batch, Later } from '../../database/write-queue.ts';
 
-/** What an instance has. */
+/** What is counted of an instance. */
 export interface InstanceCounts {
   /** Registered devices. */
   readonly devices: number;
-  /** Those among them whose token a gateway has accepted at least once. */
+  /** Devices whose token a gateway has accepted at least once. */
   readonly accepted: number;
-  /** Interests of its devices, each counted for each device. Those of removed devices count until their rows are gone. */
+  /** The sum of its devices' interests. Those of removed devices count until their rows are deleted. */
   readonly interests: number;
 }
 
 interface CountChange extends Partial<InstanceCounts> {
   readonly instance: number;
-  /** Whether the commit must fail where the instance is gone: what it adds would be nobody's. */
+  /** Whether the commit fails if the instance is gone, because it adds rows that would belong to no instance. */
   readonly isRequired?: boolean;
 }
 
-/** All changes of a commit are added at once for each instance, because everybody writes to these rows. */
+/** One statement for each instance and commit, because all commits write to these rows. */
 const countChanges: Batch<CountChange> = {
   async run(sql, items) {
     const byInstance = Map.groupBy(items, ({ instance }) => instance);
-    // In one order everywhere, so that two servers never wait for each other's rows in a circle.
+    // By number, so that two servers never deadlock.
     for (const [instance, changes] of [...byInstance].sort(([a], [b]) => a - b)) {
       const sum = (name: keyof InstanceCounts) =>
         changes.reduce((total, change) => total + (change[name] ?? 0), 0);
@@ -37,12 +37,12 @@ const countChanges: Batch<CountChange> = {
   },
 };
 
-/** Counts what a change adds to an instance or takes from it, at the end of the commit. */
+/** Adds to the counts of an instance at the end of the commit. */
 export function count(later: Later, change: CountChange): void {
   later(countChanges, change);
 }
 
-/** Reads what an instance has; nothing where the store does not know it. */
+/** Reads the counts of an instance; all 0 if it is unknown. */
 export async function readCounts(sql: SQL, instance: number): Promise<InstanceCounts> {
   const [row]: Readonly<Record<keyof InstanceCounts, number | string>>[] = await sql`
     SELECT devices, accepted, interests FROM instance_numbers WHERE number = ${instance}`;

@@ -1,34 +1,30 @@
 import type { SQL, TransactionSQL } from 'bun';
-import { type Dialect, exclusively } from '../../database/dialect.ts';
-import type { Later } from '../../database/write-queue.ts';
-import { type BigInteger, inPieces } from './device-rows.ts';
+import { exclusively } from '../../database/dialect.ts';
+import { type BigInteger, type InstanceChange, inPieces } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 
-/**
- * As long as a device has room for so many, those that add some to it need not wait for one another: far more
- * than can come at the same moment.
- */
-const ROOM_FOR_MANY = 2000;
+/** With room for this many more interests, single additions to a device need no lock: fewer come at the same time. */
+const ROOM_WITHOUT_LOCK = 2000;
 
-/** An interest for a device, and how many there may be; `instanceMax` 0: no limit for the instance. */
+/** One interest to add to a device. */
 interface NewInterest {
-  readonly instance: number;
   readonly device: number;
   readonly interest: string;
-  /** Of the device. */
+  /** Limit of the device. */
   readonly max: number;
+  /** Limit of all devices of the instance together; 0: none. */
   readonly instanceMax: number;
 }
 
+/** All interests that a device is to have. */
 interface NewInterests {
-  readonly instance: number;
   readonly device: number;
   readonly interests: readonly string[];
-  /** 0: no limit for the instance. */
+  /** Limit of all devices of the instance together; 0: none. */
   readonly instanceMax: number;
 }
 
-/** How a device's interests differ from those that it is to have. */
+/** The difference between a device's interests and those that it is to have. */
 export async function compareInterests(
   sql: SQL,
   device: number,
@@ -36,23 +32,21 @@ export async function compareInterests(
 ): Promise<{ readonly added: readonly string[]; readonly removed: readonly string[] }> {
   const rows: { interest: string }[] = await sql`
     SELECT interest FROM device_interests WHERE device = ${device}`;
-  const held = new Set(rows.map(({ interest }) => interest));
+  const present = new Set(rows.map(({ interest }) => interest));
   const wanted = new Set(interests);
-  return { added: [...wanted.difference(held)], removed: [...held.difference(wanted)] };
+  return { added: [...wanted.difference(present)], removed: [...present.difference(wanted)] };
 }
 
-/** Makes a device's interests these; writes only what differs. */
+/** Replaces a device's interests; writes only the difference. */
 export async function replaceInterests(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  later: Later,
-  { instance, device, interests, instanceMax }: NewInterests,
+  { dialect, sql, later, instance }: InstanceChange,
+  { device, interests, instanceMax }: NewInterests,
 ): Promise<'set' | 'instance-full'> {
-  await exclusively(dialect, sql, nameOf(device));
+  await exclusively(dialect, sql, lockName(device));
   const { added, removed } = await compareInterests(sql, device, interests);
   const more = added.length - removed.length;
   if (more > 0 && !(await hasRoom(sql, instance, more, instanceMax))) return 'instance-full';
-  // Others may add or remove single ones meanwhile, so what was really changed is counted.
+  // Other transactions may add or remove single interests meanwhile, so only actual changes are counted.
   let changed = 0;
   for (const some of inPieces(removed)) {
     const deleted = await sql`DELETE FROM device_interests
@@ -68,20 +62,18 @@ export async function replaceInterests(
   return 'set';
 }
 
-/** Adds one, unless the device has `max` others. */
+/** Adds an interest, unless the device has `max` others. */
 export async function addInterest(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  later: Later,
-  { instance, device, interest, max, instanceMax }: NewInterest,
+  { dialect, sql, later, instance }: InstanceChange,
+  { device, interest, max, instanceMax }: NewInterest,
 ): Promise<'added' | 'full' | 'instance-full'> {
-  let { held, isThere } = await interestsHeld(sql, device, interest);
-  if (!isThere && held >= max - ROOM_FOR_MANY) {
-    await exclusively(dialect, sql, nameOf(device));
-    ({ held, isThere } = await interestsHeld(sql, device, interest));
-    if (!isThere && held >= max) return 'full';
+  let { total, isPresent } = await countInterests(sql, device, interest);
+  if (!isPresent && total >= max - ROOM_WITHOUT_LOCK) {
+    await exclusively(dialect, sql, lockName(device));
+    ({ total, isPresent } = await countInterests(sql, device, interest));
+    if (!isPresent && total >= max) return 'full';
   }
-  if (isThere) return 'added';
+  if (isPresent) return 'added';
   if (!(await hasRoom(sql, instance, 1, instanceMax))) return 'instance-full';
   const inserted = await sql`INSERT INTO device_interests (instance, interest, device)
     VALUES (${instance}, ${interest}, ${device}) ON CONFLICT DO NOTHING`;
@@ -99,18 +91,18 @@ async function hasRoom(
   return (await readCounts(sql, instance)).interests + more <= instanceMax;
 }
 
-async function interestsHeld(
+async function countInterests(
   sql: TransactionSQL,
   device: number,
   interest: string,
-): Promise<{ held: number; isThere: boolean }> {
-  const [row]: { held: BigInteger; same: BigInteger }[] = await sql`
-    SELECT COUNT(*) AS held, COUNT(CASE WHEN interest = ${interest} THEN 1 END) AS same
+): Promise<{ total: number; isPresent: boolean }> {
+  const [row]: { total: BigInteger; same: BigInteger }[] = await sql`
+    SELECT COUNT(*) AS total, COUNT(CASE WHEN interest = ${interest} THEN 1 END) AS same
     FROM device_interests WHERE device = ${device}`;
-  return { held: Number(row?.held), isThere: Number(row?.same) > 0 };
+  return { total: Number(row?.total), isPresent: Number(row?.same) > 0 };
 }
 
-/** What whoever changes many interests of a device, or its last ones, waits for. */
-function nameOf(device: number): string {
+/** The lock for changes of many interests of a device, or of its last ones before the limit. */
+function lockName(device: number): string {
   return `interests of ${device}`;
 }

@@ -1,10 +1,13 @@
-import type { TransactionSQL } from 'bun';
 import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import type { Dialect } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
-import type { Later } from '../../database/write-queue.ts';
-import { afterRemoval, type BigInteger, type DeletedRow, inPieces } from './device-rows.ts';
+import {
+  afterRemoval,
+  type BigInteger,
+  type DeletedRow,
+  type InstanceChange,
+  inPieces,
+} from './device-rows.ts';
 
 type Pruned = Extract<DeviceResult, { readonly what: 'pruned' }>;
 
@@ -15,24 +18,20 @@ interface DeletedDevice extends DeletedRow {
 }
 
 /**
- * Deletes devices whose tokens reach nobody, and keeps why. A device that has registered again has another number,
- * and one that has got another token is reached by that.
+ * Deletes devices with dead tokens, and stores the reason in a tombstone. Skips devices that have another token by now.
+ * A device that has registered again has another number.
  */
 export async function pruneDevices(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  later: Later,
-  instance: number,
+  { dialect, sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
   pruned: readonly Pruned[],
-  nowMs: number,
 ): Promise<void> {
   if (pruned.length === 0) return;
   const byDevice = new Map(pruned.map((result) => [result.device, result]));
-  const held: { number: BigInteger; token: string }[] = await sql`
+  const rows: { number: BigInteger; token: string }[] = await sql`
     SELECT number, token FROM devices
     WHERE ${isAmong(dialect, sql, 'number', [...byDevice.keys()])} AND +instance = ${instance}
     ORDER BY number ${dialect === 'postgres' ? sql`FOR UPDATE` : sql``}`;
-  const dead = held
+  const dead = rows
     .filter(({ number, token }) => byDevice.get(Number(number))?.token === token)
     .map(({ number }) => Number(number));
   if (dead.length === 0) return;
@@ -52,5 +51,5 @@ export async function pruneDevices(
   for (const some of inPieces(tombstones)) {
     await sql`INSERT INTO device_tombstones ${sql(some)} ON CONFLICT DO NOTHING`;
   }
-  await afterRemoval(sql, later, instance, deleted);
+  await afterRemoval({ sql, later, instance }, deleted);
 }

@@ -1,20 +1,19 @@
 import type { TransactionSQL } from 'bun';
 import type { NewPage } from '../../../push/model/delivery.ts';
 import { platforms } from '../../../push/model/device.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import { type BigInteger, inPieces } from '../devices/device-rows.ts';
-import type { HeldPublish } from '../publishes/locked-publish.ts';
+import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { writeDevices } from '../publishes/page-devices.ts';
-import type { HeldItem, Together } from '../publishes/publish-changes.ts';
+import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
 
-/** A page, until when it is claimed and by whom, and the number that it gets. */
 export interface PageToAdd {
   readonly page: NewPage;
-  /** 0: it is not claimed. */
-  readonly untilMs: number;
+  /** `undefined`: the page is not claimed. */
+  readonly claimedUntilMs: number | undefined;
   readonly server: string;
+  /** Gets the number of the page. */
   readonly answer: { page: number | undefined };
 }
 
@@ -29,25 +28,25 @@ interface PageRow {
   readonly last_device: BigInteger;
 }
 
-/** Adds pages, each where planning of its publish has come to. */
-export const addPages: Together<PageToAdd> = {
+/** Adds pages to publishes, each only if planning has come to its beginning. */
+export const addPages: BatchedChange<PageToAdd> = {
   async run(dialect, sql, items) {
-    const open = items.filter(({ held }) => !held.isOver);
+    const open = items.filter(({ locked }) => !locked.isOver);
     const plannedTo = await readPlans(dialect, sql, open);
-    const added: HeldItem<PageToAdd>[] = [];
+    const added: LockedItem<PageToAdd>[] = [];
     const moved = new Map<number, number>();
-    const ended = new Set<HeldPublish>();
+    const ended = new Set<LockedPublish>();
     for (const one of open) {
-      const { held, item } = one;
-      // Somebody else has gone on with it.
-      if (plannedTo.get(held.number) !== item.page.after) continue;
+      const { locked, item } = one;
+      // Another server has continued the plan.
+      if (plannedTo.get(locked.number) !== item.page.after) continue;
       added.push(one);
       if (item.page.isLast === true) {
-        plannedTo.delete(held.number);
-        ended.add(held);
+        plannedTo.delete(locked.number);
+        ended.add(locked);
       } else {
-        plannedTo.set(held.number, item.page.upTo);
-        moved.set(held.number, item.page.upTo);
+        plannedTo.set(locked.number, item.page.upTo);
+        moved.set(locked.number, item.page.upTo);
       }
     }
     await insertPages(sql, added);
@@ -55,20 +54,20 @@ export const addPages: Together<PageToAdd> = {
       await sql`UPDATE publish_plans SET planned_to = ${upTo} WHERE publish = ${publish}`;
     }
     if (ended.size === 0) return;
-    for (const held of ended) held.state = 'delivering';
+    for (const locked of ended) locked.state = 'delivering';
     const numbers = [...ended].map(({ number }) => number);
     await sql`UPDATE publish_plans SET ended = 1, ready_at = NULL, leased_by = NULL
       WHERE ${isAmong(dialect, sql, 'publish', numbers)}`;
   },
 };
 
-/** How far planning has come, where it has not ended. */
+/** How far planning of each publish has come, unless it has ended. */
 async function readPlans(
   dialect: Dialect,
   sql: TransactionSQL,
-  items: readonly HeldItem<PageToAdd>[],
+  items: readonly LockedItem<PageToAdd>[],
 ): Promise<Map<number, number>> {
-  const numbers = [...new Set(items.map(({ held }) => held.number))];
+  const numbers = [...new Set(items.map(({ locked }) => locked.number))];
   const rows: PlanRow[] = await sql`
     SELECT publish, planned_to FROM publish_plans
     WHERE ${isAmong(dialect, sql, 'publish', numbers)} AND ended = 0
@@ -78,53 +77,52 @@ async function readPlans(
 
 async function insertPages(
   sql: TransactionSQL,
-  items: readonly HeldItem<PageToAdd>[],
+  items: readonly LockedItem<PageToAdd>[],
 ): Promise<void> {
-  const byPlace = new Map(
-    items.map(({ held, item }) => [placeOf(held.number, lastOf(item.page)), item.answer]),
+  const byKey = new Map(
+    items.map(({ locked, item }) => [pageKey(locked.number, lastOf(item.page)), item.answer]),
   );
   for (const some of inPieces(items)) {
-    const rows = some.map(({ held, item }) => pageRow(held, item));
+    const rows = some.map(({ locked, item }) => pageRow(locked, item));
     const made: PageRow[] = await sql`
       INSERT INTO publish_pages ${sql(rows)} RETURNING number, publish, last_device`;
     for (const { number, publish, last_device } of made) {
-      const answer = byPlace.get(placeOf(Number(publish), Number(last_device)));
+      const answer = byKey.get(pageKey(Number(publish), Number(last_device)));
       if (answer !== undefined) answer.page = Number(number);
     }
-    for (const { held, item } of some) {
+    for (const { locked, item } of some) {
       for (const platform of platforms) {
-        held.tally.count(platform, 'planned', item.page.planned[platform]);
+        locked.tally.count(platform, 'planned', item.page.planned[platform]);
       }
     }
   }
 }
 
-function pageRow(held: HeldPublish, { page, untilMs, server }: PageToAdd) {
+function pageRow(locked: LockedPublish, { page, claimedUntilMs, server }: PageToAdd) {
   const { devices, planned } = page;
-  const sum = platforms.reduce((devicesOf, platform) => devicesOf + planned[platform], 0);
-  if (sum !== devices.length) throw new Error('a page with others than are counted');
-  const isClaimed = untilMs > 0;
+  const sum = platforms.reduce((total, platform) => total + planned[platform], 0);
+  if (sum !== devices.length) throw new Error('A page must count each of its devices once');
   return {
-    publish: held.number,
-    instance: held.instance,
+    publish: locked.number,
+    instance: locked.instance,
     state: 'waiting',
     first_device: devices[0],
     last_device: lastOf(page),
     ...planned,
-    due_at: held.dueAtMs,
-    ready_at: isClaimed ? untilMs : held.dueAtMs,
-    leased_by: isClaimed ? server : null,
+    due_at: locked.dueAtMs,
+    ready_at: claimedUntilMs ?? locked.dueAtMs,
+    leased_by: claimedUntilMs === undefined ? null : server,
     devices: writeDevices(devices),
   };
 }
 
 function lastOf({ devices }: NewPage): number {
   const last = devices.at(-1);
-  if (last === undefined) throw new Error('a page without devices');
+  if (last === undefined) throw new Error('A page must have devices');
   return last;
 }
 
-/** A device is in one page of a publish. */
-function placeOf(publish: number, lastDevice: number): string {
+/** Unique, because a device is in one page of a publish. */
+function pageKey(publish: number, lastDevice: number): string {
   return `${publish} ${lastDevice}`;
 }

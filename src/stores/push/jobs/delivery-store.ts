@@ -1,32 +1,32 @@
-import type { DeliveryStore } from '../../../push/delivery-store.ts';
+import type { BringForward, JobStore, WantedJobs } from '../../../push/job-store.ts';
 import type {
   AfterJob,
-  AfterProgress,
+  AfterPart,
+  ClaimedPlan,
   DeliveryBacklog,
-  DeviceResult,
-  DeviceStory,
   Job,
-  NewPage,
-  PlaceInLine,
-  PlanningClaim,
-  UsersReached,
-  WaitingDevices,
+  JobResults,
+  RetryCursor,
 } from '../../../push/model/delivery.ts';
-import type { DeviceId } from '../../../push/model/device.ts';
-import type { PublishId } from '../../../push/model/publish.ts';
+import type {
+  AddedPage,
+  PlanEnd,
+  PlanningStore,
+  WantedPlans,
+} from '../../../push/planning-store.ts';
+import type { OwnClaims, WorkClaims } from '../../../push/work-claims.ts';
 import type { Database } from '../../database/database.ts';
-import { readStory } from '../publishes/device-story.ts';
 import { countBacklog, earliestReady } from './due-work.ts';
 import { JobClaims } from './job-claims.ts';
-import { finishJob, keepProgress } from './job-results.ts';
-import { endLateLeases, endLeases, extendLeases } from './leases.ts';
-import { Planning } from './plan-claims.ts';
-import { bringBack, bringForward } from './reschedule-retries.ts';
+import { settle, settlePart } from './job-results.ts';
+import { adjustLeases, endLeases, extendLeases } from './leases.ts';
+import { Planning } from './planning.ts';
+import { bringForward, shiftRetries } from './reschedule-retries.ts';
 
-/** How far publishes have come, in the store's tables. Several servers may use one store: claims keep them apart. */
-export class StoredDeliveries implements DeliveryStore {
+/** Plans, jobs and the claims on them, in the store's tables. Several servers may use one store. */
+export class StoredDeliveries implements PlanningStore, JobStore, WorkClaims {
   private readonly database: Database;
-  /** What this server's claims are known by. */
+  /** Identifies this server's claims. */
   private readonly server = crypto.randomUUID();
   private readonly planning: Planning;
   private readonly jobs: JobClaims;
@@ -37,92 +37,61 @@ export class StoredDeliveries implements DeliveryStore {
     this.jobs = new JobClaims(database, this.server);
   }
 
-  claimPlanning(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-    except: readonly number[],
-    mostOfEach = most,
-  ): Promise<readonly PlanningClaim[]> {
-    requireFuture(nowMs, untilMs);
-    return this.planning.claim({ nowMs, untilMs, most, except, mostOfEach });
+  claimPlans(wanted: WantedPlans): Promise<readonly ClaimedPlan[]> {
+    requireFuture(wanted);
+    return this.planning.claim(wanted);
   }
 
-  addPage(publish: number, page: NewPage, untilMs: number): Promise<number | undefined> {
-    return this.planning.addPage(publish, page, untilMs);
+  addPage(added: AddedPage): Promise<number | undefined> {
+    return this.planning.addPage(added);
   }
 
-  endPlanning(publish: number, after: number, nowMs: number): Promise<AfterJob> {
-    return this.planning.end(publish, after, nowMs);
+  endPlanning(end: PlanEnd): Promise<AfterJob> {
+    return this.planning.end(end);
   }
 
-  extend(
-    { plannings, jobs }: { readonly plannings: readonly number[]; readonly jobs: readonly Job[] },
-    untilMs: number,
-  ): Promise<void> {
-    return extendLeases(this.database, this.server, plannings, jobs, untilMs);
+  claimJobs(wanted: WantedJobs): Promise<readonly Job[]> {
+    requireFuture(wanted);
+    return this.jobs.claim(wanted);
   }
 
-  claimJobs(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-    devicesMost: number,
-    except: readonly number[],
-  ): Promise<readonly Job[]> {
-    requireFuture(nowMs, untilMs);
-    return this.jobs.claim({ nowMs, untilMs, most, devicesMost, except });
+  settle(results: JobResults): Promise<AfterJob> {
+    return settle(this.database, this.server, results);
   }
 
-  keepProgress(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterProgress> {
-    return keepProgress(this.database, { server: this.server, job, results, nowMs });
+  settlePart(results: JobResults): Promise<AfterPart> {
+    return settlePart(this.database, this.server, results);
   }
 
-  finishJob(job: Job, results: readonly DeviceResult[], nowMs: number): Promise<AfterJob> {
-    return finishJob(this.database, { server: this.server, job, results, nowMs });
+  bringForward(change: BringForward): Promise<RetryCursor | undefined> {
+    return bringForward(this.database, change);
   }
 
-  bringForward(
-    waiting: WaitingDevices,
-    nowMs: number,
-    most: number,
-    after?: PlaceInLine,
-  ): Promise<PlaceInLine | undefined> {
-    return bringForward(this.database, waiting, nowMs, most, after);
+  extend(claims: OwnClaims, untilMs: number): Promise<void> {
+    return extendLeases(this.database, { ...claims, server: this.server, untilMs });
+  }
+
+  async release(whose: 'own' | 'all'): Promise<void> {
+    const server = whose === 'own' ? this.server : undefined;
+    await this.database.write((sql) => endLeases(sql, server));
   }
 
   nextDue(except: readonly number[] = []): Promise<number | undefined> {
     return earliestReady(this.database.read, except);
   }
 
-  async release(whose: 'mine' | 'everybodys'): Promise<void> {
-    const server = whose === 'mine' ? this.server : undefined;
-    await this.database.write((sql) => endLeases(sql, server));
-  }
-
   async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
-    await this.database.write((sql) => endLateLeases(sql, this.server, nowMs, beforeMs));
-    await bringBack(this.database, beforeMs - nowMs, beforeMs);
+    const { server } = this;
+    await this.database.write((sql) => adjustLeases(sql, { server, nowMs, beforeMs }));
+    await shiftRetries(this.database, beforeMs - nowMs, beforeMs);
   }
 
   backlog(): Promise<DeliveryBacklog> {
     return countBacklog(this.database.read);
   }
-
-  story(instance: number, publish: PublishId, device: DeviceId): Promise<DeviceStory | undefined> {
-    return readStory(this.database.read, instance, publish, device);
-  }
-
-  async usersReached(publish: number): Promise<UsersReached> {
-    const rows: { user_id: string; reached: number }[] = await this.database.read`
-      SELECT user_id, reached FROM publish_users WHERE publish = ${publish} ORDER BY user_id`;
-    const those = (reached: number) =>
-      rows.filter((row) => row.reached === reached).map(({ user_id }) => user_id);
-    return { delivered: those(1), failed: those(0) };
-  }
 }
 
-/** What is claimed must not be claimable at the same moment: claiming would find it again and again. */
-function requireFuture(nowMs: number, untilMs: number): void {
-  if (untilMs <= nowMs) throw new Error('a claim ends later than it begins');
+/** Otherwise a claim would have expired already, and the caller would claim the same again and again. */
+function requireFuture({ nowMs, untilMs }: { nowMs: number; untilMs: number }): void {
+  if (untilMs <= nowMs) throw new Error('A claim must end later than it begins');
 }

@@ -2,56 +2,58 @@ import type { TransactionSQL } from 'bun';
 import { DEVICE_REMOVED, type DeviceResult } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import { inPieces } from '../devices/device-rows.ts';
-import type { HeldPublish } from '../publishes/locked-publish.ts';
+import type { LockedPublish } from '../publishes/locked-publish.ts';
 import type { CountName } from '../publishes/publish-counts.ts';
 
 /** Results by the number of their device. */
 export type Results = ReadonlyMap<number, DeviceResult>;
 
-/** What is kept of a device that was not accepted at its first attempt. */
+/** What is stored of a device that was not accepted at its first attempt. */
 type Trouble = Pick<
   Exclude<DeviceResult, { readonly what: 'accepted' }>,
   'device' | 'attempts' | 'reason' | 'words'
 > & {
-  /** `undefined`: it was gone before anybody looked. */
+  /** `undefined`: it was deleted before delivery. */
   readonly platform: Platform | undefined;
   readonly state: Exclude<CountName, 'planned' | 'accepted'>;
-  /** When it is tried again, where it is. */
+  /** When it is retried, if it is. */
   readonly dueAtMs: number | undefined;
 };
 
 /** Counts devices that were deleted between planning and delivering. */
-export function countRemoved(held: HeldPublish, platform: Platform, devices: number): void {
-  held.tally.count(platform, 'failed', devices);
-  held.tally.countReason(platform, DEVICE_REMOVED, devices);
+export function countRemoved(locked: LockedPublish, platform: Platform, devices: number): void {
+  locked.tally.count(platform, 'failed', devices);
+  locked.tally.countReason(platform, DEVICE_REMOVED, devices);
 }
 
 /**
- * Counts what became of each device, and keeps a row of each that was not accepted. Devices without a result were
+ * Counts the result of each device, and stores a row for each that was not accepted. Devices without a result were
  * deleted; the caller counts those.
  */
-export async function keepResults(
+export async function recordResults(
   sql: TransactionSQL,
-  held: HeldPublish,
-  devices: readonly number[],
-  results: Results,
-  nowMs: number,
+  locked: LockedPublish,
+  {
+    devices,
+    results,
+    nowMs,
+  }: { readonly devices: readonly number[]; readonly results: Results; readonly nowMs: number },
 ): Promise<void> {
   const troubles: Trouble[] = [];
   for (const device of devices) {
     const result = results.get(device);
     if (result?.what === 'accepted') {
-      held.tally.count(result.platform, 'accepted', 1);
+      locked.tally.count(result.platform, 'accepted', 1);
       continue;
     }
-    const trouble = result === undefined ? removed(device) : troubleOf(result, held);
+    const trouble = result === undefined ? removed(device) : troubleOf(result, locked);
     troubles.push(trouble);
     if (result === undefined) continue;
-    held.tally.count(result.platform, trouble.state, 1);
-    if (result.what !== 'retry') held.tally.countReason(result.platform, result.reason, 1);
+    locked.tally.count(result.platform, trouble.state, 1);
+    if (result.what !== 'retry') locked.tally.countReason(result.platform, result.reason, 1);
   }
   for (const some of inPieces(troubles)) {
-    const rows = some.map((trouble) => troubleRow(held, trouble, nowMs));
+    const rows = some.map((trouble) => troubleRow(locked, trouble, nowMs));
     await sql`INSERT INTO publish_devices ${sql(rows)}
       ON CONFLICT (publish, device) DO UPDATE SET
         state = excluded.state, attempts = excluded.attempts, changed_at = excluded.changed_at,
@@ -74,22 +76,22 @@ function removed(device: number): Trouble {
 
 function troubleOf(
   result: Exclude<DeviceResult, { readonly what: 'accepted' }>,
-  { state }: HeldPublish,
+  { state }: LockedPublish,
 ): Trouble {
   const { device, platform, attempts, reason, words } = result;
-  const kept = { device, platform, attempts, reason, words };
-  if (result.what !== 'retry') return { ...kept, state: result.what, dueAtMs: undefined };
+  const common = { device, platform, attempts, reason, words };
+  if (result.what !== 'retry') return { ...common, state: result.what, dueAtMs: undefined };
   return state === 'cancelled'
-    ? { ...kept, state: 'cancelled', dueAtMs: undefined }
-    : { ...kept, state: 'retrying', dueAtMs: result.dueAtMs };
+    ? { ...common, state: 'cancelled', dueAtMs: undefined }
+    : { ...common, state: 'retrying', dueAtMs: result.dueAtMs };
 }
 
-function troubleRow(held: HeldPublish, trouble: Trouble, nowMs: number) {
+function troubleRow(locked: LockedPublish, trouble: Trouble, nowMs: number) {
   const { platform, dueAtMs, ...rest } = trouble;
   return {
     ...rest,
-    publish: held.number,
-    instance: held.instance,
+    publish: locked.number,
+    instance: locked.instance,
     platform: platform ?? null,
     changed_at: nowMs,
     due_at: dueAtMs ?? nowMs,
@@ -98,15 +100,15 @@ function troubleRow(held: HeldPublish, trouble: Trouble, nowMs: number) {
   };
 }
 
-/** Keeps whom a publish to users has reached: one device that was accepted is enough, whatever became of the others. */
-export async function keepUsers(
+/** Records which users a publish has reached: those with at least one accepted device. */
+export async function recordUsers(
   sql: TransactionSQL,
   publish: number,
   results: Iterable<DeviceResult>,
 ): Promise<void> {
   const reached = new Map<string, number>();
   for (const result of results) {
-    // A user whose tokens reach nobody has no devices, and one who waits may still be reached.
+    // A user with dead tokens only has no devices, and one with retries may still be reached.
     if (result.what === 'retry' || result.what === 'pruned') continue;
     if (result.userId === undefined) continue;
     if (result.what === 'accepted') reached.set(result.userId, 1);

@@ -2,7 +2,7 @@ import type { SQL, TransactionSQL } from 'bun';
 import type { DeliveryBacklog } from '../../../push/model/delivery.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 
-/** What waits until it may be claimed. */
+/** The tables of claimable work. `ready_at` is when a row may be claimed; NULL: never again. */
 export type WaitingTable = 'publish_plans' | 'publish_pages' | 'publish_devices';
 
 export const waitingTables: readonly WaitingTable[] = [
@@ -11,17 +11,17 @@ export const waitingTables: readonly WaitingTable[] = [
   'publish_devices',
 ];
 
-/** When the first of an instance's work may be claimed. */
-interface Waiting {
+/** When an instance's earliest work may be claimed. */
+interface EarliestWork {
   readonly instance: number;
   readonly readyAtMs: number;
 }
 
 /**
- * Goes from one instance to the next through an index, however much each of them has. What a deleted instance
- * leaves behind waits for nothing but its removal.
+ * The earliest work of each instance. Jumps from instance to instance in the index, so its cost does not depend on how
+ * much work waits. Work of deleted instances is ignored.
  */
-async function waitingIn(sql: SQL, table: WaitingTable): Promise<readonly Waiting[]> {
+async function earliestWork(sql: SQL, table: WaitingTable): Promise<readonly EarliestWork[]> {
   const rows: { instance: BigInteger; ready_at: BigInteger }[] = await sql.unsafe(`
     WITH RECURSIVE waiting (instance) AS (
       SELECT MIN(instance) FROM ${table} WHERE ready_at IS NOT NULL
@@ -45,34 +45,34 @@ async function waitingIn(sql: SQL, table: WaitingTable): Promise<readonly Waitin
   }));
 }
 
-/** The instances with something that may be claimed now, without those of `except`. */
+/** The instances whose work may be claimed now, except for those of `except`. */
 export async function readyInstances(
   sql: SQL,
-  from: readonly WaitingTable[],
-  nowMs: number,
-  except: readonly number[],
+  tables: readonly WaitingTable[],
+  { nowMs, except }: { readonly nowMs: number; readonly except: readonly number[] },
 ): Promise<ReadonlySet<number>> {
-  const waiting = await waitingInAny(sql, from, except);
+  const waiting = await earliestWorkIn(sql, tables, except);
   return new Set(
     waiting.filter(({ readyAtMs }) => readyAtMs <= nowMs).map(({ instance }) => instance),
   );
 }
 
-/** When the first of all that waits may be claimed; without what waits of the instances of `except`. */
+/** When the earliest work may be claimed, except for the instances of `except`. */
 export async function earliestReady(
   sql: SQL,
   except: readonly number[],
 ): Promise<number | undefined> {
-  const waiting = await waitingInAny(sql, waitingTables, except);
-  return least(waiting.map(({ readyAtMs }) => readyAtMs));
+  const waiting = await earliestWorkIn(sql, waitingTables, except);
+  const times = waiting.map(({ readyAtMs }) => readyAtMs);
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
 }
 
-async function waitingInAny(
+async function earliestWorkIn(
   sql: SQL,
-  from: readonly WaitingTable[],
+  tables: readonly WaitingTable[],
   except: readonly number[],
-): Promise<readonly Waiting[]> {
-  const waiting = await Promise.all(from.map((table) => waitingIn(sql, table)));
+): Promise<readonly EarliestWork[]> {
+  const waiting = await Promise.all(tables.map((table) => earliestWork(sql, table)));
   const unwanted = new Set(except);
   return waiting.flat().filter(({ instance }) => !unwanted.has(instance));
 }
@@ -92,24 +92,20 @@ async function countIn(sql: SQL, table: WaitingTable): Promise<number> {
   return Number(row?.waiting ?? 0);
 }
 
-function least(numbers: readonly number[]): number | undefined {
-  return numbers.length === 0 ? undefined : numbers.reduce((a, b) => Math.min(a, b));
-}
-
 /**
- * What may be claimed of an instance, in the order of its index. Compared as one, because PostgreSQL then takes it
- * for much and goes through the index; it would else sort all of it, having no statistics of what has just come.
+ * The condition for work of an instance that may be claimed. Row comparison makes PostgreSQL use the index; otherwise it
+ * would sort all rows, because it has no statistics of new ones.
  */
 export function isReady(sql: TransactionSQL, instance: number, nowMs: number) {
   return sql`ready_at IS NOT NULL
     AND (instance, ready_at) >= (${instance}, 0) AND (instance, ready_at) <= (${instance}, ${nowMs})`;
 }
 
-/** Work that was claimed, once it is known that its publish was not cancelled meanwhile. */
-export interface Handed<Work> {
+/** A claim within a commit. `work` is set at its end, unless the publish was cancelled meanwhile. */
+export interface PendingClaim<Work> {
   work: Work | undefined;
 }
 
-export function handed<Work>(claims: readonly Handed<Work>[]): readonly Work[] {
+export function claimedWork<Work>(claims: readonly PendingClaim<Work>[]): readonly Work[] {
   return claims.flatMap(({ work }) => work ?? []);
 }

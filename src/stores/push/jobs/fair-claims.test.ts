@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { inTurn, oneByOne, takeFairly, takeOfBoth } from './fair-claims.ts';
+import { claimFairly, claimOfBoth, oneByOne, roundRobin } from './fair-claims.ts';
 
-describe('turns', () => {
-  it('begin after whoever was served last', () => {
-    expect(inTurn([3, 1, 2], 0)).toEqual([1, 2, 3]);
-    expect(inTurn([3, 1, 2], 1)).toEqual([2, 3, 1]);
-    expect(inTurn([3, 1, 2], 3)).toEqual([1, 2, 3]);
-    expect(inTurn([], 3)).toEqual([]);
+describe('fair claims', () => {
+  it('begin after the owner that was served last', () => {
+    expect(roundRobin([3, 1, 2], 0)).toEqual([1, 2, 3]);
+    expect(roundRobin([3, 1, 2], 1)).toEqual([2, 3, 1]);
+    expect(roundRobin([3, 1, 2], 3)).toEqual([1, 2, 3]);
+    expect(roundRobin([], 3)).toEqual([]);
   });
 
-  it('give as much to each as if they were served one by one', async () => {
+  it('give each owner as much as round robin does', async () => {
     const demands = fc.array(fc.nat(20), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(
         demands,
         fc.nat(60),
         fc.integer({ min: 1, max: 25 }),
-        async (given, most, mostOfEach) => {
-          const demanded = given.map((demand) => Math.min(demand, mostOfEach));
+        async (given, limit, limitPerOwner) => {
+          const demanded = given.map((demand) => Math.min(demand, limitPerOwner));
           const wanted = demanded.map(() => 0);
           let left = Math.min(
-            most,
+            limit,
             demanded.reduce((sum, one) => sum + one, 0),
           );
           while (left > 0) {
@@ -32,46 +32,42 @@ describe('turns', () => {
             }
           }
           const taken = demanded.map(() => 0);
-          const take = oneByOne(async (owner, count) => {
+          const claim = oneByOne(async (owner, count) => {
             const more = Math.min(count, (given[owner] ?? 0) - (taken[owner] ?? 0));
             taken[owner] = (taken[owner] ?? 0) + more;
             return more;
           });
-          await takeFairly([...demanded.keys()], most, take, mostOfEach);
+          await claimFairly({ owners: [...demanded.keys()], limit, limitPerOwner, claim });
           expect(taken).toEqual(wanted);
         },
       ),
     );
   });
 
-  it('ask each a few times only, however much there is', async () => {
+  it('need few queries, however much there is', async () => {
     let asked = 0;
-    const take = async (owners: readonly number[], count: number) => {
+    const claim = async (owners: readonly number[], count: number) => {
       asked += 1;
       return new Map(owners.map((owner) => [owner, count]));
     };
-    await takeFairly([1, 2, 3], 1000, take);
+    await claimFairly({ owners: [1, 2, 3], limit: 1000, claim });
     expect(asked).toBeLessThanOrEqual(2);
   });
 
-  it('tell who was served last', async () => {
+  it('return the owner that was served last', async () => {
     const one = oneByOne(async () => 1);
-    expect(await takeFairly([4, 5, 6], 2, one)).toBe(5);
-    expect(await takeFairly([4, 5, 6], 4, one)).toBe(4);
+    expect(await claimFairly({ owners: [4, 5, 6], limit: 2, claim: one })).toBe(5);
+    expect(await claimFairly({ owners: [4, 5, 6], limit: 4, claim: one })).toBe(4);
     expect(
-      await takeFairly(
-        [4, 5],
-        2,
-        oneByOne(async () => 0),
-      ),
+      await claimFairly({ owners: [4, 5], limit: 2, claim: oneByOne(async () => 0) }),
     ).toBeUndefined();
-    expect(await takeFairly([], 2, one)).toBeUndefined();
+    expect(await claimFairly({ owners: [], limit: 2, claim: one })).toBeUndefined();
   });
 
-  it('take of both kinds alike, and more of one where the other has less', async () => {
+  it('take half of each of two kinds, or more of one if the other has less', async () => {
     const take = async (count: number, ones: number, others: number) => {
       const taken = { ones: 0, others: 0 };
-      const sum = await takeOfBoth(
+      const sum = await claimOfBoth(
         count,
         async (some) => {
           const more = Math.min(some, ones - taken.ones);

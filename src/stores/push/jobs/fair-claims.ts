@@ -1,69 +1,76 @@
-/** Takes so many of something, or as many as there are, and gives how many. */
-export type Take = (count: number) => Promise<number>;
+/** Claims up to `count` of one owner, and returns how many. */
+export type Claim = (count: number) => Promise<number>;
 
-/** Numbers in their order, beginning after `last`: whose turn it is where `last` was served last. */
-export function inTurn(numbers: Iterable<number>, last: number): readonly number[] {
+/** Sorts numbers ascending, beginning after `last` and wrapping around: round robin after `last` was served. */
+export function roundRobin(numbers: Iterable<number>, last: number): readonly number[] {
   const ordered = [...numbers].sort((a, b) => a - b);
   const next = ordered.findIndex((number) => number > last);
   return next === -1 ? ordered : [...ordered.slice(next), ...ordered.slice(0, next)];
 }
 
-/** Takes so many of each of some owners, or as many as there are, and gives how many of each. */
-export type TakeOfAll = (
+/** Claims up to `count` of each owner, and returns how many of each. */
+export type ClaimOfEach = (
   owners: readonly number[],
   count: number,
 ) => Promise<ReadonlyMap<number, number>>;
 
+export interface FairClaim {
+  /** In the order of their turns. */
+  readonly owners: readonly number[];
+  readonly limit: number;
+  readonly limitPerOwner?: number | undefined;
+  readonly claim: ClaimOfEach;
+}
+
 /**
- * Takes up to `most` of several owners, as if one after the other were served with one each, again and again, but
- * with few questions; of each, no more than `mostOfEach`. Gives the owner that was served last; `undefined` where
- * there was nothing.
+ * Claims as if each owner got one in turn, again and again, but with few queries. Returns the owner that was served
+ * last; `undefined` if there was nothing.
  */
-export async function takeFairly(
-  owners: readonly number[],
-  most: number,
-  take: TakeOfAll,
-  mostOfEach = most,
-): Promise<number | undefined> {
-  const takenOf = new Map<number, number>();
-  let left = most;
-  let asking = owners;
+export async function claimFairly({
+  owners,
+  limit,
+  limitPerOwner = limit,
+  claim,
+}: FairClaim): Promise<number | undefined> {
+  const claimedOf = new Map<number, number>();
+  let left = limit;
+  let waiting = owners;
   let last: number | undefined;
-  while (left > 0 && asking.length > 0) {
-    const even = Math.max(1, Math.floor(left / asking.length));
-    const some = asking.slice(0, Math.floor(left / even));
-    const least = Math.min(...some.map((owner) => mostOfEach - (takenOf.get(owner) ?? 0)));
+  while (left > 0 && waiting.length > 0) {
+    const even = Math.max(1, Math.floor(left / waiting.length));
+    const some = waiting.slice(0, Math.floor(left / even));
+    const least = Math.min(...some.map((owner) => limitPerOwner - (claimedOf.get(owner) ?? 0)));
     const share = Math.min(even, least);
-    const taken = await take(some, share);
+    const claimed = await claim(some, share);
     const mayHaveMore: number[] = [];
     for (const owner of some) {
-      const count = taken.get(owner) ?? 0;
+      const count = claimed.get(owner) ?? 0;
       left -= count;
-      const all = (takenOf.get(owner) ?? 0) + count;
-      takenOf.set(owner, all);
+      const total = (claimedOf.get(owner) ?? 0) + count;
+      claimedOf.set(owner, total);
       if (count > 0) last = owner;
-      if (count === share && all < mostOfEach) mayHaveMore.push(owner);
+      if (count === share && total < limitPerOwner) mayHaveMore.push(owner);
     }
-    asking = [...asking.slice(some.length), ...mayHaveMore];
+    waiting = [...waiting.slice(some.length), ...mayHaveMore];
   }
   return last;
 }
 
-/** Asks one owner after the other, where they cannot be asked together. */
-export function oneByOne(take: (owner: number, count: number) => Promise<number>): TakeOfAll {
+/** Claims of one owner after the other. */
+export function oneByOne(claim: (owner: number, count: number) => Promise<number>): ClaimOfEach {
   return async (owners, count) => {
-    const taken = new Map<number, number>();
-    for (const owner of owners) taken.set(owner, await take(owner, count));
-    return taken;
+    const claimed = new Map<number, number>();
+    for (const owner of owners) claimed.set(owner, await claim(owner, count));
+    return claimed;
   };
 }
 
-/** Takes half of each of two kinds, or more of one where the other has less. */
-export async function takeOfBoth(count: number, one: Take, other: Take): Promise<number> {
+/** Claims half of each of two kinds, or more of one if the other has less. */
+export async function claimOfBoth(count: number, first: Claim, second: Claim): Promise<number> {
   const half = Math.ceil(count / 2);
-  let taken = await one(half);
-  const mayHaveMore = taken >= half;
-  if (taken < count) taken += await other(count - taken);
-  if (taken < count && mayHaveMore) taken += await one(count - taken);
-  return taken;
+  let claimed = await first(half);
+  const mayHaveMore = claimed >= half;
+  if (claimed < count) claimed += await second(count - claimed);
+  if (claimed < count && mayHaveMore) claimed += await first(count - claimed);
+  return claimed;
 }

@@ -1,62 +1,60 @@
 import type { TransactionSQL } from 'bun';
+import type { WantedJobs } from '../../../push/job-store.ts';
 import type { Job } from '../../../push/model/delivery.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
-import type { HeldPublish } from '../publishes/locked-publish.ts';
+import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces } from '../publishes/page-places.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
-import { type Handed, handed, isReady, readyInstances } from './due-work.ts';
-import { inTurn, oneByOne, type Take, takeFairly, takeOfBoth } from './fair-claims.ts';
+import { claimedWork, isReady, type PendingClaim, readyInstances } from './due-work.ts';
+import { type Claim, claimFairly, claimOfBoth, oneByOne, roundRobin } from './fair-claims.ts';
 
-/** What is wanted, and until when it is claimed. */
-export interface Wanted {
-  readonly nowMs: number;
-  readonly untilMs: number;
-  readonly most: number;
-  readonly devicesMost: number;
-  /** Instances that nothing is wanted of. */
-  readonly except: readonly number[];
-}
-
-interface ClaimedPage {
+interface PageRow {
   readonly number: BigInteger;
   readonly publish: BigInteger;
   readonly devices: string;
-  /** Places of devices whose results are kept. */
+  /** Places of the devices whose results are recorded. */
   readonly done: string;
 }
 
-interface ClaimedDevice {
+interface RetryRow {
   readonly publish: BigInteger;
   readonly device: BigInteger;
   readonly platform: Platform;
   readonly attempts: number;
-  /** Who had claimed it before, and did not finish. */
+  /** The server whose claim has expired. */
   readonly leased_by: string | null;
-  /** Where its row stands. */
+  /** PostgreSQL's `ctid`. */
   readonly place: string;
 }
 
-/** Devices of one publish and platform. */
-interface Group {
+/** Due retries of one publish and platform. */
+interface RetryGroup {
   readonly publish: number;
   readonly platform: Platform;
-  readonly devices: readonly ClaimedDevice[];
+  readonly rows: readonly RetryRow[];
 }
 
-/** Hands out pages and due retries. */
+/** One commit that claims jobs. */
+interface Claiming {
+  readonly sql: TransactionSQL;
+  readonly later: Later;
+  readonly wanted: WantedJobs;
+  readonly pending: PendingClaim<Job>[];
+}
+
+/** Claims pages and due retries. */
 export class JobClaims {
   private readonly database: Database;
   private readonly server: string;
   /** The instance that was served last. */
-  private turn = 0;
-  /** Which of an instance's two kinds is served first: where only one job is wanted each time, each has its turn. */
+  private lastInstance = 0;
+  /** Alternates, so that both kinds get their turn even if only one job is wanted each time. */
   private pagesFirst = false;
 
   constructor(database: Database, server: string) {
@@ -64,39 +62,38 @@ export class JobClaims {
     this.server = server;
   }
 
-  async claim(wanted: Wanted): Promise<readonly Job[]> {
-    const from = ['publish_pages', 'publish_devices'] as const;
-    const ready = await readyInstances(this.database.read, from, wanted.nowMs, wanted.except);
+  async claim(wanted: WantedJobs): Promise<readonly Job[]> {
+    const tables = ['publish_pages', 'publish_devices'] as const;
+    const ready = await readyInstances(this.database.read, tables, wanted);
     if (ready.size === 0) return [];
     this.pagesFirst = !this.pagesFirst;
-    const jobs = await this.database.write(async (sql, later) => {
-      const claims: Handed<Job>[] = [];
-      const take = async (instance: number, count: number) => {
-        const pages: Take = (some) => this.takePages(sql, later, instance, some, wanted, claims);
-        const retries: Take = (some) =>
-          this.takeRetries(sql, later, instance, some, wanted, claims);
-        return this.pagesFirst
-          ? await takeOfBoth(count, pages, retries)
-          : await takeOfBoth(count, retries, pages);
-      };
-      this.turn =
-        (await takeFairly(inTurn(ready, this.turn), wanted.most, oneByOne(take))) ?? this.turn;
-      return claims;
+    const claims = await this.database.write(async (sql, later) => {
+      const claiming: Claiming = { sql, later, wanted, pending: [] };
+      const last = await claimFairly({
+        owners: roundRobin(ready, this.lastInstance),
+        limit: wanted.limit,
+        claim: oneByOne((instance, count) => {
+          const pages: Claim = (some) => this.claimPages(claiming, instance, some);
+          const retries: Claim = (some) => this.claimRetries(claiming, instance, some);
+          return this.pagesFirst
+            ? claimOfBoth(count, pages, retries)
+            : claimOfBoth(count, retries, pages);
+        }),
+      });
+      this.lastInstance = last ?? this.lastInstance;
+      return claiming.pending;
     });
-    return handed(jobs);
+    return claimedWork(claims);
   }
 
-  /** The outer conditions repeat the inner ones: another process may have claimed a row in between. */
-  private async takePages(
-    sql: TransactionSQL,
-    later: Later,
+  /** The outer conditions repeat the inner ones, because another server may claim a row in between. */
+  private async claimPages(
+    { sql, later, wanted: { nowMs, untilMs }, pending }: Claiming,
     instance: number,
     count: number,
-    { nowMs, untilMs }: Wanted,
-    claims: Handed<Job>[],
   ): Promise<number> {
     const { dialect } = this.database;
-    const pages: ClaimedPage[] = await sql`
+    const rows: PageRow[] = await sql`
       WITH due AS MATERIALIZED (
         SELECT number FROM publish_pages
         WHERE ${isReady(sql, instance, nowMs)}
@@ -104,129 +101,136 @@ export class JobClaims {
       UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
       RETURNING number, publish, devices, done`;
-    pages.sort((a, b) => Number(a.number) - Number(b.number));
-    for (const row of pages) {
+    rows.sort((a, b) => Number(a.number) - Number(b.number));
+    for (const row of rows) {
       const page = Number(row.number);
-      const claim: Handed<Job> = { work: undefined };
-      claims.push(claim);
+      const claim: PendingClaim<Job> = { work: undefined };
+      pending.push(claim);
       later(publishChanges, {
         dialect,
         publish: Number(row.publish),
-        isHandedOn: true,
-        async run(of, held) {
-          if (held.isOver) return await cancelPage(of, held, page);
+        needsBody: true,
+        async run(of, locked) {
+          if (locked.isOver) return await cancelPage(of, locked, page);
           const devices = devicesLeft(row);
-          const publish = held.underWay;
-          claim.work = { what: 'page', page, job: { publish, devices, leasedUntilMs: untilMs } };
+          const publish = locked.underWay;
+          claim.work = { what: 'page', page, publish, devices, claimedUntilMs: untilMs };
         },
       });
     }
-    return pages.length;
+    return rows.length;
   }
 
-  private async takeRetries(
-    sql: TransactionSQL,
-    later: Later,
+  private async claimRetries(
+    { sql, later, wanted: { nowMs, untilMs, devicesPerJob }, pending }: Claiming,
     instance: number,
     count: number,
-    wanted: Wanted,
-    claims: Handed<Job>[],
   ): Promise<number> {
-    const { nowMs, untilMs, devicesMost } = wanted;
     const { dialect } = this.database;
-    for (let taken = 0; ; ) {
-      const due: ClaimedDevice[] = await sql`
+    for (let claimed = 0; ; ) {
+      const due: RetryRow[] = await sql`
         SELECT publish, device, platform, attempts, leased_by, ${placeOf(dialect, sql)} AS place
         FROM publish_devices WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, publish, device LIMIT ${devicesMost} ${skipLocked(dialect, sql)}`;
-      const groups = grouped(due).slice(0, count - taken);
+        ORDER BY instance, ready_at, publish, device LIMIT ${devicesPerJob} ${skipLocked(dialect, sql)}`;
+      const groups = grouped(due).slice(0, count - claimed);
       for (const group of groups) {
         await sql`UPDATE publish_devices SET ready_at = ${untilMs}, leased_by = ${this.server}
           WHERE ${areRowsOf(dialect, sql, group)}`;
-        claims.push(this.handOut(later, group, untilMs));
+        pending.push(this.confirmLater(later, group, untilMs));
       }
-      taken += groups.length;
-      if (taken === count || due.length < devicesMost) return taken;
+      claimed += groups.length;
+      if (claimed === count || due.length < devicesPerJob) return claimed;
     }
   }
 
-  private handOut(later: Later, group: Group, untilMs: number): Handed<Job> {
+  /** Completes the claim once the publish is locked. If it is over, cancels the retries. */
+  private confirmLater(later: Later, group: RetryGroup, untilMs: number): PendingClaim<Job> {
     const { dialect } = this.database;
-    const { publish, platform } = group;
-    const claim: Handed<Job> = { work: undefined };
+    const { publish, platform, rows } = group;
+    const claim: PendingClaim<Job> = { work: undefined };
     later(publishChanges, {
       dialect,
       publish,
-      isHandedOn: true,
-      async run(sql, held) {
-        const retries = group.devices
+      needsBody: true,
+      async run(sql, locked) {
+        const retries = rows
           .map(({ device, attempts }) => ({ device: Number(device), attempts }))
           .sort((a, b) => a.device - b.device);
         const devices = retries.map(({ device }) => device);
-        if (held.isOver) {
-          await sql`UPDATE publish_devices
-            SET state = 'cancelled', ready_at = NULL, leased_by = NULL
-            WHERE publish = ${publish} AND leased_by IS NOT NULL
-              AND ${isAmong(dialect, sql, 'device', devices)}`;
-          // The others were counted when the publish was cancelled.
-          const left = group.devices.filter(
-            ({ leased_by }) => held.isCancelledNow || leased_by !== null,
-          ).length;
-          held.tally.count(platform, 'retrying', -left);
-          held.tally.count(platform, 'cancelled', left);
-          return;
-        }
-        const job = { publish: held.underWay, devices, leasedUntilMs: untilMs };
-        claim.work = { what: 'retries', platform, retries, job };
+        if (locked.isOver) return await cancelRetries(dialect, sql, locked, group);
+        claim.work = {
+          what: 'retries',
+          platform,
+          retries,
+          publish: locked.underWay,
+          devices,
+          claimedUntilMs: untilMs,
+        };
       },
     });
     return claim;
   }
 }
 
-/** PostgreSQL tells where a row stands, and it stays there as long as it is held. */
+/** The place of a row in PostgreSQL, which does not change while the row is locked. */
 function placeOf(dialect: Dialect, sql: TransactionSQL) {
   return dialect === 'postgres' ? sql`ctid::text` : sql`''`;
 }
 
-/**
- * PostgreSQL is told where to look: without statistics of what has just come, it would go through all devices of the
- * publish for some.
- */
-function areRowsOf(dialect: Dialect, sql: TransactionSQL, { publish, devices }: Group) {
+/** By place, because PostgreSQL has no statistics of new rows, and would scan all devices of the publish. */
+function areRowsOf(dialect: Dialect, sql: TransactionSQL, { publish, rows }: RetryGroup) {
   if (dialect === 'postgres') {
-    const places = devices.map(({ place }) => place);
+    const places = rows.map(({ place }) => place);
     return sql`ctid = ANY(${sql.array(places, 'TEXT')}::tid[])`;
   }
-  const numbers = devices.map(({ device }) => Number(device));
+  const numbers = rows.map(({ device }) => Number(device));
   return sql`publish = ${publish} AND ${isAmong(dialect, sql, 'device', numbers)}`;
 }
 
-/** By publish and platform, in the order in which the first of each is due. */
-function grouped(due: readonly ClaimedDevice[]): readonly Group[] {
+/** Groups retries by publish and platform; the group with the earliest comes first. */
+function grouped(due: readonly RetryRow[]): readonly RetryGroup[] {
   const groups = Map.groupBy(due, ({ publish, platform }) => `${publish} ${platform}`);
-  return [...groups.values()].flatMap((devices) => {
-    const [first] = devices;
+  return [...groups.values()].flatMap((rows) => {
+    const [first] = rows;
     return first === undefined
       ? []
-      : { publish: Number(first.publish), platform: first.platform, devices };
+      : { publish: Number(first.publish), platform: first.platform, rows };
   });
 }
 
-/** The devices of a page whose results are not kept yet. */
-function devicesLeft({ devices, done }: ClaimedPage): readonly number[] {
+/** The devices of a page whose results are not recorded yet. */
+function devicesLeft({ devices, done }: PageRow): readonly number[] {
   const all = readDevices(devices);
   if (done === '') return all;
   const places = readPlaces(done);
   return all.filter((_, place) => !places.has(place));
 }
 
-/** A page that was under way when its publish was cancelled, and came back: what is left of it was not delivered. */
-async function cancelPage(sql: TransactionSQL, held: HeldPublish, page: number): Promise<void> {
+/** Cancels a page that was claimed when its publish was cancelled, and whose claim has expired since. */
+async function cancelPage(sql: TransactionSQL, locked: LockedPublish, page: number): Promise<void> {
   const [row]: Readonly<Record<Platform, number>>[] = await sql`
     UPDATE publish_pages
     SET state = 'cancelled', ready_at = NULL, leased_by = NULL
     WHERE number = ${page} AND state = 'waiting' RETURNING apns, fcm, web`;
   if (row === undefined) return;
-  for (const platform of platforms) held.tally.count(platform, 'cancelled', row[platform]);
+  for (const platform of platforms) locked.tally.count(platform, 'cancelled', row[platform]);
+}
+
+async function cancelRetries(
+  dialect: Dialect,
+  sql: TransactionSQL,
+  locked: LockedPublish,
+  { publish, platform, rows }: RetryGroup,
+): Promise<void> {
+  const devices = rows.map(({ device }) => Number(device));
+  await sql`UPDATE publish_devices
+    SET state = 'cancelled', ready_at = NULL, leased_by = NULL
+    WHERE publish = ${publish} AND leased_by IS NOT NULL
+      AND ${isAmong(dialect, sql, 'device', devices)}`;
+  // The others were counted when the publish was cancelled, see `countRetriesCancelled`.
+  const uncounted = rows.filter(
+    ({ leased_by }) => locked.isCancelledNow || leased_by !== null,
+  ).length;
+  locked.tally.count(platform, 'retrying', -uncounted);
+  locked.tally.count(platform, 'cancelled', uncounted);
 }

@@ -1,43 +1,43 @@
 import type { TransactionSQL } from 'bun';
 import type { Job } from '../../../push/model/delivery.ts';
+import type { OwnClaims } from '../../../push/work-claims.ts';
 import type { Database } from '../../database/database.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/number-list.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
 import { waitingTables } from './due-work.ts';
 
-/** What a server has claimed of one publish. */
-interface Leases {
+interface Extension {
+  readonly server: string;
+  readonly untilMs: number;
+}
+
+/** Claims of one publish that belong to this server. */
+interface PublishClaims extends Extension {
   readonly publish: number;
   readonly isPlanned: boolean;
   readonly jobs: readonly Job[];
 }
 
-/** Lets the claims that a server still has end later. */
+/** Extends those of the claims that the server still has. */
 export async function extendLeases(
   database: Database,
-  server: string,
-  plannings: readonly number[],
-  jobs: readonly Job[],
-  untilMs: number,
+  { plans, jobs, server, untilMs }: OwnClaims & Extension,
 ): Promise<void> {
   const { dialect } = database;
-  const jobsOf = Map.groupBy(jobs, ({ job }) => job.publish.number);
-  const planned = new Set(plannings);
+  const jobsOf = Map.groupBy(jobs, (job) => job.publish.number);
+  const planned = new Set(plans);
   await database.write(async (_, later) => {
     for (const publish of planned.union(jobsOf)) {
-      const leases = {
+      const claims = {
         publish,
         isPlanned: planned.has(publish),
         jobs: jobsOf.get(publish) ?? [],
+        server,
+        untilMs,
       };
-      // Whoever finishes a job leaves alone what others hold: it must not be held by this at that moment.
-      later(publishChanges, {
-        dialect,
-        publish,
-        run: (sql) => extendOf(dialect, sql, server, leases, untilMs),
-      });
+      // Under the lock of the publish, because settling skips rows that are locked: it must not skip these.
+      later(publishChanges, { dialect, publish, run: (sql) => extendOf(dialect, sql, claims) });
     }
   });
 }
@@ -45,9 +45,7 @@ export async function extendLeases(
 async function extendOf(
   dialect: Dialect,
   sql: TransactionSQL,
-  server: string,
-  { publish, isPlanned, jobs }: Leases,
-  untilMs: number,
+  { publish, isPlanned, jobs, server, untilMs }: PublishClaims,
 ): Promise<void> {
   if (isPlanned) {
     await sql`UPDATE publish_plans SET ready_at = ${untilMs} WHERE publish IN (
@@ -62,7 +60,7 @@ async function extendOf(
       WHERE ${isAmong(dialect, sql, 'number', pages)}
         AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(dialect, sql)})`;
   }
-  const devices = jobs.flatMap((job) => (job.what === 'retries' ? job.job.devices : []));
+  const devices = jobs.flatMap((job) => (job.what === 'retries' ? job.devices : []));
   if (devices.length > 0) {
     await sql`UPDATE publish_devices SET ready_at = ${untilMs}
       WHERE publish = ${publish} AND device IN (
@@ -73,25 +71,25 @@ async function extendOf(
 }
 
 /**
- * Ends claims now: of one server, or of all. Who had them stays there: until somebody takes them over, they count
- * as under way.
+ * Ends claims of one server, or of all, now. `leased_by` stays: until another server claims the work, it counts as in
+ * flight.
  */
 export async function endLeases(sql: TransactionSQL, server: string | undefined): Promise<void> {
-  const ofServer = () => (server === undefined ? sql`` : sql`AND leased_by = ${server}`);
-  await sql`UPDATE publish_plans SET ready_at = due_at
-    WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL ${ofServer()}`;
-  await sql`UPDATE publish_pages SET ready_at = due_at
-    WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL ${ofServer()}`;
-  await sql`UPDATE publish_devices SET ready_at = due_at
-    WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL ${ofServer()}`;
+  for (const table of waitingTables) {
+    await sql`UPDATE ${sql(table)} SET ready_at = due_at
+      WHERE ready_at IS NOT NULL AND leased_by IS NOT NULL
+        ${server === undefined ? sql`` : sql`AND leased_by = ${server}`}`;
+  }
 }
 
-/** Where the clock was set back: ends a server's claims, and lets be claimed what was due before. */
-export async function endLateLeases(
+/** After the clock was set back: ends a server's claims, and makes due what was due by the old clock. */
+export async function adjustLeases(
   sql: TransactionSQL,
-  server: string,
-  nowMs: number,
-  beforeMs: number,
+  {
+    server,
+    nowMs,
+    beforeMs,
+  }: { readonly server: string; readonly nowMs: number; readonly beforeMs: number },
 ): Promise<void> {
   for (const table of waitingTables) {
     await sql`UPDATE ${sql(table)} SET ready_at = ${nowMs}

@@ -7,14 +7,14 @@ import type { BigInteger } from '../devices/device-rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces, writePlaces } from '../publishes/page-places.ts';
-import type { HeldItem, Together } from '../publishes/publish-changes.ts';
-import { countRemoved, keepResults, keepUsers, type Results } from './device-results.ts';
+import type { BatchedChange, LockedItem } from '../publishes/publish-changes.ts';
+import { countRemoved, type Results, recordResults, recordUsers } from './device-results.ts';
 
-/** What has become of a page, or of some of its devices. */
+/** Results of a page, or of some of its devices. */
 export interface PageResults {
   readonly page: number;
   readonly server: string;
-  /** The devices of the job. Those of the page that are not among them were kept before. */
+  /** The devices of the job. The results of other devices of the page were recorded before. */
   readonly devices: readonly number[];
   readonly results: Results;
   readonly isToUsers: boolean;
@@ -24,16 +24,16 @@ export interface PageResults {
 
 type Counts = Readonly<Record<Platform, number>>;
 
-/** A page that is finished, with how many of its devices were left. */
+/** A settled page, with the number of its devices per platform whose results were not recorded before. */
 type FinishedRow = Counts & {
   readonly number: BigInteger;
-  /** Empty where nothing was kept before; so is `done`. */
+  /** Empty, like `done`, if no results were recorded before. */
   readonly devices: string;
   readonly done: string;
 };
 
-/** Keeps what has become of pages. Pages that are finished already, or that somebody else has claimed, are left alone. */
-export const finishPages: Together<PageResults> = {
+/** Settles pages. Skips those that are settled already, or claimed by another server. */
+export const settlePages: BatchedChange<PageResults> = {
   async run(dialect, sql, items) {
     for (const { server, nowMs, some } of byServerAndTime(items)) {
       const rows: FinishedRow[] = await sql`
@@ -46,31 +46,31 @@ export const finishPages: Together<PageResults> = {
       for (const one of some) {
         const row = finished.get(one.item.page);
         if (row === undefined) continue;
-        // The same may have come twice.
+        // The same page may be in the commit twice.
         finished.delete(one.item.page);
-        await finishPage(sql, one, row);
+        await settlePage(sql, one, row);
       }
     }
   },
 };
 
-async function finishPage(
+async function settlePage(
   sql: TransactionSQL,
-  { held, item }: HeldItem<PageResults>,
+  { locked, item }: LockedItem<PageResults>,
   row: FinishedRow,
 ): Promise<void> {
   const { results, isToUsers, nowMs, answer } = item;
-  // Some of them may be kept already: the answer to the progress that kept them was lost.
-  const kept = devicesAt(row.devices, readPlaces(row.done));
-  const devices = kept.size === 0 ? item.devices : item.devices.filter((one) => !kept.has(one));
+  // Some may be recorded already, if the answer to `settlePart` was lost.
+  const known = devicesAt(row.devices, readPlaces(row.done));
+  const devices = known.size === 0 ? item.devices : item.devices.filter((one) => !known.has(one));
   const given = devices.flatMap((device) => results.get(device) ?? []);
   for (const platform of platforms) {
-    const known = given.filter((result) => result.platform === platform).length;
-    countRemoved(held, platform, row[platform] - known);
+    const ofPlatform = given.filter((result) => result.platform === platform).length;
+    countRemoved(locked, platform, row[platform] - ofPlatform);
   }
-  await keepResults(sql, held, devices, results, nowMs);
-  if (isToUsers) await keepUsers(sql, held.number, given);
-  held.wasKept(answer, nowMs);
+  await recordResults(sql, locked, { devices, results, nowMs });
+  if (isToUsers) await recordUsers(sql, locked.number, given);
+  locked.recorded(answer, nowMs);
 }
 
 function devicesAt(devices: string, places: ReadonlySet<number>): ReadonlySet<number> {
@@ -78,13 +78,13 @@ function devicesAt(devices: string, places: ReadonlySet<number>): ReadonlySet<nu
   return new Set(readDevices(devices).filter((_, place) => places.has(place)));
 }
 
-/** A page as it is known while its progress is kept. */
+/** A page while some of its results are recorded. */
 interface OpenPage {
   /** Places by the number of their device. */
   readonly places: ReadonlyMap<number, number>;
   readonly done: Set<number>;
-  /** How many devices were kept just now. */
-  readonly kept: Record<Platform, number>;
+  /** How many results this commit records. */
+  readonly added: Record<Platform, number>;
 }
 
 interface OpenRow {
@@ -93,22 +93,22 @@ interface OpenRow {
   readonly done: string;
 }
 
-/** Keeps what has become of some devices of pages. Pages that somebody else has claimed are left alone. */
-export const keepPageProgress: Together<PageResults> = {
+/** Records results of some devices of pages. Skips pages that another server has claimed. */
+export const settlePartOfPages: BatchedChange<PageResults> = {
   async run(dialect, sql, items) {
     for (const { server, nowMs, some } of byServerAndTime(items)) {
       const rows: OpenRow[] = await sql`
         SELECT number, devices, done FROM publish_pages
         WHERE number IN (${ownPages(dialect, sql, pagesOf(some), server)})`;
       const pages = new Map(rows.map((row) => [Number(row.number), openPage(row)]));
-      for (const { held, item } of some) {
+      for (const { locked, item } of some) {
         const page = pages.get(item.page);
         if (page === undefined) continue;
-        const given = item.devices.flatMap((device) => takeFresh(page, item.results, device));
+        const given = item.devices.flatMap((device) => addNew(page, item.results, device));
         const devices = given.map(({ device }) => device);
-        await keepResults(sql, held, devices, item.results, nowMs);
-        if (item.isToUsers) await keepUsers(sql, held.number, given);
-        held.wasKeptInPart(item.answer);
+        await recordResults(sql, locked, { devices, results: item.results, nowMs });
+        if (item.isToUsers) await recordUsers(sql, locked.number, given);
+        locked.recordedPart(item.answer);
       }
       await writeProgress(dialect, sql, pages, nowMs);
     }
@@ -119,17 +119,17 @@ function openPage({ devices, done }: OpenRow): OpenPage {
   return {
     places: new Map(readDevices(devices).map((device, place) => [device, place])),
     done: readPlaces(done),
-    kept: { apns: 0, fcm: 0, web: 0 },
+    added: { apns: 0, fcm: 0, web: 0 },
   };
 }
 
-/** The result of a device, unless one is kept already. */
-function takeFresh({ places, done, kept }: OpenPage, results: Results, device: number) {
+/** The result of a device, unless one is recorded already. */
+function addNew({ places, done, added }: OpenPage, results: Results, device: number) {
   const place = places.get(device);
   const result = results.get(device);
   if (place === undefined || result === undefined || done.has(place)) return [];
   done.add(place);
-  kept[result.platform]++;
+  added[result.platform]++;
   return [result];
 }
 
@@ -139,8 +139,8 @@ async function writeProgress(
   pages: ReadonlyMap<number, OpenPage>,
   nowMs: number,
 ): Promise<void> {
-  const changes = [...pages].flatMap(([number, { done, kept }]) =>
-    kept.apns + kept.fcm + kept.web === 0 ? [] : { number, done: writePlaces(done), ...kept },
+  const changes = [...pages].flatMap(([number, { done, added }]) =>
+    added.apns + added.fcm + added.web === 0 ? [] : { number, done: writePlaces(done), ...added },
   );
   if (changes.length === 0) return;
   await sql`UPDATE publish_pages
@@ -150,7 +150,7 @@ async function writeProgress(
     WHERE publish_pages.number = change.number`;
 }
 
-/** The table `change`, out of one parameter: the text of the statement stays the same however many rows there are. */
+/** The table `change` from one parameter, so that the statement's text does not depend on the number of rows. */
 function asTable(dialect: Dialect, sql: TransactionSQL, changes: readonly object[]) {
   const json = JSON.stringify(changes);
   return dialect === 'postgres'
@@ -160,25 +160,25 @@ function asTable(dialect: Dialect, sql: TransactionSQL, changes: readonly object
         value ->> 'fcm' AS fcm, value ->> 'web' AS web FROM json_each(${json})) AS change`;
 }
 
-/** Those that one statement can change. */
+/** Pages that one statement can change. */
 interface Alike {
   readonly server: string;
   readonly nowMs: number;
-  readonly some: readonly HeldItem<PageResults>[];
+  readonly some: readonly LockedItem<PageResults>[];
 }
 
-function byServerAndTime(items: readonly HeldItem<PageResults>[]): readonly Alike[] {
+function byServerAndTime(items: readonly LockedItem<PageResults>[]): readonly Alike[] {
   const kinds = Map.groupBy(items, ({ item: { server, nowMs } }) => `${server} ${nowMs}`);
   return [...kinds.values()].flatMap((some) =>
     some.slice(0, 1).map(({ item: { server, nowMs } }) => ({ server, nowMs, some })),
   );
 }
 
-function pagesOf(items: readonly HeldItem<PageResults>[]): readonly number[] {
+function pagesOf(items: readonly LockedItem<PageResults>[]): readonly number[] {
   return items.map(({ item }) => item.page);
 }
 
-/** Those of the pages that a server has claimed, and that nobody is taking over now. */
+/** Those of the pages that this server has claimed, and that no other is claiming now. */
 function ownPages(dialect: Dialect, sql: TransactionSQL, pages: readonly number[], server: string) {
   return sql`
     SELECT number FROM publish_pages

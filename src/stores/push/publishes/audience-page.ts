@@ -3,7 +3,7 @@ import type { BigInteger } from '../devices/device-rows.ts';
 import { readDevices } from './page-devices.ts';
 import { readPlaces } from './page-places.ts';
 
-/** A page of a publish, as far as it concerns one of its devices. */
+/** The state of a page for one of its devices. */
 export interface AudiencePage {
   readonly state: 'waiting' | 'delivered' | 'cancelled';
   readonly done_at: BigInteger | null;
@@ -15,7 +15,7 @@ interface PageRow extends AudiencePage {
   readonly done: string;
 }
 
-/** The page that a device is in; `undefined`: it is not in the audience, as far as that was read. Pages do not overlap. */
+/** The page of a device; `undefined`: it is not in the audience that was read so far. Pages do not overlap. */
 export async function audiencePageOf(
   sql: SQL,
   publish: BigInteger,
@@ -27,6 +27,6 @@ export async function audiencePageOf(
   if (row === undefined || Number(row.first_device) > device) return undefined;
   const place = readDevices(row.devices).indexOf(device);
   if (place === -1) return undefined;
-  // For the device it is delivered as soon as its result is kept, though others of the page may still wait.
+  // Delivered for this device once its result is recorded, even if other devices of the page wait.
   return readPlaces(row.done).has(place) ? { ...row, state: 'delivered' } : row;
 }

@@ -1,12 +1,14 @@
 import type { SQL } from 'bun';
-import type { DeviceEvent, DeviceStory } from '../../../push/model/delivery.ts';
+import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
+import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import {
   outlineOfBody,
   type PublishOutline,
   readOutline,
 } from '../../../push/model/publish-outline.ts';
+import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
+import type { Database } from '../../database/database.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
@@ -38,12 +40,30 @@ interface DeviceRow {
   readonly words: string;
 }
 
-/** Reads all that is known of one device and one publish. */
-export async function readStory(
+/** Reads what happened to the devices and users of a publish from the store's tables. */
+export class StoredStories implements StoryStore {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  story(of: StoryKey): Promise<DeviceStory | undefined> {
+    return readStory(this.database.read, of);
+  }
+
+  async usersReached(publish: number): Promise<UsersReached> {
+    const rows: { user_id: string; reached: number }[] = await this.database.read`
+      SELECT user_id, reached FROM publish_users WHERE publish = ${publish} ORDER BY user_id`;
+    const idsWhere = (reached: number) =>
+      rows.filter((row) => row.reached === reached).map(({ user_id }) => user_id);
+    return { delivered: idsWhere(1), failed: idsWhere(0) };
+  }
+}
+
+async function readStory(
   sql: SQL,
-  instance: number,
-  publishId: PublishId,
-  deviceId: DeviceId,
+  { instance, publish: publishId, device: deviceId }: StoryKey,
 ): Promise<DeviceStory | undefined> {
   const [publish]: PublishRow[] = await sql`
     SELECT number, state, target, finished_at, body, outline FROM publishes
@@ -76,7 +96,7 @@ export async function readStory(
   };
 }
 
-/** The body tells all, as long as it is there. */
+/** Read from the body until that is deleted. */
 function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
   return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
 }
@@ -183,12 +203,12 @@ async function isNamed(
   return found.length > 0;
 }
 
-/** Where nobody was at it when the publish was cancelled, its row still says that it waits. */
+/** A retry that was not claimed when its publish was cancelled. Its row changes only when it becomes due. */
 function wasCancelled({ state }: PublishRow, row: DeviceRow): boolean {
   return state === 'cancelled' && row.state === 'retrying' && row.leased_by === null;
 }
 
-/** What became of the attempts to reach it: of those that failed, the last. */
+/** The attempts for a device; of those that failed, only the last is stored. */
 function attemptsOf(
   publish: PublishRow,
   page: AudiencePage | undefined,
@@ -200,13 +220,13 @@ function attemptsOf(
   }
   const { reason, words, attempts } = row;
   const atMs = Number(row.changed_at);
-  const tried = { atMs, reason, words, attempts };
+  const attempt = { atMs, reason, words, attempts };
   if (row.state !== 'cancelled' && !wasCancelled(publish, row)) {
-    return [{ ...tried, what: row.state === 'retrying' ? 'retry' : row.state }];
+    return [{ ...attempt, what: row.state === 'retrying' ? 'retry' : row.state }];
   }
   const cancelledAtMs = Math.max(atMs, Number(publish.finished_at));
   return [
-    { ...tried, what: 'retry' },
-    { ...tried, atMs: cancelledAtMs, what: 'cancelled' },
+    { ...attempt, what: 'retry' },
+    { ...attempt, atMs: cancelledAtMs, what: 'cancelled' },
   ];
 }

@@ -6,12 +6,12 @@ import { isAmong } from '../../database/number-list.ts';
 import type { BigInteger } from '../devices/device-rows.ts';
 import { Tally } from './publish-counts.ts';
 
-/** What a change says of its publish once it is committed. */
+/** What a change returns about its publish after the commit. */
 export interface Answer {
   after: AfterJob;
 }
 
-interface HeldRow {
+interface LockedRow {
   readonly number: BigInteger;
   readonly instance: BigInteger;
   readonly state: PublishState;
@@ -26,22 +26,22 @@ interface WholeRow {
   readonly body: string;
 }
 
-/** A publish that a commit holds: until its end, nobody else changes what is counted or waits of it. */
-export class HeldPublish {
+/** A publish that a commit has locked: no other commit changes its counts or its work until then. */
+export class LockedPublish {
   readonly number: number;
   readonly instance: number;
   readonly dueAtMs: number;
   readonly tally = new Tally();
   state: PublishState;
-  /** As it is kept. */
+  /** As stored. */
   readonly stateBefore: PublishState;
-  /** Whether it was cancelled by this commit. What the commit has claimed counted as under way then. */
+  /** Whether this commit has cancelled it. Work claimed by this commit was counted as cancelled then. */
   isCancelledNow = false;
-  /** Who did the last of it, where something was done that may have been the last of all. */
+  /** The last change of this commit that may have finished the publish. */
   last: { readonly answer: Answer; readonly nowMs: number } | undefined;
   private whole: PublishUnderWay | undefined;
 
-  constructor(row: HeldRow) {
+  constructor(row: LockedRow) {
     this.number = Number(row.number);
     this.instance = Number(row.instance);
     this.dueAtMs = Number(row.due_at);
@@ -53,25 +53,24 @@ export class HeldPublish {
     return this.state === 'finished' || this.state === 'cancelled';
   }
 
-  /** With all that whoever works on it needs; the body may be large. It must have been read. */
+  /** With its body, which may be large and must have been read. */
   get underWay(): PublishUnderWay {
-    if (this.whole === undefined) throw new Error('a publish is gone while it is held');
+    if (this.whole === undefined) throw new Error('The body of a locked publish was not read');
     return this.whole;
   }
 
-  /** Something was done that may have been the last of it; whoever did the last of a commit is told so. */
-  wasKept(answer: Answer, nowMs: number): void {
-    this.wasKeptInPart(answer);
+  /** Results were recorded that may have been the last. `answer` may become `'finished'` at the end of the commit. */
+  recorded(answer: Answer, nowMs: number): void {
+    this.recordedPart(answer);
     this.last = { answer, nowMs };
   }
 
-  /** Something was done, and more of the same job is to follow. */
-  wasKeptInPart(answer: Answer): void {
+  /** Results were recorded, and others of the same job will follow. */
+  recordedPart(answer: Answer): void {
     answer.after = this.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 
-  /** It was read whole. */
-  take({ id, target, created_at, body }: WholeRow): void {
+  setWhole({ id, target, created_at, body }: WholeRow): void {
     this.whole = {
       number: this.number,
       id,
@@ -84,33 +83,33 @@ export class HeldPublish {
   }
 }
 
-/** Holds publishes, in the order of their numbers; without those that are gone. */
-export async function holdPublishes(
+/** Locks publishes in the order of their numbers. Those that are gone are left out. */
+export async function lockPublishes(
   dialect: Dialect,
   sql: TransactionSQL,
   numbers: readonly number[],
-): Promise<ReadonlyMap<number, HeldPublish>> {
-  const rows: HeldRow[] = await sql`
+): Promise<ReadonlyMap<number, LockedPublish>> {
+  const rows: LockedRow[] = await sql`
     SELECT number, instance, state, due_at FROM publishes
     WHERE ${isAmong(dialect, sql, 'number', numbers)} ORDER BY number
     ${dialect === 'postgres' ? sql`FOR NO KEY UPDATE` : sql``}`;
-  return new Map(rows.map((row) => [Number(row.number), new HeldPublish(row)]));
+  return new Map(rows.map((row) => [Number(row.number), new LockedPublish(row)]));
 }
 
-/** Reads them with what is large. */
+/** Reads the bodies of publishes. */
 export async function readWhole(
   dialect: Dialect,
   sql: TransactionSQL,
-  held: readonly HeldPublish[],
+  publishes: readonly LockedPublish[],
 ): Promise<void> {
-  if (held.length === 0) return;
-  const numbers = held.map(({ number }) => number);
+  if (publishes.length === 0) return;
+  const numbers = publishes.map(({ number }) => number);
   const rows: WholeRow[] = await sql`
     SELECT number, id, target, created_at, body FROM publishes
     WHERE ${isAmong(dialect, sql, 'number', numbers)}`;
   const byNumber = new Map(rows.map((row) => [Number(row.number), row]));
-  for (const publish of held) {
+  for (const publish of publishes) {
     const row = byNumber.get(publish.number);
-    if (row !== undefined) publish.take(row);
+    if (row !== undefined) publish.setWhole(row);
   }
 }

@@ -1,12 +1,12 @@
-/** Five bits each; from the second half, another digit follows. */
+/** Each digit has five bits. A digit of the second half is followed by another. */
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const BASE = DIGITS.length / 2;
 
 const values = new Map([...DIGITS].map((digit, value) => [digit, value]));
 
 /**
- * Writes the numbers of a page's devices, in device order, as a short text: each as its distance to the one
- * before it, so that a dense audience takes one or two characters for each.
+ * Encodes the ascending device numbers of a page by the distance to the number before, so that a dense audience takes one
+ * or two characters per device.
  */
 export function writeDevices(numbers: readonly number[]): string {
   let text = '';
@@ -14,7 +14,7 @@ export function writeDevices(numbers: readonly number[]): string {
   for (const number of numbers) {
     let rest = number - last;
     if (!Number.isSafeInteger(number) || rest <= 0) {
-      throw new Error('the devices of a page are not in device order');
+      throw new Error('The devices of a page must be in ascending order');
     }
     last = number;
     while (rest >= BASE) {
@@ -26,7 +26,7 @@ export function writeDevices(numbers: readonly number[]): string {
   return text;
 }
 
-/** Reads what `writeDevices` wrote. */
+/** Decodes the result of `writeDevices`. */
 export function readDevices(text: string): readonly number[] {
   const numbers: number[] = [];
   let last = 0;
@@ -34,7 +34,7 @@ export function readDevices(text: string): readonly number[] {
   let weight = 1;
   for (const digit of text) {
     const value = values.get(digit);
-    if (value === undefined) throw new Error('the devices of a page cannot be read');
+    if (value === undefined) throw new Error('The stored devices of a page cannot be decoded');
     distance += (value % BASE) * weight;
     if (value >= BASE) {
       weight *= BASE;

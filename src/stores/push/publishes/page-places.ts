@@ -1,4 +1,4 @@
-/** Writes places in a page, numbers from 0, as a short text: a bit for each place up to the last one. */
+/** Encodes places in a page, counted from 0, as a bitmap in base64. */
 export function writePlaces(places: ReadonlySet<number>): string {
   if (places.size === 0) return '';
   const bits = new Uint8Array(1 + (Math.max(...places) >> 3));
@@ -6,7 +6,7 @@ export function writePlaces(places: ReadonlySet<number>): string {
   return bits.toBase64();
 }
 
-/** Reads what `writePlaces` wrote. */
+/** Decodes the result of `writePlaces`. */
 export function readPlaces(text: string): Set<number> {
   const places = new Set<number>();
   for (const [at, byte] of Uint8Array.fromBase64(text).entries()) {

@@ -1,41 +1,37 @@
 import type { SQL } from 'bun';
 
-/** What is known of one instance. */
+/** The pending bytes of one instance. */
 interface Known {
-  /** Bytes when they were last read. */
+  /** As last read from the store. */
   readBytes: number;
   readAtMs: number;
-  /** Bytes that this server has accepted since. */
+  /** Accepted by this server since. */
   addedBytes: number;
   reading: Promise<void> | undefined;
 }
 
-/** What a small publish counts as, because its rows take as much. So there is no end of publishes to count, either. */
+/** A smaller publish counts as this much, because its rows take as much. */
 const BYTES_MIN = 512;
 
-/** What the body of a publish counts as. */
+/** The bytes that a publish counts as. */
 export function countedBytes(body: string): number {
   return Math.max(BYTES_MIN, Buffer.byteLength(body));
 }
 
-/** How often it is looked whether publishes have finished, while there is no room. */
+/** How often the store is read again while there is no room. */
 const READ_AGAIN_MS = 1_000;
 
-/** After so large a part of the limit was accepted here, it is looked what others have accepted and finished. */
-const PART_UNSEEN = 1 / 4;
+/** The store is read again after this share of the limit was accepted here. */
+const UNREAD_SHARE = 1 / 4;
 
 /**
- * Bounds the bytes in the bodies of an instance's publishes that are not finished. They are counted here as they
- * come, which costs nothing, and read from the store now and then: what several servers accept in between, and in the
- * commit under way, may come on top.
+ * Limits the bytes in the bodies of an instance's unfinished publishes. Counts new ones in memory and reads the sum from
+ * the store now and then. The limit may be exceeded by what other servers accept in between.
  */
 export class PendingBodies {
   private readonly instances = new Map<number, Known>();
 
-  /**
-   * Counts a body, and says whether there was room for it. `read` is asked for what the store has only where that
-   * matters.
-   */
+  /** Counts a body if there is room, and returns whether there was. Uses `read` only if needed. */
   add(
     instance: number,
     bytes: number,
@@ -44,14 +40,14 @@ export class PendingBodies {
     read: SQL,
   ): boolean | Promise<boolean> {
     const known = this.instances.get(instance);
-    // What is accepted while the store is read may be counted twice, so it waits for the answer.
+    // Waits while the store is read: the result may or may not include this body.
     const isKnown = known?.reading === undefined;
-    if (known !== undefined && isKnown && known.addedBytes <= max * PART_UNSEEN) {
+    if (known !== undefined && isKnown && known.addedBytes <= max * UNREAD_SHARE) {
       if (known.readBytes + known.addedBytes + bytes <= max) {
         known.addedBytes += bytes;
         return true;
       }
-      // A clock that was set back must not keep it from looking.
+      // Negative after the clock was set back.
       const agoMs = nowMs - known.readAtMs;
       if (agoMs >= 0 && agoMs < READ_AGAIN_MS) return false;
     }
@@ -70,7 +66,7 @@ export class PendingBodies {
       known = { readBytes: 0, readAtMs: nowMs, addedBytes: 0, reading: undefined };
       this.instances.set(instance, known);
     }
-    // Many publishes come at once, and ask once.
+    // Concurrent publishes share one query.
     known.reading ??= this.read(known, instance, nowMs, read);
     await known.reading;
     const fits = known.readBytes + known.addedBytes + bytes <= max;

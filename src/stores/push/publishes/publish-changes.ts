@@ -1,52 +1,59 @@
 import type { TransactionSQL } from 'bun';
 import type { Dialect } from '../../database/dialect.ts';
 import type { Batch } from '../../database/write-queue.ts';
-import { type HeldPublish, holdPublishes, readWhole } from './locked-publish.ts';
+import { type LockedPublish, lockPublishes, readWhole } from './locked-publish.ts';
 import { settlePublishes } from './settle-publishes.ts';
 
-/** Something that a commit does with one publish while it holds it; nothing where the publish is gone. */
+/**
+ * Changes of the counts and the work of publishes, made at the end of a commit under a lock of each publish.
+ *
+ * Lock order, by which no two commits wait for each other in a circle:
+ * 1. Plans, pages and retries that the commit claims. It skips rows that are locked.
+ * 2. The counts of instances, by number.
+ * 3. Publishes, by number.
+ * 4. Plans, pages and retries of locked publishes. The commit skips rows that are locked, and never waits for one:
+ *    whoever has locked it is claiming it, and waits for the publish.
+ */
+
+/** A change of one publish, made while it is locked; skipped if the publish is gone. */
 export type PublishChange = {
   readonly dialect: Dialect;
   readonly publish: number;
-  /** Whether it hands the publish on, unless it is over. */
-  readonly isHandedOn?: boolean;
+  /** Whether it needs `LockedPublish.underWay`, unless the publish is over. */
+  readonly needsBody?: boolean;
 } & (
-  | { run(sql: TransactionSQL, held: HeldPublish): Promise<void> }
-  | { readonly together: Together<unknown>; readonly item: unknown }
+  | { run(sql: TransactionSQL, locked: LockedPublish): Promise<void> }
+  | { readonly batched: BatchedChange<unknown>; readonly item: unknown }
 );
 
-/** One of the things that are done together. */
-export interface HeldItem<Item> {
-  readonly held: HeldPublish;
+/** One item of a batched change. */
+export interface LockedItem<Item> {
+  readonly locked: LockedPublish;
   readonly item: Item;
 }
 
-/** What is done to several publishes with few statements. Of one publish there may be several. */
-export interface Together<Item> {
-  run(dialect: Dialect, sql: TransactionSQL, items: readonly HeldItem<Item>[]): Promise<void>;
+/** A change of many publishes with few statements. One publish may have several items. */
+export interface BatchedChange<Item> {
+  run(dialect: Dialect, sql: TransactionSQL, items: readonly LockedItem<Item>[]): Promise<void>;
 }
 
-/** A change that is done together with others of its kind, after those that are done by themselves. */
+/** A change that is batched with others of its kind, and made after those that are not batched. */
 export function changeTogether<Item>(
   dialect: Dialect,
   publish: number,
-  together: Together<Item>,
+  batched: BatchedChange<Item>,
   item: Item,
 ): PublishChange {
-  return { dialect, publish, together: together as Together<unknown>, item };
+  return { dialect, publish, batched: batched as BatchedChange<unknown>, item };
 }
 
 /**
- * All that changes what is counted or waits of a publish is done here, for publishes in one order: two commits
- * then wait for each other, and never in a circle. Only claims are made before, and wait for the publish with what
- * they have claimed in their hands: so nobody who holds a publish may wait for one of its rows. One that somebody
- * holds is being taken over.
- *
- * What is the same for all publishes of a commit is one statement for all of them: most are small, and there may be
- * hundreds.
+ * All publish changes of a commit, which may concern hundreds of small publishes:
+ * 1. lock the publishes, 2. read the bodies that are needed, 3. make single changes, 4. make batched changes,
+ * 5. write the counts and finish publishes without remaining work.
  */
 export const publishChanges: Batch<PublishChange> = {
-  // After the devices of an instance are counted, whose row is held by many as well.
+  // After the counts of instances, see the lock order.
   place: 1,
   async run(sql, changes) {
     const [first] = changes;
@@ -54,30 +61,28 @@ export const publishChanges: Batch<PublishChange> = {
     const { dialect } = first;
     const byPublish = [...Map.groupBy(changes, ({ publish }) => publish)].sort(([a], [b]) => a - b);
     const numbers = byPublish.map(([publish]) => publish);
-    const held = await holdPublishes(dialect, sql, numbers);
-    const handedOn = byPublish.flatMap(([publish, changes]) => {
-      const one = held.get(publish);
-      return one !== undefined && !one.isOver && changes.some((change) => change.isHandedOn)
-        ? one
-        : [];
+    const lockedByNumber = await lockPublishes(dialect, sql, numbers);
+    const withBody = byPublish.flatMap(([publish, some]) => {
+      const locked = lockedByNumber.get(publish);
+      const needsBody = locked?.isOver === false && some.some((change) => change.needsBody);
+      return needsBody ? locked : [];
     });
-    await readWhole(dialect, sql, handedOn);
-    const together = new Map<Together<unknown>, HeldItem<unknown>[]>();
-    for (const [publish, changes] of byPublish) {
-      const one = held.get(publish);
-      if (one === undefined) continue;
-      for (const change of changes) {
+    await readWhole(dialect, sql, withBody);
+    const batches = new Map<BatchedChange<unknown>, LockedItem<unknown>[]>();
+    for (const [publish, some] of byPublish) {
+      const locked = lockedByNumber.get(publish);
+      if (locked === undefined) continue;
+      for (const change of some) {
         if ('run' in change) {
-          await change.run(sql, one);
+          await change.run(sql, locked);
           continue;
         }
-        const items = together.get(change.together);
-        const item = { held: one, item: change.item };
-        if (items === undefined) together.set(change.together, [item]);
-        else items.push(item);
+        const items = batches.get(change.batched) ?? [];
+        batches.set(change.batched, items);
+        items.push({ locked, item: change.item });
       }
     }
-    for (const [kind, some] of together) await kind.run(dialect, sql, some);
-    await settlePublishes(dialect, sql, [...held.values()]);
+    for (const [batched, items] of batches) await batched.run(dialect, sql, items);
+    await settlePublishes(dialect, sql, [...lockedByNumber.values()]);
   },
 };

@@ -15,7 +15,7 @@ export const countNames: readonly CountName[] = [
   'cancelled',
 ];
 
-/** What is counted of a publish, as it is kept. */
+/** The stored counts of publishes. */
 interface CountedRows {
   readonly outcomes: readonly (Record<CountName, number> & {
     readonly publish: number;
@@ -29,7 +29,7 @@ interface CountedRows {
   }[];
 }
 
-/** What a commit adds to the counts of a publish, or takes from them. */
+/** Changes that a commit makes to the counts of a publish. */
 export class Tally {
   private readonly counts = new Map<Platform, Record<CountName, number>>();
   private readonly reasons = new Map<Platform, Map<string, number>>();
@@ -49,7 +49,7 @@ export class Tally {
     this.counts.set(platform, counts);
   }
 
-  /** Counts devices that will not get it, by the reason. */
+  /** Counts devices that will not get the publish, by reason. */
   countReason(platform: Platform, reason: string, devices: number): void {
     if (devices === 0) return;
     const reasons = this.reasons.get(platform) ?? new Map<string, number>();
@@ -57,12 +57,12 @@ export class Tally {
     this.reasons.set(platform, reasons);
   }
 
-  /** Adds what was counted so far to what is kept of the publish. */
+  /** Writes the changes so far. */
   async add(sql: TransactionSQL, publish: number): Promise<void> {
     await addTallies(sql, [{ number: publish, tally: this }]);
   }
 
-  /** The rows of what was counted so far; it begins to count anew. */
+  /** Returns the changes so far, and starts again from 0. */
   taken(publish: number): CountedRows {
     const outcomes = [...this.counts].map(([platform, counts]) => ({
       publish,
@@ -78,7 +78,7 @@ export class Tally {
   }
 }
 
-/** Adds what was counted so far of publishes to what is kept of them. */
+/** Writes the changes so far of several publishes. */
 export async function addTallies(
   sql: TransactionSQL,
   publishes: readonly { readonly number: number; readonly tally: Tally }[],

@@ -41,7 +41,7 @@ interface KeyRow {
   readonly expires_at: number | string;
 }
 
-/** A report that is to be kept. */
+/** What a report is about. */
 interface Reported {
   readonly publish: number;
   readonly device: number;
@@ -50,10 +50,10 @@ interface Reported {
 
 type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
 
-/** All publishes of a commit go into the store with one statement, and what is to be planned with another. */
+/** Inserts all publishes of a commit with one statement, and their plans with another. */
 const insertPublishes: Batch<NewPublish> = {
   async run(sql, publishes) {
-    // What goes by the number of an instance that is not there would never be found again.
+    // Otherwise the rows would belong to no instance.
     await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
     const made: PlanRow[] = await sql`
       INSERT INTO publishes ${sql(publishes.map(publishRow))} RETURNING number, instance, due_at`;
@@ -61,7 +61,7 @@ const insertPublishes: Batch<NewPublish> = {
   },
 };
 
-/** Reports are counted once for a commit, in one order: two servers then wait for each other, and never in a circle. */
+/** Counts all reports of a commit, by the number of their publish, so that two servers never deadlock. */
 const countReports: Batch<{ readonly publish: number; readonly event: Report['event'] }> = {
   async run(sql, reports) {
     const byPublish = [...Map.groupBy(reports, ({ publish }) => publish)].sort(([a], [b]) => a - b);
@@ -77,7 +77,7 @@ const countReports: Batch<{ readonly publish: number; readonly event: Report['ev
   },
 };
 
-/** The publishes in the store's tables. Several servers may use one store. */
+/** Publishes in the store's tables. Several servers may use one store. */
 export class StoredPublishes implements PublishStore {
   private readonly database: Database;
   private readonly pending = new PendingBodies();
@@ -133,7 +133,7 @@ export class StoredPublishes implements PublishStore {
     ]);
     return {
       id: row.id,
-      // Nobody changes a row only because its time has come.
+      // The row is not changed when the time comes.
       state:
         row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs
           ? 'planning'
@@ -159,9 +159,9 @@ export class StoredPublishes implements PublishStore {
           later(publishChanges, {
             dialect,
             publish: Number(found.number),
-            run: async (of, held) => {
-              cancelling.isDone = !held.isOver;
-              await cancelPublish(dialect, of, held, nowMs);
+            run: async (of, locked) => {
+              cancelling.isDone = !locked.isOver;
+              await cancelPublish(dialect, of, locked, nowMs);
             },
           });
           return cancelling;
@@ -191,9 +191,9 @@ export class StoredPublishes implements PublishStore {
   }
 
   /**
-   * What a report is about; `undefined` where there is nothing to keep: the publish or the device is unknown, the
-   * device is on no page of the publish that may have gone out, or it has reported the same before. Only read, since
-   * anybody may send any number of these.
+   * Returns what a report is about. `undefined` if it must not be stored: the publish or the device is unknown, the
+   * publish cannot have been sent to the device, or the device has reported the same before. Only reads, because anybody
+   * may send any number of reports.
    */
   private async reported(
     instance: number,
@@ -270,7 +270,7 @@ function publishRow(publish: NewPublish) {
   };
 }
 
-/** Why a publish is not kept; `undefined` where it is, and then its key is taken. */
+/** Why a publish is refused. `undefined`: it is accepted, and its idempotency key is taken. */
 async function refusalOf(
   sql: TransactionSQL,
   publish: NewPublish,
@@ -286,7 +286,7 @@ function planRow({ number, instance, due_at }: PlanRow) {
   return { publish: number, instance, planned_to: 0, ended: 0, due_at, ready_at: due_at };
 }
 
-/** Takes the key of a request, or gives what became of the request that has it. */
+/** Takes an idempotency key, or returns the result of the request that has it. */
 async function takeKey(
   sql: TransactionSQL,
   { id, instance, createdAtMs, idempotency }: NewPublish,
@@ -312,14 +312,14 @@ async function takeKey(
   return undefined;
 }
 
-/** Keys are kept for a day, and there may be millions: long ones as their hashes. */
+/** Keys are stored for a day, and there may be millions: long ones are hashed. */
 function shortened(key: string): string {
-  if (key.length <= KEY_AS_IT_IS_MAX) return key;
+  if (key.length <= PLAIN_KEY_MAX) return key;
   return `sha256 ${createHash('sha256').update(key).digest('base64url')}`;
 }
 
-/** Characters. No key that is kept as it is has a space, which the others have. */
-const KEY_AS_IT_IS_MAX = 64;
+/** Characters of a key that is not hashed. Such keys have no space, and hashed ones have. */
+const PLAIN_KEY_MAX = 64;
 
 function flag(value: boolean | undefined): number | null {
   return value === undefined ? null : Number(value);

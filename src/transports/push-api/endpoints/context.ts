@@ -1,8 +1,8 @@
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
-import type { DeliveryStore } from '../../../push/delivery-store.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { InstanceDirectory } from '../../../push/model/instance.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
+import type { StoryStore } from '../../../push/story-store.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -25,7 +25,7 @@ export interface PushEndpointSettings {
 }
 
 /** Reads what is known about one device and one publish. */
-export type DeviceStories = Pick<DeliveryStore, 'story'>;
+export type DeviceStories = Pick<StoryStore, 'story'>;
 
 /** What the endpoints share. */
 export interface EndpointContext {

@@ -13,6 +13,7 @@ import type {
 } from '../../../push/model/publish.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
+import type { StoryKey } from '../../../push/story-store.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
@@ -165,8 +166,8 @@ export class PushApi {
       devices: this.listened(this.devices),
       publishes: this.listened(this.publishStore()),
       stories: this.listened({
-        story: async (instance: number, publish: string, id: string) =>
-          instance === INSTANCE.number ? this.stories.get(`${publish} ${id}`) : undefined,
+        story: async ({ instance, publish, device }: StoryKey) =>
+          instance === INSTANCE.number ? this.stories.get(`${publish} ${device}`) : undefined,
       }),
       pauses: () => this.pauses,
       webhooks: {

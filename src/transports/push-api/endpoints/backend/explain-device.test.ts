@@ -59,15 +59,15 @@ describe('why a device did not get a publish', () => {
           {
             at: AT,
             what: 'published',
-            detail: 'The publish was accepted by this server.',
+            detail: 'This server accepted the publish.',
             advice: null,
           },
           {
             at: AT,
             what: 'failed',
             detail:
-              'Given up: the message is larger than the push service takes (http-413). Its words: "Too big".',
-            advice: 'Publish less: the text, and `data`.',
+              'Given up: the message is too large for the push service (http-413). The gateway said: "Too big".',
+            advice: 'Shorten the text or `data`.',
           },
         ],
       },
@@ -88,7 +88,7 @@ describe('why a device did not get a publish', () => {
     } as const;
     api.pauses = [pause, { ...pause, instance: INSTANCE.number + 1, origin: 'https://other.net' }];
     const { json } = await ask(api, publishId, deviceId);
-    expect(JSON.stringify(json)).toContain('nothing is sent to https://push.example.net');
+    expect(JSON.stringify(json)).toContain('Sending to https://push.example.net is paused');
     expect(JSON.stringify(json)).not.toContain('other.net');
   });
 

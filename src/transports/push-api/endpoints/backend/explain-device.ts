@@ -31,7 +31,7 @@ export function explainDevice(context: EndpointContext): Endpoint {
       () =>
         Promise.all([
           publishes.status(number, id, now()),
-          deviceId && stories.story(number, id, deviceId),
+          deviceId && stories.story({ instance: number, publish: id, device: deviceId }),
         ]),
       ([status, story]) => {
         if (status === undefined) return NO_PUBLISH;

@@ -1,0 +1,211 @@
+import { readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { DayUsage } from '../../channels/usage.ts';
+import type { Config } from '../../config/schema.ts';
+import { TableMeter } from '../../observability/meter.ts';
+import { openLog } from '../../observability/open-log.ts';
+import { createSystemLookup } from '../../outgoing/name-servers.ts';
+import { createSendRequest } from '../../outgoing/request.ts';
+import { Resolver } from '../../outgoing/resolve.ts';
+import { SystemNames } from '../../outgoing/system-names.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
+import { LogThrottle } from '../../runtime/log-throttle.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
+import { type Database, openDatabase } from '../../stores/database/database.ts';
+import { StoreLock } from '../../stores/database/store-lock.ts';
+import { DeviceList } from '../../stores/push/devices/device-list.ts';
+import { UsageStore } from '../../stores/tenants/usage-store.ts';
+import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
+import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
+import { Readiness } from '../../transports/admin/readiness.ts';
+import { openWebhooks } from '../../webhooks/webhooks.ts';
+import type { ToBackground, ToRealtime } from '../link/messages.ts';
+import { RealtimeClient } from '../link/realtime-client.ts';
+import { openAdmin } from './admin.ts';
+import { adminRoutes } from './admin-routes.ts';
+import { BackgroundMetrics } from './metrics.ts';
+import { openPush, type PushPart } from './push.ts';
+import { refusedChanges } from './refused-changes.ts';
+import { StoreHealth } from './store-health.ts';
+import { openTenants } from './tenants.ts';
+import { UsageWriter } from './usage-writer.ts';
+
+const PUSH_CONNECTIONS_INTERVAL_MS = 100;
+
+type StartMessage = Extract<ToBackground, { type: 'start' }>;
+
+/** The background loop as it runs: it handles the messages of the realtime loop. */
+export interface Background {
+  readonly readiness: Readiness;
+  answered(number: number, answer: unknown): void;
+  keepUsage(usage: readonly DayUsage[]): void;
+  acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
+  /** Takes over the tenants of another configuration, and the certificate of the push listener. */
+  reload(config: Config, tls: Certificate | undefined): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the parts of the background loop. Each part gets the parts that it needs, so the compiler checks most of the
+ * order; the comments give the reasons for the rest. Throws what a part throws; the parts that have started are stopped.
+ */
+export async function startBackground(
+  { config, logFormat, logPort, tls }: StartMessage,
+  post: (message: ToRealtime) => void,
+): Promise<Background> {
+  await using parts = new AsyncDisposableStack();
+  const opened = parts.use(openLog({ level: config.log.level, format: logFormat, port: logPort }));
+  const { log } = opened;
+  lowerPriority(log);
+  const meter = new TableMeter();
+  const resolver = openResolver(log);
+  const readiness = new Readiness();
+  const realtime = new RealtimeClient((number, question) =>
+    post({ type: 'ask', number, question }),
+  );
+
+  const { database, lock } = parts.use(await openStore(config.store.url));
+  const health = parts.use(
+    new StoreHealth({ database, lock, readiness, log, timers: systemTimers }),
+  );
+  // Before the tenants: health checks are answered while a large store is read.
+  const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
+  const tenants = parts.use(await openTenants({ config, database, health, log }));
+  const { apps, instances } = tenants;
+  const webhooks = parts.use(
+    await openWebhooks({
+      outbox: new StoredOutbox(database),
+      outboxLog: new StoredOutboxLog(database),
+      app: (id) => apps.directory.byId(id),
+      instance: (id) => instances.directory.byId(id),
+      settings: config.webhooks,
+      send: createSendRequest({ ...config.webhooks, resolver }),
+      log,
+      timers: systemTimers,
+      shared: database.dialect === 'postgres',
+      storeState: health.reporter('webhooks'),
+    }),
+  );
+  const usageStore = new UsageStore(database);
+  const usage = parts.use(
+    new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),
+  );
+  const usageToday = await usage.today();
+  // Reading at start may wait long for another process. From here on, requests are served.
+  await database.waitBriefly();
+  const push = parts.use(
+    await openPush({ config, tls, instances, webhooks, database, health, resolver, meter, log }),
+  );
+  const metrics = parts.use(
+    new BackgroundMetrics({
+      meter,
+      webhooks,
+      resolver,
+      push: () => push.figures(),
+      logLinesDropped: opened.droppedLines,
+    }),
+  );
+  database.onRefused = refusedChanges({
+    meter,
+    log,
+    clock: performance,
+    instanceId: (number) => instances.directory.byNumber(number)?.id,
+  });
+  const devices = new DeviceList(database);
+  admin.serve(
+    adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
+  );
+  const running = parts.move();
+
+  post({
+    type: 'ready',
+    apps: apps.all,
+    admin: admin.address,
+    adminPassword: admin.passwordSource,
+    push: push.address,
+    createdApp: tenants.createdApp,
+    instances: instances.all.map(({ instance }) => instance),
+    createdInstance: tenants.createdInstance,
+    usage: usageToday,
+  });
+  // After "ready": the realtime loop does not know earlier changes.
+  apps.follow((all, changes) => post({ type: 'apps', apps: all, changes }));
+  instances.follow((all, changes) => {
+    push.replaceInstances(all);
+    log.info('Instances changed', { instances: all.length, ...changes });
+  });
+  health.watch();
+  reportPushConnections(push, post);
+  return {
+    readiness,
+    answered: (number, answer) => realtime.answered(number, answer),
+    keepUsage: (used) => usage.keep(used),
+    acceptWebhookEvents(events) {
+      webhooks.accept(events);
+      post({ type: 'webhook-events-taken', events: events.length });
+    },
+    reload(changed, certificate) {
+      void apps.reconfigure(changed);
+      void instances.reconfigure(changed);
+      push.reconfigure(changed, certificate).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        log.error('The push listener keeps its certificate', { why });
+      });
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+interface Store extends AsyncDisposable {
+  readonly database: Database;
+  readonly lock: StoreLock;
+}
+
+/** Opens the store at `url`. Takes its lock first, because opening may migrate it. */
+async function openStore(url: string): Promise<Store> {
+  await using parts = new AsyncDisposableStack();
+  const lock = parts.use(StoreLock.take(url));
+  const database = parts.use(await openDatabase(url));
+  await database.check();
+  const running = parts.move();
+  return { database, lock, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Opens the resolver for all names that tenants choose: its limits hold for the whole process. */
+function openResolver(log: Log): Resolver {
+  const throttle = new LogThrottle(systemTimers);
+  const names = new SystemNames({ now: monotonicTimers.now });
+  return new Resolver({
+    lookup: createSystemLookup({ names }),
+    timers: monotonicTimers,
+    onRefused(owner) {
+      throttle.run(owner, (throttled) =>
+        log.warn('Name lookups refused: too many at once', { owner, ...throttled }),
+      );
+    },
+  });
+}
+
+/** Reports the number of push connections to the realtime loop, for as long as this thread lives. */
+function reportPushConnections(push: PushPart, post: (message: ToRealtime) => void): void {
+  let reported = 0;
+  setInterval(() => {
+    const open = push.connections();
+    if (open !== reported) post({ type: 'push-connections', open });
+    reported = open;
+  }, PUSH_CONNECTIONS_INTERVAL_MS).unref();
+}
+
+/** Makes the kernel prefer the realtime loop if both share a core. Only Linux has priorities for threads. */
+function lowerPriority(log: Log): void {
+  if (process.platform !== 'linux') return;
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // Everything still works; deliveries may take longer beside heavy background work.
+    log.debug('The background thread keeps its normal priority', { why: String(error) });
+  }
+}

@@ -1,0 +1,67 @@
+import type { Config } from '../../config/schema.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type { Database } from '../../stores/database/database.ts';
+import { AppStore } from '../../stores/tenants/app-store.ts';
+import { StoredInstances } from '../../stores/tenants/instance-store.ts';
+import { createFirstApp, createFirstInstance } from '../../tenants/first-start.ts';
+import {
+  type LiveApps,
+  type LiveInstances,
+  openLiveApps,
+  openLiveInstances,
+} from '../../tenants/live-tenants.ts';
+import type { StoreHealth } from './store-health.ts';
+
+export interface TenantsOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly health: StoreHealth;
+  readonly log: Log;
+}
+
+/** The apps and instances of a server. */
+export interface Tenants extends AsyncDisposable {
+  readonly appStore: AppStore;
+  readonly apps: LiveApps;
+  /** The id of the app that was created because there was none. */
+  readonly createdApp: string | undefined;
+  readonly instanceStore: StoredInstances;
+  readonly instances: LiveInstances;
+  /** The id of the instance that was created because there was none. */
+  readonly createdInstance: string | undefined;
+}
+
+/** Reads the apps and the instances, and creates one of each if there is none. Throws what the store throws. */
+export async function openTenants({
+  config,
+  database,
+  health,
+  log,
+}: TenantsOptions): Promise<Tenants> {
+  await using parts = new AsyncDisposableStack();
+  const appStore = new AppStore(database);
+  const createdApp = await createFirstApp(appStore, config);
+  const apps = parts.use(
+    await openLiveApps({ store: appStore, config, log, storeState: health.reporter('apps') }),
+  );
+  const instanceStore = new StoredInstances(database);
+  const createdInstance = await createFirstInstance(instanceStore, config);
+  const instances = parts.use(
+    await openLiveInstances({
+      store: instanceStore,
+      config,
+      log,
+      storeState: health.reporter('instances'),
+    }),
+  );
+  const running = parts.move();
+  return {
+    appStore,
+    apps,
+    createdApp,
+    instanceStore,
+    instances,
+    createdInstance,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,36 @@
+import type { AfterJob, ClaimedPlan, ClaimOptions, NewPage } from './model/delivery.ts';
+
+/**
+ * Keeps plans: which publishes still need their audience read, and how far that has come. Each method is one commit,
+ * durable when it settles; if it fails without an answer, it may have been done.
+ */
+export interface PlanningStore {
+  /** Claims due plans: of each instance in turn, the one that has waited longest. At most `limitPerInstance` of each. */
+  claimPlans(wanted: WantedPlans): Promise<readonly ClaimedPlan[]>;
+  /**
+   * Adds a page and records how far planning has come. Returns the page's number; `undefined` if the publish was
+   * cancelled, or another server has continued its plan.
+   */
+  addPage(added: AddedPage): Promise<number | undefined>;
+  /** Ends planning: the audience after device `after` is empty. `'finished'`: nothing is left to deliver. */
+  endPlanning(end: PlanEnd): Promise<AfterJob>;
+}
+
+export interface WantedPlans extends ClaimOptions {
+  readonly limitPerInstance?: number;
+}
+
+export interface AddedPage {
+  /** The number of its publish. */
+  readonly publish: number;
+  readonly page: NewPage;
+  /** The page is claimed by this server until then; `undefined`: any server may claim it. */
+  readonly claimedUntilMs: number | undefined;
+}
+
+export interface PlanEnd {
+  readonly publish: number;
+  /** The last device of the audience. */
+  readonly after: number;
+  readonly nowMs: number;
+}

@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import type { App } from '../channels/app.ts';
+import { appSettings } from '../config/channels-settings.ts';
+import { formatProblem, problemsOf, wording } from '../config/problems.ts';
+import { instanceSettings } from '../config/push-settings.ts';
+import type { Config, InstanceSettings } from '../config/schema.ts';
+import type { StoredApp } from '../stores/tenants/app-store.ts';
+import type { StoredInstance } from '../stores/tenants/instance-store.ts';
+
+/** A tenant as the store keeps it. `settings` holds what differs from the defaults. */
+export interface StoredTenant {
+  readonly id: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** What apps and instances differ in, for the code that serves and manages both. */
+export interface TenantKind<Stored extends StoredTenant, Settings extends { readonly id: string }> {
+  readonly noun: 'app' | 'instance';
+  /** The setting that lists the tenants of the configuration. */
+  readonly setting: 'channels.apps' | 'push.instances';
+  readonly schema: z.ZodType<Settings>;
+  readonly configured: (config: Config) => readonly Settings[];
+  /** What no two tenants may share. */
+  readonly identifiers: (tenant: Stored | Settings) => readonly string[];
+  /** Why a stored tenant that shares an identifier with a configured one is not served. */
+  readonly isConfigured: string;
+}
+
+export const appKind: TenantKind<StoredApp, App> = {
+  noun: 'app',
+  setting: 'channels.apps',
+  schema: appSettings,
+  configured: ({ channels }) => channels.apps ?? [],
+  identifiers: ({ id, keys }) => [`id ${id}`, ...keys.map(({ key }) => `key ${key}`)],
+  isConfigured: 'the configuration has an app with its id or key',
+};
+
+export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
+  noun: 'instance',
+  setting: 'push.instances',
+  schema: instanceSettings,
+  configured: ({ push }) => push.instances ?? [],
+  identifiers: ({ id }) => [id],
+  isConfigured: 'the configuration has an instance with its id',
+};
+
+/** Which stored tenants can be served, and why the others cannot. */
+export interface CompletedTenants<Settings> {
+  readonly served: readonly Settings[];
+  readonly notServed: readonly { readonly id: string; readonly why: string }[];
+}
+
+/** Completes stored tenants with the defaults. Tenants of the configuration take precedence. */
+export function completeTenants<Stored extends StoredTenant, Settings extends { id: string }>(
+  kind: TenantKind<Stored, Settings>,
+  stored: readonly Stored[],
+  configured: readonly Settings[],
+): CompletedTenants<Settings> {
+  const taken = new Set(configured.flatMap(kind.identifiers));
+  const served: Settings[] = [];
+  const notServed: { id: string; why: string }[] = [];
+  for (const tenant of stored) {
+    const { id, settings, ...own } = tenant;
+    if (kind.identifiers(tenant).some((identifier) => taken.has(identifier))) {
+      notServed.push({ id, why: kind.isConfigured });
+      continue;
+    }
+    const read = kind.schema.safeParse({ ...settings, id, ...own }, { error: wording });
+    if (read.success) {
+      served.push(read.data);
+    } else {
+      const why = problemsOf(kind.schema, read.error).map(formatProblem).join('; ');
+      notServed.push({ id, why });
+    }
+  }
+  return { served, notServed };
+}

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import {
+  ask,
+  device,
+  expectEmpty,
+  fieldRefusal,
+  JSON_HEADERS,
+  NEIGHBOUR,
+  NO_DEVICE,
+  NO_INSTANCE,
+  NO_PATH,
+  refusal,
+  registered,
+  registeredOf,
+  registration,
+  startPush,
+  told,
+  UNKNOWN,
+} from '../exchange.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startPush();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const register = (body: unknown, headers: Readonly<Record<string, string>> = JSON_HEADERS) =>
+  ask(server, 'POST', device('fcm'), { headers, body });
+const changed = (change: object) => register(registration('fcm', change));
+const anyToken = () => `d-x:${randomUUID()}`;
+
+const FCM_ID = /^fcm-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const WRONG_TOKEN = fieldRefusal('token', 400, 'Bad Request');
+
+describe('an Android device registers', () => {
+  it('and gets its id and no interests', async () => {
+    const answer = await register(registration('fcm'));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.json).toEqual({ id: expect.stringMatching(FCM_ID), initialInterestSet: [] });
+  });
+
+  it('with and without a bundle identifier', async () => {
+    for (const bundleIdentifier of [undefined, null, 'com.example.shop']) {
+      expect((await changed({ bundleIdentifier })).status).toBe(200);
+    }
+  });
+
+  it('whatever content type it names', async () => {
+    for (const headers of [{}, { 'content-type': 'application/json; charset=UTF-8' }]) {
+      expect((await register(registration('fcm'), headers)).status).toBe(200);
+    }
+  });
+
+  it('and tells of itself', async () => {
+    const id = await registered(server);
+    expect(await told(server, id)).toEqual({
+      id,
+      userId: null,
+      metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
+    } as never);
+  });
+});
+
+describe('the token of an Android device', () => {
+  it.each([anyToken(), 'x', 'f'.repeat(22), 'a:b-c_d.e~f/g'])('may be %s', async (token) => {
+    expect((await changed({ token })).status).toBe(200);
+  });
+
+  it.each<[unknown]>([
+    [undefined],
+    [null],
+    [7],
+    [{}],
+    [[anyToken()]],
+    [''],
+    [' '],
+    ['a b'],
+    ['a\n'],
+    ['\u0000'],
+    ['é'],
+  ])('may not be %j', async (token) => {
+    expect(await changed({ token })).toMatchObject(WRONG_TOKEN);
+    const id = await registered(server);
+    const target = device(`fcm/${id}/token`);
+    expect(await ask(server, 'PUT', target, { body: { token } })).toMatchObject(WRONG_TOKEN);
+  });
+});
+
+it('the token of an Android device has 4096 characters at most', async () => {
+  expect((await changed({ token: 'x'.repeat(4096) })).status).toBe(200);
+  expect(await changed({ token: 'x'.repeat(4097) })).toMatchObject(WRONG_TOKEN);
+});
+
+describe('an Android device that registers again', () => {
+  it('is another device in the place of the first', async () => {
+    const token = anyToken();
+    const first = await registered(server, 'fcm', { token });
+    const second = await registered(server, 'fcm', { token });
+    expect(second).not.toBe(first);
+    expect(await told(server, first)).toBeUndefined();
+    expect(await told(server, second)).toBeDefined();
+    // FCM tells tokens apart by case.
+    const other = await registered(server, 'fcm', { token: token.toUpperCase() });
+    expect(await told(server, second)).toBeDefined();
+    expect(await told(server, other)).toBeDefined();
+  });
+
+  it('many times at once is one device', async () => {
+    const token = anyToken();
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, () => registered(server, 'fcm', { token })),
+    );
+    const left = await Promise.all(ids.map((id) => told(server, id)));
+    expect(left.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+});
+
+/** Push protocol, §3.3: whoever calls is not known, so nobody may delete devices of others by their ids. */
+describe('previous ids', () => {
+  it('replace a device that holds the same token', async () => {
+    const token = anyToken();
+    const before = await registered(server, 'fcm', { token });
+    const after = await registered(server, 'fcm', { token, knownPreviousClientIds: [before] });
+    expect(await told(server, before)).toBeUndefined();
+    expect(await told(server, after)).toBeDefined();
+  });
+
+  it('do nothing to devices with other tokens', async () => {
+    const mine = await registered(server);
+    const theirs = await registeredOf(server, 'ann');
+    const elsewhere = await registered(server, 'fcm', {}, NEIGHBOUR.id);
+    const web = await registered(server, 'web');
+    const knownPreviousClientIds = [mine, theirs, elsewhere, web, mine.toUpperCase()];
+    await registered(server, 'fcm', { knownPreviousClientIds });
+    for (const id of [mine, theirs, web]) expect(await told(server, id)).toBeDefined();
+    expect(await told(server, elsewhere, NEIGHBOUR.id)).toBeDefined();
+  });
+
+  it.each<[unknown]>([
+    [undefined],
+    [null],
+    [[]],
+    [['x', '', '__proto__', `fcm-${UNKNOWN}`, '\u0000', '\ud800']],
+  ])('may be %j', async (knownPreviousClientIds) => {
+    expect((await changed({ knownPreviousClientIds })).status).toBe(200);
+  });
+
+  it('may be many', async () => {
+    const knownPreviousClientIds = Array.from({ length: 300 }, () => `fcm-${randomUUID()}`);
+    expect((await changed({ knownPreviousClientIds })).status).toBe(200);
+  });
+
+  it.each<[unknown]>([['x'], [7], [{}], [[7]], [[null]], [[['x']]]])(
+    'may not be %j',
+    async (knownPreviousClientIds) => {
+      expect(await changed({ knownPreviousClientIds })).toMatchObject(
+        fieldRefusal('knownPreviousClientIds', 400, 'Bad Request'),
+      );
+    },
+  );
+});
+
+describe('another token', () => {
+  const setToken = (id: string, token: unknown) =>
+    ask(server, 'PUT', device(`fcm/${id}/token`), { headers: JSON_HEADERS, body: { token } });
+
+  it('is taken with 200, and the device stays what it is', async () => {
+    const id = await registeredOf(server, 'ann');
+    await expectEmpty(ask(server, 'POST', device(`fcm/${id}/interests/shop`)));
+    const token = anyToken();
+    for (const _ of [1, 2]) await expectEmpty(setToken(id, token));
+    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    const interests = await ask(server, 'GET', device(`fcm/${id}/interests`));
+    expect(interests.json).toMatchObject({ interests: ['shop'] });
+    // It is this device's now: who registers with it takes the device's place.
+    await registered(server, 'fcm', { token });
+    expect(await told(server, id)).toBeUndefined();
+  });
+
+  it('takes the place of the device that had it', async () => {
+    const token = anyToken();
+    const before = await registered(server, 'fcm', { token });
+    const id = await registered(server);
+    await expectEmpty(setToken(id, token));
+    expect(await told(server, before)).toBeUndefined();
+    expect(await told(server, id)).toBeDefined();
+  });
+
+  it('leaves the old one free', async () => {
+    const token = anyToken();
+    const id = await registered(server, 'fcm', { token });
+    await expectEmpty(setToken(id, anyToken()));
+    await registered(server, 'fcm', { token });
+    expect(await told(server, id)).toBeDefined();
+  });
+
+  it('is refused where the device is unknown, and where there is no object', async () => {
+    for (const id of [`fcm-${UNKNOWN}`, 'fcm-1', 'x', '%00']) {
+      expect(await setToken(id, anyToken())).toMatchObject(NO_DEVICE);
+    }
+    const elsewhere = await registered(server, 'fcm', {}, NEIGHBOUR.id);
+    expect(await setToken(elsewhere, anyToken())).toMatchObject(NO_DEVICE);
+    const id = await registered(server);
+    for (const body of ['', '[]', 'null', '"x"', '{']) {
+      const target = device(`fcm/${id}/token`);
+      expect(await ask(server, 'PUT', target, { body })).toMatchObject(refusal(400, 'Bad Request'));
+    }
+  });
+
+  it('is a thing of Android', async () => {
+    const body = { token: anyToken() };
+    for (const platform of ['apns', 'web']) {
+      const target = device(`${platform}/fcm-${UNKNOWN}/token`);
+      expect(await ask(server, 'PUT', target, { body })).toMatchObject(NO_PATH);
+    }
+  });
+});
+
+describe('a device of Android', () => {
+  it('is deleted with 200, as often as it likes: the SDK asks until it is', async () => {
+    const id = await registered(server);
+    for (const _ of [1, 2, 3]) await expectEmpty(ask(server, 'DELETE', device(`fcm/${id}`)));
+    expect(await ask(server, 'GET', device(`fcm/${id}`))).toMatchObject(NO_DEVICE);
+  });
+
+  it.each([
+    `fcm-${UNKNOWN}`,
+    'x',
+    'null',
+    'undefined',
+    '%00',
+    '%zz',
+    '..',
+    'a%2Fb',
+    'x'.repeat(300),
+  ])('is deleted with 200 whatever its id: %s', async (id) => {
+    await expectEmpty(ask(server, 'DELETE', device(`fcm/${id}`)));
+  });
+
+  it('cannot register with an instance that nobody knows', async () => {
+    for (const instance of [UNKNOWN, 'x']) {
+      const asked = { body: registration('fcm') };
+      expect(await ask(server, 'POST', device('fcm', instance), asked)).toMatchObject(NO_INSTANCE);
+    }
+  });
+
+  it.each(['', 'null', '[]', '"x"', '{'])('cannot register with %j', async (body) => {
+    expect(await register(body)).toMatchObject(refusal(400, 'Bad Request', /JSON object/));
+  });
+
+  it('is not given back by what is in the prototype of objects', async () => {
+    const body = `{"__proto__":{"token":"${anyToken()}"}}`;
+    expect(await register(body)).toMatchObject(WRONG_TOKEN);
+  });
+});

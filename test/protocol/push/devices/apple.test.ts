@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import {
+  ask,
+  device,
+  expectEmpty,
+  fieldRefusal,
+  INSTANCE,
+  JSON_HEADERS,
+  NEIGHBOUR,
+  NO_DEVICE,
+  NO_INSTANCE,
+  NO_PATH,
+  refusal,
+  registered,
+  registration,
+  startPush,
+  told,
+  UNKNOWN,
+} from '../exchange.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startPush();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const register = (body: unknown, headers: Readonly<Record<string, string>> = JSON_HEADERS) =>
+  ask(server, 'POST', device('apns'), { headers, body });
+const changed = (change: object) => register(registration('apns', change));
+const anyToken = () => randomUUID().replaceAll('-', '').repeat(2);
+
+const APNS_ID = /^apns-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('an Apple device registers', () => {
+  it('and gets its id and no interests', async () => {
+    const answer = await register(registration('apns'));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.json).toEqual({
+      id: expect.stringMatching(APNS_ID),
+      initialInterestSet: [],
+    });
+  });
+
+  it('whatever content type it names, with an instance without web push as well', async () => {
+    for (const headers of [{}, JSON_HEADERS, { 'content-type': 'text/plain' }]) {
+      expect((await register(registration('apns'), headers)).status).toBe(200);
+    }
+    await registered(server, 'apns', {}, NEIGHBOUR.id);
+  });
+
+  it('of an app that the SDK does not know the name of', async () => {
+    expect((await changed({ bundleIdentifier: 'missing-bundle-id' })).status).toBe(200);
+  });
+
+  it('of iOS and of macOS, which tell of themselves', async () => {
+    for (const metadata of [
+      { sdkVersion: '4.0.0', iosVersion: '19.1' },
+      { sdkVersion: '4.0.0', macosVersion: '16.0' },
+      { sdkVersion: '4.0.0' },
+      {},
+    ]) {
+      const id = await registered(server, 'apns', { metadata });
+      expect(await told(server, id)).toEqual({ id, userId: null, metadata } as never);
+    }
+  });
+});
+
+describe('the token of an Apple device', () => {
+  it.each([
+    anyToken(),
+    anyToken().toUpperCase(),
+    // Apple says that they may grow.
+    randomUUID().replaceAll('-', '').repeat(5),
+    randomUUID().replaceAll('-', '').slice(0, 16),
+  ])('is hex: %s', async (token) => {
+    expect((await changed({ token })).status).toBe(200);
+  });
+
+  it.each<[unknown]>([
+    [undefined],
+    [null],
+    [7],
+    [{}],
+    [[]],
+    [''],
+    ['ab'],
+    ['a'.repeat(63)],
+    ['g'.repeat(64)],
+    ['0x'.repeat(32)],
+    [` ${'a'.repeat(64)}`],
+    [`${'a'.repeat(64)}\n`],
+    [`../${'a'.repeat(64)}`],
+    ['a'.repeat(402)],
+    ['é'.repeat(64)],
+    ['AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/=='],
+  ])('is not %j', async (token) => {
+    expect(await changed({ token })).toMatchObject(fieldRefusal('token', 400, 'Bad Request'));
+  });
+});
+
+describe('the bundle identifier', () => {
+  it.each<[unknown]>([
+    [undefined],
+    [null],
+    [7],
+    [''],
+    ['x'.repeat(256)],
+    ['com.example\r\napns-topic: x'],
+    ['com example'],
+    ['com/example'],
+    ['cöm'],
+    [['com.example']],
+  ])('is not %j', async (bundleIdentifier) => {
+    expect(await changed({ bundleIdentifier })).toMatchObject(
+      fieldRefusal('bundleIdentifier', 400, 'Bad Request'),
+    );
+  });
+
+  it('has 255 characters at most', async () => {
+    expect((await changed({ bundleIdentifier: 'x'.repeat(255) })).status).toBe(200);
+  });
+});
+
+describe('metadata', () => {
+  it.each<[unknown, string]>([
+    ['x', 'metadata'],
+    [7, 'metadata'],
+    [[], 'metadata'],
+    [{ sdkVersion: 7 }, 'metadata.sdkVersion'],
+    [{ sdkVersion: {} }, 'metadata.sdkVersion'],
+    [{ iosVersion: 'x'.repeat(101) }, 'metadata.iosVersion'],
+    [{ macosVersion: '\u0000' }, 'metadata.macosVersion'],
+    [{ androidVersion: '\ud800' }, 'metadata.androidVersion'],
+  ])('is not %j', async (metadata, field) => {
+    expect(await changed({ metadata })).toMatchObject(fieldRefusal(field, 400, 'Bad Request'));
+  });
+
+  it('is replaced as a whole', async () => {
+    const id = await registered(server, 'apns');
+    const target = device(`apns/${id}/metadata`);
+    const metadata = { sdkVersion: '4.0.1', macosVersion: '16.1' };
+    await expectEmpty(ask(server, 'PUT', target, { headers: JSON_HEADERS, body: metadata }));
+    expect(await told(server, id)).toMatchObject({ metadata });
+    await expectEmpty(ask(server, 'PUT', target, { body: { sdkVersion: null } }));
+    expect((await told(server, id))?.metadata).toEqual({});
+  });
+
+  it('is kept as far as it is documented, and no prototype', async () => {
+    const id = await registered(server, 'apns');
+    const body =
+      '{"sdkVersion":"1","__proto__":{"iosVersion":"2"},"constructor":"x","name":"Ann\'s phone"}';
+    await expectEmpty(ask(server, 'PUT', device(`apns/${id}/metadata`), { body }));
+    expect((await told(server, id))?.metadata).toEqual({ sdkVersion: '1' });
+  });
+
+  it.each<[unknown]>([[''], ['[]'], ['null'], ['{'], [{ sdkVersion: 7 }], [{ iosVersion: [] }]])(
+    'of a registered device is not %j',
+    async (body) => {
+      const id = await registered(server, 'apns');
+      const target = device(`apns/${id}/metadata`);
+      expect(await ask(server, 'PUT', target, { body })).toMatchObject(refusal(400, 'Bad Request'));
+      expect(await told(server, id)).toMatchObject({ metadata: { sdkVersion: '4.0.0' } });
+    },
+  );
+});
+
+describe('an Apple device that registers again', () => {
+  it('is another device in the place of the first, whatever the case of its token', async () => {
+    const token = anyToken();
+    const first = await registered(server, 'apns', { token });
+    const second = await registered(server, 'apns', { token: token.toUpperCase() });
+    expect(second).not.toBe(first);
+    expect(await told(server, first)).toBeUndefined();
+    expect(await told(server, second)).toBeDefined();
+  });
+
+  it('stays what it is in other instances', async () => {
+    const token = anyToken();
+    const here = await registered(server, 'apns', { token });
+    const there = await registered(server, 'apns', { token }, NEIGHBOUR.id);
+    expect(await told(server, here)).toBeDefined();
+    expect(await told(server, there, NEIGHBOUR.id)).toBeDefined();
+  });
+});
+
+/** Push protocol, §3.4 and §3.7. */
+describe('an Apple device that is not there', () => {
+  it.each([`apns-${UNKNOWN}`, 'apns-1', 'x', 'null', '%00', '__proto__', `fcm-${UNKNOWN}`])(
+    'is told so with 404, but to DELETE with 200: %s',
+    async (id) => {
+      expect(await ask(server, 'GET', device(`apns/${id}`))).toMatchObject(NO_DEVICE);
+      const body = { sdkVersion: '1' };
+      const target = device(`apns/${id}/metadata`);
+      expect(await ask(server, 'PUT', target, { body })).toMatchObject(NO_DEVICE);
+      await expectEmpty(ask(server, 'DELETE', device(`apns/${id}`)));
+    },
+  );
+
+  it('is one of another instance, and of another platform', async () => {
+    const id = await registered(server, 'apns');
+    expect(await ask(server, 'GET', device(`apns/${id}`, NEIGHBOUR.id))).toMatchObject(NO_DEVICE);
+    expect(await ask(server, 'GET', device(`web/${id}`))).toMatchObject(NO_DEVICE);
+    await expectEmpty(ask(server, 'DELETE', device(`apns/${id}`, NEIGHBOUR.id)));
+    await expectEmpty(ask(server, 'DELETE', device(`web/${id}`)));
+    expect(await told(server, id)).toBeDefined();
+  });
+
+  it('is found however its id is spelled', async () => {
+    const id = await registered(server, 'apns');
+    const upper = `apns-${id.slice('apns-'.length).toUpperCase()}`;
+    for (const spelled of [upper, id.replaceAll('-', '%2D')]) {
+      expect(await ask(server, 'GET', device(`apns/${spelled}`))).toMatchObject({
+        status: 200,
+        json: { id },
+      });
+    }
+    await expectEmpty(ask(server, 'DELETE', device(`apns/${upper}`)));
+    expect(await told(server, id)).toBeUndefined();
+  });
+});
+
+describe('what an Apple device cannot do', () => {
+  it('is to register with an instance that nobody knows', async () => {
+    for (const instance of [UNKNOWN, 'x']) {
+      const body = registration('apns');
+      expect(await ask(server, 'POST', device('apns', instance), { body })).toMatchObject(
+        NO_INSTANCE,
+      );
+    }
+  });
+
+  it('is to change its token', async () => {
+    const id = await registered(server, 'apns');
+    const body = { token: anyToken() };
+    expect(await ask(server, 'PUT', device(`apns/${id}/token`), { body })).toMatchObject(NO_PATH);
+  });
+});
+
+it('iOS names JSON in each request, and sends a body in few', async () => {
+  const id = await registered(server, 'apns');
+  const rest = `apns/${id}`;
+  const asks = (method: string, path: string, framing: object) =>
+    ask(server, method, device(rest + path), { headers: JSON_HEADERS, ...framing });
+  for (const framing of [{}, { body: '' }, { chunks: [] }]) {
+    expect((await asks('GET', '', framing)).status).toBe(200);
+    expect((await asks('GET', '/interests', framing)).status).toBe(200);
+    await expectEmpty(asks('POST', '/interests/shop', framing));
+    await expectEmpty(asks('DELETE', '/interests/shop', framing));
+  }
+  const key = `/device_api/v1/instances/${INSTANCE.id}/web-vapid-public-key`;
+  expect((await ask(server, 'GET', key, { headers: JSON_HEADERS })).status).toBe(200);
+  await expectEmpty(asks('DELETE', '', { body: '' }));
+});

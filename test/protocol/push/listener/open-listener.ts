@@ -1,0 +1,103 @@
+import { PushRefusal } from '../../../../src/push/refusal.ts';
+import type { LogFields } from '../../../../src/runtime/ports.ts';
+import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
+import { type PushBounds, pushBounds } from '../../../../src/transports/push-api/bounds.ts';
+import type {
+  Endpoint,
+  Endpoints,
+  PushCall,
+  PushHead,
+} from '../../../../src/transports/push-api/call.ts';
+import { listenForPush, type PushListener } from '../../../../src/transports/push-api/listener.ts';
+import { type EndpointName, routes } from '../../../../src/transports/push-api/routes.ts';
+import type { ListenSettings } from '../../../../src/transports/push-api/server/http-server.ts';
+
+/** A push listener with endpoints of the tests' own, and what it logged and counted. */
+export interface ListenerUnderTest extends AsyncDisposable {
+  readonly port: number;
+  readonly listener: PushListener;
+  readonly lines: readonly Line[];
+  readonly counted: ReadonlyMap<string, number>;
+  /** Requests of anybody without a secret key that have no answer yet, and the bytes of their bodies in memory. */
+  underWay(): number;
+  heldBytes(): number;
+}
+
+export interface Line extends LogFields {
+  readonly level: string;
+  readonly message: string;
+}
+
+export interface ListenerOptions {
+  readonly bounds?: Partial<PushBounds>;
+  readonly tls?: ListenSettings['tls'];
+  readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
+  /** Serves nothing yet. */
+  readonly starting?: boolean;
+  readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
+  /** As in the setting; none where it is left out. */
+  readonly trustedProxies?: readonly string[];
+}
+
+/** Short, so that no test waits long for what takes longer. */
+const SHORT: PushBounds = {
+  ...pushBounds,
+  headMs: 300,
+  requestMs: 600,
+  idleMs: 60_000,
+  checkMs: 50,
+  lingerMs: 300,
+  stopMs: 300,
+};
+
+/** Tells what it was called with. A head without content type is refused, as a publish's is. */
+const echo: Endpoint = {
+  checkHead: (head) =>
+    head.method === 'POST' && head.header('content-type') !== 'application/json'
+      ? new PushRefusal('content-type', 'Only application/json is supported')
+      : undefined,
+  answer: ({ method, path, params, query, body }: PushCall) => ({
+    json: JSON.stringify({ method, path, params, query: [...query], bytes: body.length }),
+  }),
+};
+
+export async function openListener(options: ListenerOptions = {}): Promise<ListenerUnderTest> {
+  const lines: Line[] = [];
+  const counted = new Map<string, number>();
+  const write =
+    (level: string) =>
+    (message: string, fields: LogFields = {}) =>
+      void lines.push({ level, message, ...fields });
+  const listener = await listenForPush(
+    { host: '127.0.0.1', port: 0, tls: options.tls },
+    {
+      log: {
+        debug: write('debug'),
+        info: write('info'),
+        warn: write('warn'),
+        error: write('error'),
+      },
+      meter: {
+        count(_, by, family, status) {
+          const series = `${family} ${status}`;
+          counted.set(series, (counted.get(series) ?? 0) + by);
+        },
+      },
+      proxies: new TrustedProxies(options.trustedProxies ?? []),
+    },
+    { ...SHORT, ...options.bounds },
+  );
+  const endpoints = Object.fromEntries(
+    routes.map(([, , name]) => [name, options.endpoints?.[name] ?? echo]),
+  ) as Endpoints;
+  if (options.starting !== true) listener.serve(endpoints, options.limitRate ?? (() => undefined));
+  return {
+    port: listener.address.port,
+    listener,
+    lines,
+    counted,
+    underWay: () => listener.load().requests,
+    heldBytes: () => listener.load().bytes,
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  };
+}

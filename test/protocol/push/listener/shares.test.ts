@@ -1,0 +1,492 @@
+import { describe, expect, it } from 'bun:test';
+import { PushRefusal } from '../../../../src/push/refusal.ts';
+import type { Endpoint, PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../../../testing/clients/raw-http.ts';
+import { type ListenerUnderTest, openListener } from './open-listener.ts';
+
+const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
+const INTERESTS = `/publish_api/v1/instances/${ID}/publishes/interests`;
+const DEVICE = `/device_api/v1/instances/${ID}/devices/web/web-1`;
+const [NEIGHBOUR, STRANGER] = ['127.0.0.2', '127.0.0.3'];
+
+const GET: RawRequest = { method: 'GET', target: DEVICE };
+const put = (bytes: number): RawRequest => ({
+  method: 'PUT',
+  target: `${DEVICE}/interests`,
+  body: 'x'.repeat(bytes),
+});
+
+/** A publish whose key was found right: of the instance with this number. */
+const publish = (instance: number, bytes = 5): RawRequest => ({
+  method: 'POST',
+  target: INTERESTS,
+  headers: { 'x-instance': String(instance) },
+  body: 'x'.repeat(bytes),
+});
+
+const publishing: Endpoint = {
+  checkHead: (head) => ({ instance: Number(head.header('x-instance')) }),
+  answer: () => ({ json: '{}' }),
+};
+
+const FULL = { status: 503, body: expect.stringContaining('Server is overloaded, try again') };
+
+const open = (server: ListenerUnderTest, from?: string) =>
+  RawHttp.open(server, from === undefined ? {} : { from });
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** An endpoint that answers when it is told to, and how often it was asked. */
+function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } {
+  const gate = Promise.withResolvers<PushAnswer>();
+  const one = {
+    asked: 0,
+    endpoint: {
+      answer() {
+        one.asked++;
+        return gate.promise;
+      },
+    },
+    answer: () => gate.resolve({ json: '{}' }),
+  };
+  return one;
+}
+
+/** The answer, or `undefined` where the connection ended without one. */
+const heard = async (connection: RawHttp): Promise<RawAnswer | undefined> =>
+  await connection.readsOrEnds();
+
+describe('connections, where there are as many as there may be:', () => {
+  it('one more takes the place of the one that rests longest, of the address that has most', async () => {
+    await using server = await openListener({ bounds: { connections: 4 } });
+    await using honest = await open(server, NEIGHBOUR);
+    const many = [await open(server), await open(server), await open(server)] as const;
+    expect((await honest.asks(GET)).status).toBe(200);
+    // The first has asked last, so the second rests longest.
+    for (const one of [many[1], many[2], many[0]]) expect((await one.asks(GET)).status).toBe(200);
+    await using newcomer = await open(server, STRANGER);
+    expect((await newcomer.asks(GET)).status).toBe(200);
+    await many[1].ends();
+    await using next = await open(server, '127.0.0.4');
+    expect((await next.asks(GET)).status).toBe(200);
+    await many[2].ends();
+    for (const one of [honest, newcomer, many[0]]) expect((await one.asks(GET)).status).toBe(200);
+    expect(server.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'Push connections closed: the limit of connections is reached',
+        address: '127.0.0.1',
+        setting: 'push.maxConnections',
+        limit: 4,
+        hint: 'if this is your proxy, add it to trustedProxies',
+      },
+    ]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['half a head', 'GET / HTTP/1.1\r\nHo'],
+    ['half a body', `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`],
+  ])('those that have sent %s go before those that wait for an answer', async (_, bytes) => {
+    const asked = held();
+    await using server = await openListener({
+      bounds: { connections: 2, headMs: 60_000, requestMs: 60_000 },
+      endpoints: { readDevice: asked.endpoint },
+    });
+    await using waiting = await open(server);
+    waiting.requests(GET);
+    await until(() => asked.asked === 1);
+    await using unfinished = await open(server);
+    unfinished.writes(bytes);
+    await using newcomer = await open(server);
+    newcomer.requests(GET);
+    await unfinished.ends();
+    await until(() => asked.asked === 2);
+    asked.answer();
+    expect((await waiting.reads()).status).toBe(200);
+    expect((await newcomer.reads()).status).toBe(200);
+  });
+
+  it('an address whose requests are all being answered gets no more, and gives them up for others only', async () => {
+    const asked = held();
+    await using server = await openListener({
+      bounds: { connections: 2 },
+      endpoints: { readDevice: asked.endpoint },
+    });
+    await using first = await open(server);
+    await using second = await open(server);
+    for (const one of [first, second]) one.requests(GET);
+    await until(() => asked.asked === 2);
+    await using third = await open(server);
+    third.requests(GET);
+    expect(await heard(third)).toBeUndefined();
+    await using other = await open(server, NEIGHBOUR);
+    other.requests(GET);
+    expect(await heard(second)).toBeUndefined();
+    await until(() => asked.asked === 3);
+    asked.answer();
+    expect((await first.reads()).status).toBe(200);
+    expect((await other.reads()).status).toBe(200);
+  });
+
+  it('others are taken again as soon as one is gone', async () => {
+    await using server = await openListener({ bounds: { connections: 1 } });
+    for (let at = 0; at < 5; at++) {
+      await using one = await open(server);
+      expect((await one.asks(GET)).status).toBe(200);
+    }
+  });
+});
+
+describe('requests under way, where there are as many as there may be:', () => {
+  it('an address that has most loses its newest one, and no other loses any', async () => {
+    const asked = held();
+    await using server = await openListener({
+      bounds: { requests: 3 },
+      endpoints: { readDevice: asked.endpoint },
+    });
+    await using honest = await open(server, NEIGHBOUR);
+    await using first = await open(server);
+    await using second = await open(server);
+    for (const one of [honest, first, second]) one.requests(GET);
+    await until(() => asked.asked === 3);
+    await using third = await open(server);
+    expect(await third.asks(GET)).toMatchObject(FULL);
+    await using stranger = await open(server, STRANGER);
+    stranger.requests(GET);
+    // What is being done cannot be said to have failed.
+    expect(await heard(second)).toBeUndefined();
+    await until(() => asked.asked === 4);
+    asked.answer();
+    for (const one of [honest, first, stranger]) expect((await one.reads()).status).toBe(200);
+    expect(server.lines).toContainEqual({
+      level: 'warn',
+      message: 'Push requests refused: the address has too many in progress',
+      address: '127.0.0.1',
+      requests: 3,
+      bytes: expect.any(Number),
+      hint: 'if this is your proxy, add it to trustedProxies',
+    });
+  });
+
+  it('one whose body is still coming is answered, and its connection closed', async () => {
+    await using server = await openListener({ bounds: { requests: 1, requestMs: 60_000 } });
+    await using slow = await open(server);
+    slow.writes(`PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`);
+    await until(() => server.underWay() === 1);
+    await using other = await open(server, NEIGHBOUR);
+    await using more = await open(server, NEIGHBOUR);
+    // Each has one, so the one that is there stays.
+    expect(await other.asks(GET)).toMatchObject(FULL);
+    slow.writes('abcdef');
+    expect((await slow.reads()).status).toBe(200);
+    expect((await more.asks(GET)).status).toBe(200);
+  });
+
+  it('those with a secret key have places of their own, shared by instance', async () => {
+    const asked = held();
+    await using server = await openListener({
+      bounds: { requests: 2 },
+      endpoints: {
+        readDevice: asked.endpoint,
+        publishToInterests: publishing,
+        publishToUsers: { ...publishing, answer: asked.endpoint.answer },
+      },
+    });
+    const hanging = (instance: number): RawRequest => ({
+      ...publish(instance),
+      target: INTERESTS.replace('interests', 'users'),
+    });
+    await using strangers = await open(server);
+    for (const _ of [1, 2]) strangers.requests(GET);
+    await until(() => asked.asked === 2);
+    await using refused = await open(server);
+    expect(await refused.asks(GET)).toMatchObject(FULL);
+    await using other = await open(server);
+    expect((await other.asks(publish(1))).status).toBe(200);
+    // All from one address, and with more requests than one instance may have.
+    await using first = await open(server);
+    await using second = await open(server);
+    first.requests(hanging(1));
+    second.requests(hanging(1));
+    await until(() => asked.asked === 4);
+    expect(await other.asks(publish(1))).toMatchObject(FULL);
+    expect((await other.asks(publish(2))).status).toBe(200);
+    expect(await heard(second)).toBeUndefined();
+    expect(server.lines).toContainEqual(
+      expect.objectContaining({
+        message: 'Push requests refused: the backend has too many in progress',
+      }),
+    );
+  });
+});
+
+describe('a request that is refused for how much its sender asks', () => {
+  const limitRate: Endpoint = {
+    checkHead: () => new PushRefusal('rate-limited', 'Too many', 1),
+    answer: () => ({ json: '{}' }),
+  };
+
+  it('is the last one of its connection, so that the others of a flood are not even looked at', async () => {
+    await using server = await openListener({ endpoints: { report: limitRate } });
+    const report = {
+      method: 'POST',
+      target: `/reporting_api/v2/instances/${ID}/events`,
+      body: 'x'.repeat(200),
+    };
+    await using connection = await open(server);
+    for (let n = 0; n < 30; n++) connection.requests(report);
+    const answer = await connection.reads();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([429, 'close']);
+    await connection.ends();
+    expect(server.counted.get('reporting 429')).toBe(1);
+  });
+
+  it('still gets its answer where its body is large', async () => {
+    await using server = await openListener({ endpoints: { setInterests: limitRate } });
+    await using connection = await open(server);
+    connection.requests(put(900_000));
+    expect((await connection.reads()).status).toBe(429);
+    await connection.ends();
+  });
+});
+
+describe('new connections of one address', () => {
+  it('are a few seconds of them at once, and closed beyond that, which the log tells', async () => {
+    await using server = await openListener({ bounds: { connectionsPerSecond: 1 } });
+    const answered = async (from?: string) => {
+      await using connection = await open(server, from);
+      connection.requests(GET);
+      return (await connection.readsOrEnds())?.status;
+    };
+    const all: unknown[] = [];
+    for (let n = 0; n < 7; n++) all.push(await answered());
+    expect(all.slice(0, 5)).toEqual(Array(5).fill(200));
+    expect(all.at(-1)).toBeUndefined();
+    expect(await answered(NEIGHBOUR)).toBe(200);
+    expect(server.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'Push connections refused: the address connects too often',
+        address: '127.0.0.1',
+        setting: 'push.addressLimits.connectionsPerSecond',
+        limit: 1,
+        hint: 'if this is your proxy, add it to trustedProxies',
+      },
+    ]);
+  });
+
+  it('of a proxy that is trusted may be any number', async () => {
+    await using server = await openListener({
+      bounds: { connectionsPerSecond: 1 },
+      trustedProxies: ['127.0.0.1'],
+    });
+    for (let n = 0; n < 10; n++) {
+      await using connection = await open(server);
+      expect((await connection.asks(GET)).status).toBe(200);
+    }
+  });
+});
+
+describe('bytes of bodies, where there are as many as there may be:', () => {
+  const bounds = { heldBytes: 200_000, requestMs: 60_000 };
+  const half = (bytes: number) =>
+    `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n${'x'.repeat(bytes)}`;
+
+  it('the address that holds most loses its newest, which is answered and closed', async () => {
+    await using server = await openListener({ bounds });
+    await using first = await open(server);
+    await using second = await open(server);
+    first.writes(half(90_000));
+    await until(() => server.heldBytes() >= 90_000);
+    second.writes(half(90_000));
+    await until(() => server.heldBytes() >= 180_000);
+    await using other = await open(server, NEIGHBOUR);
+    expect((await other.asks(put(50_000))).status).toBe(200);
+    const refused = await second.reads();
+    expect(refused).toMatchObject(FULL);
+    expect(refused.headers.get('connection')).toBe('close');
+    await second.ends();
+    await until(() => server.heldBytes() === 90_000);
+  });
+
+  it('the address that holds most gets no more itself', async () => {
+    await using server = await openListener({ bounds });
+    await using first = await open(server);
+    first.writes(half(190_000));
+    await until(() => server.heldBytes() >= 190_000);
+    await using second = await open(server);
+    expect(await second.asks(put(50_000))).toMatchObject(FULL);
+    expect(server.heldBytes()).toBe(190_000);
+  });
+
+  it('those with a secret key have room of their own', async () => {
+    await using server = await openListener({
+      bounds,
+      endpoints: { publishToUsers: publishing },
+    });
+    await using first = await open(server);
+    first.writes(half(199_000));
+    await until(() => server.heldBytes() >= 199_000);
+    await using backend = await open(server);
+    const users = { ...publish(1, 150_000), target: INTERESTS.replace('interests', 'users') };
+    expect((await backend.asks(users)).status).toBe(200);
+  });
+});
+
+describe('a body', () => {
+  it('that comes more slowly than it must is refused with 408, and one that is fast enough is not', async () => {
+    await using server = await openListener({
+      bounds: { bodyBytesPerSecond: 10_000, bodyGraceMs: 100, requestMs: 60_000, checkMs: 20 },
+    });
+    const head = `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`;
+    await using slow = await open(server);
+    await using fast = await open(server);
+    slow.writes(head);
+    fast.writes(`${head}${'x'.repeat(99_000)}`);
+    const dripping = setInterval(() => slow.writes('x'), 20);
+    const refused = await slow.reads();
+    clearInterval(dripping);
+    expect(refused.status).toBe(408);
+    expect(refused.body).toContain('it must have at least 10000 bytes per second');
+    await slow.ends();
+    fast.writes('x'.repeat(1000));
+    expect((await fast.reads()).status).toBe(200);
+  });
+
+  it('is not read before it is known that it is wanted', async () => {
+    const known = Promise.withResolvers<undefined>();
+    let bytes = 0;
+    await using server = await openListener({
+      endpoints: {
+        setInterests: {
+          checkBeforeBody: () => known.promise,
+          answer({ body }) {
+            bytes = body.length;
+            return { json: '{}' };
+          },
+        },
+      },
+    });
+    await using connection = await open(server);
+    await using other = await open(server);
+    connection.requests(put(1_000_000));
+    // The server has read what has come by then.
+    for (let at = 0; at < 20; at++) await other.asks(GET);
+    expect([server.underWay(), server.heldBytes()]).toEqual([1, 0]);
+    known.resolve(undefined);
+    expect((await connection.reads()).status).toBe(200);
+    expect(bytes).toBe(1_000_000);
+  });
+
+  it('of a request that is refused before is skipped, and the next one is answered', async () => {
+    await using server = await openListener({
+      endpoints: {
+        setInterests: {
+          checkBeforeBody: async () =>
+            new PushRefusal('device-not-found', 'Could not find the device'),
+          answer: () => ({ json: '{}' }),
+        },
+      },
+    });
+    await using connection = await open(server);
+    connection.requests(put(1_000_000));
+    expect((await connection.reads()).status).toBe(404);
+    expect((await connection.asks(GET)).status).toBe(200);
+    expect(server.heldBytes()).toBe(0);
+  });
+});
+
+describe('a query', () => {
+  it('has 100 parameters at most', async () => {
+    await using server = await openListener();
+    await using connection = await open(server);
+    const target = (count: number) => `${DEVICE}?${Array(count).fill('a=1').join('&')}`;
+    expect((await connection.asks({ method: 'GET', target: target(100) })).status).toBe(200);
+    for (const count of [101, 3000]) {
+      const answer = await connection.asks({ method: 'GET', target: target(count) });
+      expect(answer).toMatchObject({
+        status: 400,
+        body: expect.stringContaining('The query may have 100 parameters at most'),
+      });
+    }
+  });
+});
+
+describe('the address of a client', () => {
+  const addresses: Endpoint = {
+    answer: ({ address, addressKey }) => ({ json: JSON.stringify({ address, addressKey }) }),
+  };
+  const from = (headers: Record<string, string>): RawRequest => ({ ...GET, headers });
+
+  it.each([
+    ['nobody is trusted', [], { 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1', '127.0.0.1'],
+    ['another is trusted', ['127.0.0.2'], { forwarded: 'for=192.0.2.7' }, '127.0.0.1', '127.0.0.1'],
+    ['the proxy names none', ['127.0.0.0/8'], {}, '127.0.0.1', '127.0.0.1'],
+    [
+      'the proxy names one',
+      ['127.0.0.0/8'],
+      { 'x-forwarded-for': '203.0.113.9, 192.0.2.7' },
+      '192.0.2.7',
+      '192.0.2.7',
+    ],
+    [
+      'it is one of IPv6',
+      ['127.0.0.1'],
+      { forwarded: 'for="[2001:db8:1:2:3:4:5:6]:99"' },
+      '2001:db8:1:2:3:4:5:6',
+      '2001:db8:1:2::/64',
+    ],
+  ])('is the right one where %s', async (_, trustedProxies, headers, address, addressKey) => {
+    await using server = await openListener({
+      trustedProxies,
+      endpoints: { readDevice: addresses },
+    });
+    await using connection = await open(server);
+    const answer = await connection.asks(from(headers as Record<string, string>));
+    expect(JSON.parse(answer.body)).toEqual({ address, addressKey });
+  });
+
+  it('behind a trusted proxy is what requests are shared by, and what the log names', async () => {
+    const asked = held();
+    await using server = await openListener({
+      trustedProxies: ['127.0.0.1'],
+      bounds: { requests: 2 },
+      endpoints: { readDevice: asked.endpoint },
+    });
+    await using proxy = await open(server);
+    await using second = await open(server);
+    proxy.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
+    second.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
+    await until(() => asked.asked === 2);
+    await using refused = await open(server);
+    expect(await refused.asks(from({ 'x-forwarded-for': '192.0.2.7' }))).toMatchObject(FULL);
+    await using third = await open(server);
+    third.requests(from({ 'x-forwarded-for': '192.0.2.8' }));
+    expect(await heard(second)).toBeUndefined();
+    const lines = server.lines.filter(({ message }) =>
+      message.startsWith('Push requests refused: the address'),
+    );
+    expect(lines).toMatchObject([{ address: '192.0.2.7' }]);
+    asked.answer();
+    expect((await third.reads()).status).toBe(200);
+  });
+});
+
+describe('lines of the log about refused requests', () => {
+  it('are at most 100 at once of one client, and say how many were left out', async () => {
+    await using server = await openListener();
+    await using connection = await open(server);
+    const nowhere: RawRequest = { method: 'GET', target: '/nowhere' };
+    for (let at = 0; at < 150; at++) expect((await connection.asks(nowhere)).status).toBe(404);
+    const lines = () => server.lines.filter(({ message }) => message === 'Push request refused');
+    expect(lines().length).toBeLessThan(130);
+    await using other = await open(server, NEIGHBOUR);
+    const before = lines().length;
+    expect((await other.asks(nowhere)).status).toBe(404);
+    expect(lines()).toHaveLength(before + 1);
+    while (!lines().some(({ notLogged }) => Number(notLogged) > 20)) await connection.asks(nowhere);
+  });
+});

@@ -1,0 +1,88 @@
+import type { DeviceEvent, DeviceStory, UsersReached } from '../../src/push/model/delivery.ts';
+import type { DeviceId } from '../../src/push/model/device.ts';
+import { StoreLost } from '../../src/push/store-faults.ts';
+import type { StoryKey, StoryStore } from '../../src/push/story-store.ts';
+import type { KeptDevice, MemoryDevices } from './devices.ts';
+import type { Fate, KeptPublish, MemoryPublishes } from './publishes.ts';
+
+/** What happened to the devices and users of publishes, in memory. */
+export class MemoryStories implements StoryStore {
+  private readonly publishes: MemoryPublishes;
+  private readonly devices: MemoryDevices;
+
+  constructor(publishes: MemoryPublishes, devices: MemoryDevices) {
+    this.publishes = publishes;
+    this.devices = devices;
+  }
+
+  async story({ instance, publish, device: deviceId }: StoryKey): Promise<DeviceStory | undefined> {
+    const kept = this.publishes.find(instance, publish);
+    const present = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
+    const tombstone = this.devices.pruned(instance, deviceId);
+    const device = present ?? tombstone?.device;
+    if (kept === undefined || device === undefined) {
+      if (!this.devices.has(instance)) throw new StoreLost('the instance is lost');
+      return undefined;
+    }
+    const { platform } = device.registered;
+    const page = kept.pages.find(({ devices }) => devices.includes(device.number));
+    const fate = page?.fates.get(device.number);
+    const isAhead = !kept.plan.ended && kept.plan.upTo < device.number;
+    return {
+      platform,
+      kind: kept.publish.target.kind,
+      page: fate === undefined ? (page?.state ?? (isAhead ? 'ahead' : 'none')) : 'delivered',
+      registeredAtMs: device.registeredAtMs,
+      removed: present === undefined ? removalOf(tombstone) : undefined,
+      matches: present !== undefined && isNamed(kept, present),
+      hasPayload: kept.publish.platforms.includes(platform),
+      nextAttemptAtMs: fate?.state === 'retrying' ? fate.dueAtMs : undefined,
+      events: [...attempts(kept, fate), ...reportsOf(kept, deviceId)].sort(
+        (a, b) => a.atMs - b.atMs,
+      ),
+    };
+  }
+
+  async usersReached(publish: number): Promise<UsersReached> {
+    const users = [...(this.publishes.byNumber(publish)?.users ?? [])].sort();
+    const those = (reached: boolean) =>
+      users.filter(([, isReached]) => isReached === reached).map(([user]) => user);
+    return { delivered: those(true), failed: those(false) };
+  }
+}
+
+function removalOf(tombstone: ReturnType<MemoryDevices['pruned']>): DeviceStory['removed'] {
+  if (tombstone === undefined) return undefined;
+  const { atMs, reason, words } = tombstone;
+  return { atMs, reason, words };
+}
+
+function isNamed({ publish }: KeptPublish, { interests, userId }: KeptDevice): boolean {
+  const { kind, names } = publish.target;
+  if (kind === 'users') return userId !== undefined && names.includes(userId);
+  return names.some((name) => interests.has(name));
+}
+
+function attempts({ over }: KeptPublish, fate: Fate | undefined): readonly DeviceEvent[] {
+  if (fate === undefined) return [];
+  const { atMs, state, reason, words, attempts: made } = fate;
+  const what = state === 'retrying' ? 'retry' : state;
+  const event: DeviceEvent = { atMs, what, reason, words, attempts: made };
+  if (state !== 'cancelled' || over === undefined) return [event];
+  return [
+    { ...event, what: 'retry' },
+    { ...event, atMs: Math.max(atMs, over.atMs) },
+  ];
+}
+
+function reportsOf({ reports }: KeptPublish, device: DeviceId): readonly DeviceEvent[] {
+  return [...reports]
+    .filter(([report]) => report.endsWith(` ${device}`))
+    .map(([report, atMs]) => ({
+      atMs,
+      what: report.startsWith('delivery') ? ('delivered' as const) : ('opened' as const),
+      reason: '',
+      words: '',
+      attempts: 0,
+    }));
+}
