@@ -4,7 +4,7 @@ import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.t
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import {
   deliverAll,
   fcmDevice,
@@ -222,7 +222,7 @@ describe('who sends', () => {
 
 describe('the pace', () => {
   it('is what Google allows, whichever instances send', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await using other = site.open({});
@@ -238,7 +238,7 @@ describe('the pace', () => {
   });
 
   it('lets only so many wait, whichever instances send', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await connected(site);
@@ -257,7 +257,7 @@ describe('the pace', () => {
   });
 
   it('is slower once FCM has had too much', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
@@ -271,7 +271,7 @@ describe('the pace', () => {
   });
 
   it('is not slower because a device that was never accepted gets too much', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     const deliver = publishBy(site.gateway);

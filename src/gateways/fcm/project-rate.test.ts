@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { ProjectRate, ProjectRates } from './project-rate.ts';
 
 const sender = { owner: {}, isTrusted: true };
 
 /** A pace, and when each of those that it let through could go. */
 function paced(perMinute?: number) {
-  const timers = new FakeTimers(0);
+  const timers = new FakeTime({ nowMs: 0, turns: 20 });
   const pace = new ProjectRate({ timers, ...(perMinute !== undefined && { perMinute }) });
   const wentAtMs: number[] = [];
   const ask = (count: number) => {
@@ -112,7 +112,7 @@ describe('the pace of a project', () => {
   }, 60_000);
 
   it('is one for each project', () => {
-    const paces = new ProjectRates({ timers: new FakeTimers() });
+    const paces = new ProjectRates({ timers: new FakeTime({ turns: 20 }) });
     expect(paces.of('a')).toBe(paces.of('a'));
     expect(paces.of('a')).not.toBe(paces.of('b'));
   });
