@@ -36,7 +36,7 @@ function stage(settings: Partial<App> = {}) {
         const data = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
         const text = [one.socketId, channel, ...(data === undefined ? [] : [data])].join(':');
         const auth = `${VECTOR.key}:${sign(VECTOR.secret, text)}`;
-        says('pusher:subscribe', { channel, auth, channel_data: data });
+        void says('pusher:subscribe', { channel, auth, channel_data: data });
         await engine.answers(`join ${channel} ${userId ?? ''}`.trimEnd(), transition(change));
         if (userId !== undefined) await engine.answers(`members ${channel}`, []);
       },
@@ -72,8 +72,8 @@ describe('one message is counted', () => {
     const { session, charges, publishes } = stage();
     for (const id of ['1.1', '1.2', '1.3']) await session(id).subscribes('news');
     charges();
-    publishes('news');
-    publishes('empty');
+    void publishes('news');
+    void publishes('empty');
     expect(charges()).toEqual({ backend: 3, clients: 0 });
   });
 
@@ -83,7 +83,7 @@ describe('one message is counted', () => {
     for (const one of [ann, bob]) await one.subscribes('private-x');
     charges();
     const event = { event: 'client-e', channel: 'private-x', data: 1 };
-    answer(hub, ann.session, readClientMessage(JSON.stringify(event)));
+    void answer(hub, ann.session, readClientMessage(JSON.stringify(event)));
     // The double of the audience does not leave out the sender.
     expect(charges()).toEqual({ backend: 0, clients: 2 });
   });
@@ -95,7 +95,7 @@ describe('one message is counted', () => {
     const bob = session('1.2');
     await bob.subscribes('presence-x', { memberAdded: true }, 'bob');
     expect(charges()).toEqual({ backend: 0, clients: 1 });
-    unsubscribe(hub, bob.session, 'presence-x');
+    void unsubscribe(hub, bob.session, 'presence-x');
     await engine.answers('leave presence-x bob', transition({ memberRemoved: true }));
     expect(charges()).toEqual({ backend: 0, clients: 1 });
   });
@@ -130,12 +130,12 @@ it('pings, subscriptions, sign-ins, watchlists, counts and refusals are not coun
   const ann = session('1.1');
   await ann.subscribes('news', { occupied: true });
   await session('1.2').subscribes('news');
-  ann.says('pusher:ping', {});
-  ann.says('pusher:subscribe', { channel: 'private-x', auth: 'forged' });
+  void ann.says('pusher:ping', {});
+  void ann.says('pusher:subscribe', { channel: 'private-x', auth: 'forged' });
   const user_data = '{"id":"ann","watchlist":["bob"]}';
   const auth = `${VECTOR.key}:${sign(VECTOR.secret, `1.1::user::${user_data}`)}`;
-  ann.says('pusher:signin', { auth, user_data });
-  unsubscribe(hub, ann.session, 'news');
+  void ann.says('pusher:signin', { auth, user_data });
+  void unsubscribe(hub, ann.session, 'news');
   await engine.answers('leave news', transition());
   await settled();
   expect(new Set(ann.heard())).toEqual(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { after, all } from './maybe-promise.ts';
+import { after, attempt, mapAll, recover, undoIfFailed } from './maybe-promise.ts';
 
 describe('what comes after a value', () => {
   it('happens in the same turn when the value is here', () => {
@@ -25,13 +25,63 @@ describe('what comes after a value', () => {
   });
 });
 
-describe('all of several values', () => {
-  it('are there in the same turn when each of them is', () => {
-    expect(all([1, undefined, 2])).toEqual([1, undefined, 2]);
-    expect(all([])).toEqual([]);
+describe('a failure', () => {
+  const failing = [
+    [
+      'thrown',
+      () => {
+        throw new Error('lost');
+      },
+    ],
+    ['rejected', () => Promise.reject(new Error('lost'))],
+  ] as const;
+
+  it.each(failing)('that is %s goes to the recovery', async (_, run) => {
+    expect(await recover<string>(run, (error) => `recovered from ${error}`)).toBe(
+      'recovered from Error: lost',
+    );
   });
 
-  it('are waited for when one of them will be there, and keep their order', async () => {
-    expect(await all([Promise.resolve(1), 2, Promise.resolve(3)])).toEqual([1, 2, 3]);
+  it.each(failing)('that is %s is undone and passed on', async (_, run) => {
+    const undone: string[] = [];
+    const attempted = attempt<string>(() => undoIfFailed(run, () => undone.push('undone')));
+    await expect(attempted).rejects.toThrow('lost');
+    expect(undone).toEqual(['undone']);
+  });
+
+  it.each(failing)(
+    'that is %s for one item does not keep the others from running',
+    async (_, run) => {
+      const seen: number[] = [];
+      const all = mapAll([1, 2, 3], (item) => {
+        seen.push(item);
+        return item === 2 ? run() : Promise.resolve(item);
+      });
+      await expect(all).rejects.toThrow('lost');
+      expect(seen).toEqual([1, 2, 3]);
+    },
+  );
+
+  it('that does not happen changes nothing', () => {
+    const never = () => {
+      throw new Error('There was no failure');
+    };
+    expect(recover(() => 1, never)).toBe(1);
+    expect(undoIfFailed(() => 1, never)).toBe(1);
+    expect(attempt(() => 1)).toBe(1);
+  });
+});
+
+describe('the results for all items', () => {
+  const double = (item: number) => 2 * item;
+
+  it('are there in the same turn if each of them is', () => {
+    expect(mapAll([1, 2], double)).toEqual([2, 4]);
+    expect(mapAll([], double)).toEqual([]);
+  });
+
+  it('keep their order if one of them is late', async () => {
+    const all = mapAll([1, 2, 3], (item) => (item === 1 ? Promise.resolve(2) : double(item)));
+    expect(await all).toEqual([2, 4, 6]);
   });
 });

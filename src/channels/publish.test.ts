@@ -55,7 +55,7 @@ describe('an event', () => {
     });
     const hub = hubWith(engine);
 
-    publish(hub, event('presence-cache-x'));
+    void publish(hub, event('presence-cache-x'));
 
     expect(put).toEqual([
       [

@@ -1,4 +1,5 @@
 import { broadcast } from './broadcast.ts';
+import { ask } from './engine-failure.ts';
 import { type ChannelEvent, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise } from './maybe-promise.ts';
@@ -26,10 +27,11 @@ export function publish(hub: Hub, event: ChannelEvent): MaybePromise<void> {
   // Remembered first, so that a client who subscribes meanwhile gets it twice rather than never.
   const topic = topicOf(event.app, event.channel);
   hub.lifecycle.cached(topic);
-  const remembered = hub.cache.put(topic, {
+  const cached = {
     name: event.name,
     data: event.data,
     expiresAt: hub.clock.now() + CACHE_TTL_MS,
-  });
+  };
+  const remembered = ask('put', () => hub.cache.put(topic, cached));
   return after(remembered, () => deliver(hub, event));
 }

@@ -180,7 +180,9 @@ describe('fanfare push explain', () => {
       'TIME  scheduled',
       'now                       waiting',
     ]);
-    expect(stdout).toContain('    As things are now, the publish is for this device.');
+    expect(stdout).toContain(
+      '    Judging by its present interests or user, the publish is for this device.',
+    );
   });
 
   it('finds the instance of the store that has the publish, and prints JSON as it came', async () => {
@@ -211,12 +213,16 @@ describe('fanfare push explain', () => {
     await deliver(id, 'c', outcomes);
     const told = await Promise.all(devices.map((device) => push('explain', id, device)));
     const [taken = '', failed = '', gone = '', waits = ''] = told.map(({ stdout }) => stdout);
-    expect(taken).toContain('  accepted\n    FCM has taken it.\n    → No report of the device');
+    expect(taken).toContain(
+      '  accepted\n    FCM accepted it.\n    → The device has not reported it',
+    );
     expect(failed).toContain(
-      '  failed\n    Given up after 2 attempts: FCM finds what was published malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). Its words: "Invalid value at message.data".\n    → See the words',
+      '  failed\n    Given up after 2 attempts: FCM finds the message malformed, or larger than 4,096 bytes (INVALID_ARGUMENT). The gateway said: "Invalid value at message.data".\n    → See the field that FCM names',
     );
     expect(gone).toContain('(UNREGISTERED). The device was removed.');
-    expect(waits).toMatch(/Tried once so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/);
+    expect(waits).toMatch(
+      /1 attempt failed so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/,
+    );
     expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
 
     const { exitCode, stdout } = await push('status', id);
@@ -231,7 +237,7 @@ describe('fanfare push explain', () => {
     ]);
     expect(stdout).toContain('Why devices did not get it, or are waiting:\n');
     expect(stdout).toMatch(
-      /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app is gone/,
+      /\n {2}1 device of fcm: .*\(UNREGISTERED\)\n {4}→ Nothing, if the app was removed/,
     );
     expect(stdout).toContain(`fanfare push explain ${id} DEVICE-ID`);
     const json = JSON.parse((await push('status', id, '--json')).stdout);

@@ -20,7 +20,7 @@ export class JsonProcess<T> implements Disposable {
       stderr: 'inherit',
       env: { ...process.env, NODE_NO_WARNINGS: '1', ...environment },
     });
-    this.read();
+    void this.read();
   }
 
   says(value: unknown): void {

@@ -155,11 +155,11 @@ describe('the push side of a server whose store', () => {
       // At once, though nobody has looked at the store since.
       await expectRefused(server, allRequests(accepted), /the store has lost .*/);
       const said = await becomes(server, /^503.*store:/s, nothing);
-      expect(said).toContain('store: the store has lost what was in it; restart the server (');
+      expect(said).toContain('store: the store has lost its contents; restart the server (');
       await expectRefused(
         server,
         allRequests(accepted),
-        /the store has lost what was in it; restart the server/,
+        /the store has lost its contents; restart the server/,
       );
       await using again = await restart(server);
       await expectKept(again, await acceptSome(again));

@@ -105,12 +105,12 @@ it('has right presence lists after 1,000 connections were dropped at once and ca
   expect(first).toHaveLength(CHANNELS * MEMBERS);
   await allAgree(server, [...first, ...observers], [...userIds, 'observer']);
 
-  for (const { client } of first) client[Symbol.asyncDispose]();
+  for (const { client } of first) void client[Symbol.asyncDispose]();
   const second = await allJoin(server);
 
   await allAgree(server, [...second, ...observers], [...userIds, 'observer']);
 
-  for (const { client } of second) client[Symbol.asyncDispose]();
+  for (const { client } of second) void client[Symbol.asyncDispose]();
   await connectionsAre(server, CHANNELS);
   await allAgree(server, observers, ['observer']);
   for (const { client } of observers) await client[Symbol.asyncDispose]();

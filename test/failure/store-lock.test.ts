@@ -239,7 +239,7 @@ it.skipIf(!canMount)(
       ]);
       expect({ stderr, exitCode }).toEqual({
         exitCode: 1,
-        stderr: `fanfare: The store sqlite:a place/alone.db is a file that was mounted alone: the files that SQLite keeps beside it would be left out. Mount its directory instead of ${join(place, 'alone.db')}\n`,
+        stderr: `fanfare: The store sqlite:a place/alone.db is a single mounted file, without the files that SQLite keeps beside it. Mount its directory instead of ${join(place, 'alone.db')}\n`,
       });
     }
     expect(readdirSync(place)).toEqual(['alone.db']);

@@ -29,7 +29,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
       await using client = await RawClient.open(options, { path: options.path });
       connections++;
       let closed = false;
-      client.closed.then(({ code }) => {
+      void client.closed.then(({ code }) => {
         closed = true;
         codes[String(code)] = (codes[String(code)] ?? 0) + 1;
       });

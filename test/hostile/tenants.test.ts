@@ -212,7 +212,7 @@ describe('subscriptions', () => {
       honest.push(client);
     }
     let ended = 0;
-    for (const client of honest) client.closed.then(() => ended++);
+    for (const client of honest) void client.closed.then(() => ended++);
     await using loud = await RawClient.connect(server, { path: LOUD_PATH });
     for (let n = 0; n < 150; n++) {
       loud.says({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });

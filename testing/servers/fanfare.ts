@@ -133,8 +133,8 @@ export async function spawnFanfare(
     }
     changed.dispatchEvent(new Event('change'));
   };
-  collect(process_.stdout, 'stdout');
-  collect(process_.stderr, 'stderr');
+  void collect(process_.stdout, 'stdout');
+  void collect(process_.stderr, 'stderr');
 
   const until = <T>(look: () => T | undefined, what: string): Promise<T> =>
     new Promise((resolve, reject) => {

@@ -253,7 +253,7 @@ describe('a cache miss', () => {
     told();
     for (let n = 0; n < 100; n++) misses('cache-x');
     expect(told()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
-    publish(hub, {
+    void publish(hub, {
       app,
       channel: channelName('cache-x'),
       name: 'e',

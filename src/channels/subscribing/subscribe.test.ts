@@ -11,7 +11,7 @@ import {
   VECTOR,
 } from '../hub.fixture.ts';
 import { sign } from '../signatures/signature.ts';
-import { disconnect, leaveSome, subscribe, unsubscribe } from './subscribe.ts';
+import { channelsToLeave, disconnect, leaveChannel, subscribe, unsubscribe } from './subscribe.ts';
 
 /** Subscriptions on an engine that takes its time, as one in a cluster does. */
 
@@ -32,12 +32,12 @@ function stage(app: App = appWith()) {
       const channelData = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
       const text = [session.socketId, channel, ...(channelData === undefined ? [] : [channelData])];
       const auth = `${VECTOR.key}:${sign(VECTOR.secret, text.join(':'))}`;
-      subscribe(hub, session, { type: 'subscribe', channel, auth, channelData });
+      void subscribe(hub, session, { type: 'subscribe', channel, auth, channelData });
     },
     unsubscribes: (channel: string) => unsubscribe(hub, session, channel),
     disconnects: () => {
-      disconnect(hub, session);
-      leaveSome(hub, session, Number.POSITIVE_INFINITY);
+      void disconnect(hub, session);
+      for (const one of channelsToLeave(session)) void leaveChannel(hub, session, one);
     },
     /** Fails unless nothing is left of the connection, and nothing is waited for. */
     async isGone() {
@@ -95,7 +95,7 @@ describe('a subscription that the roster has not answered yet', () => {
     const { engine, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
 
     subscribes('x');
-    unsubscribes('x');
+    void unsubscribes('x');
 
     expect(JSON.parse(peer.frames[0] ?? '').data.message).toBe(
       'No current subscription to channel x, or subscription in progress',
@@ -168,7 +168,7 @@ describe('a presence subscription whose members have not been read yet', () => {
   it('is not confirmed when it was given up meanwhile', async () => {
     const { engine, peer, unsubscribes, isGone } = await joining();
 
-    unsubscribes('presence-x');
+    void unsubscribes('presence-x');
     await engine.answers('members presence-x', []);
     await engine.answers('leave presence-x 1', transition({ vacated: true }));
 
@@ -179,7 +179,7 @@ describe('a presence subscription whose members have not been read yet', () => {
   it('is confirmed once when it was given up and taken up again meanwhile', async () => {
     const { engine, peer, subscribes, unsubscribes } = await joining();
 
-    unsubscribes('presence-x');
+    void unsubscribes('presence-x');
     subscribes('presence-x', '2');
     await engine.answers('members presence-x', []);
     await engine.answers('leave presence-x 1', transition({ vacated: true, memberRemoved: true }));
@@ -232,7 +232,7 @@ describe('a cache channel whose event has not been read yet', () => {
     await engine.answers('join cache-x', transition({ occupied: true }));
     peer.heard();
 
-    unsubscribes('cache-x');
+    void unsubscribes('cache-x');
     await engine.answers('get app/cache-x', { name: 'last', data: 'd', expiresAt: 1 });
     await engine.answers('leave cache-x', transition({ vacated: true }));
 
@@ -248,10 +248,10 @@ describe('a subscription that was given up', () => {
     await engine.answers('join x', transition({ occupied: true }));
     peer.heard();
 
-    unsubscribes('x');
+    void unsubscribes('x');
     expect(session.subscriptionCount).toBe(0);
     expect([...(hub.audience.members.get(`app/${channelName('x').text}`) ?? [])]).toEqual([]);
-    unsubscribes('x');
+    void unsubscribes('x');
     expect(peer.heard()).toEqual(['pusher:error']);
     disconnects();
     await engine.answers('leave x', transition({ vacated: true }));
@@ -265,7 +265,7 @@ describe('a subscription that was given up', () => {
     subscribes('x');
     await engine.answers('join x', transition({ occupied: true }));
 
-    unsubscribes('x');
+    void unsubscribes('x');
     subscribes('x');
     // In the order in which they were asked, or the roster would count wrongly.
     expect(engine.calls).toEqual(['join x', 'leave x', 'join x']);
@@ -285,7 +285,7 @@ describe('a subscription that was given up', () => {
       await engine.answers('join presence-x 1', transition());
       await engine.answers('members presence-x', []);
 
-      unsubscribes('presence-x');
+      void unsubscribes('presence-x');
       await engine.answers('leave presence-x 1', transition({ memberRemoved }));
 
       expect(hub.audience.sent.map(({ frame }) => JSON.parse(frame).event)).toEqual(
@@ -317,7 +317,7 @@ describe('a refusal', () => {
   it('is told to the operator, with what the client was told, and asks the roster nothing', () => {
     const { engine, hub, peer, session } = stage();
 
-    subscribe(hub, session, {
+    void subscribe(hub, session, {
       type: 'subscribe',
       channel: 'private-x',
       auth: 'nobody:x',

@@ -5,8 +5,9 @@ import {
   needsAuthorisation,
   parseChannelName,
 } from '../channel-name.ts';
+import { ask } from '../engine-failure.ts';
 import type { Hub } from '../hub.ts';
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import type { Member, Transition } from '../ports.ts';
 import { inBandProblems } from '../problems.ts';
 import { reportProblem } from '../report-problem.ts';
@@ -40,7 +41,6 @@ const unauthorised = (message: string): Refusal => ({
 });
 const limitReached = (message: string): Refusal => ({ problem: 'subscription-limit', message });
 
-/** Why a connection that subscribes too often is refused. */
 function tooOften({ app }: Session): Refusal {
   const { subscriptionsPerSecond } = app.limits;
   return {
@@ -49,16 +49,16 @@ function tooOften({ app }: Session): Refusal {
   };
 }
 
-/** Lets a connection into a channel, or tells it why not. The connection stays open either way. */
+/** Subscribes a connection to a channel, or reports why not. It stays open either way. */
 export function subscribe(
   hub: Hub,
   session: Session,
   message: SubscribeMessage,
 ): MaybePromise<void> {
-  // Before anything that costs more than reading the message did.
+  // First, because everything below costs more.
   if (!session.mayAttempt()) return refuse(hub, session, message.channel, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
-    // The first subscription stands, so its handlers must not be told of an error.
+    // Not `refuse`: the first subscription stands, so its handlers must get no error.
     return reportProblem(
       hub,
       session,
@@ -77,7 +77,7 @@ export function subscribe(
     : enter(hub, session, parsed.channel, admitted.member);
 }
 
-/** Everything that can be decided without asking who else is in the channel. */
+/** Decides everything that does not depend on who else is in the channel. */
 function admit(
   session: Session,
   channel: ChannelName,
@@ -105,7 +105,7 @@ function admit(
   if (channel.kind !== 'presence') return { member: undefined };
 
   if (message.channelData === undefined && session.user !== undefined) {
-    // Who is signed in need not say again who they are. Source: §5.5.
+    // A signed-in connection need not send `channel_data`. Source: §5.5.
     return { member: { userId: session.user.id, userInfo: session.user.userInfo } };
   }
   if (message.channelData === undefined) {
@@ -117,7 +117,7 @@ function admit(
   return data.ok ? { member: data.member } : refusalOf(data.why);
 }
 
-/** Puts the connection into the channel, unless the roster finds it full. */
+/** Enters a connection into a channel, unless the roster says that it is full. */
 function enter(
   hub: Hub,
   session: Session,
@@ -131,10 +131,17 @@ function enter(
   const shared = hub.channels.enter(session.app, channel);
   const joining: Subscription = { ...shared, member, state: 'joining' };
   session.add(joining);
-  return after(hub.roster.join(session.app, channel, member), (transition) => {
+  const notJoined = () => {
+    session.remove(channel.text);
+    hub.channels.leave(session.app, shared.topic);
+  };
+  const joined = undoIfFailed(
+    () => ask('join', () => hub.roster.join(session.app, channel, member)),
+    notJoined,
+  );
+  return after(joined, (transition) => {
     if (transition === 'full') {
-      session.remove(channel.text);
-      hub.channels.leave(session.app, shared.topic);
+      notJoined();
       const most = session.app.limits.presenceMembers;
       return refuse(
         hub,
@@ -143,8 +150,8 @@ function enter(
         limitReached(`Presence channel ${channel.text} is full: at most ${most} members`),
       );
     }
-    if (session.closed) return depart(hub, session, joining);
-    // Where something is still to come, it must be known from a later subscription to the same channel.
+    if (session.closed) return leaveChannel(hub, session, joining);
+    // `hasLeft` must be able to tell a subscription that still waits for something from a later one.
     const isAlike = member === undefined && !channel.cached;
     const subscription: Subscription = isAlike ? shared : { ...joining, state: 'joined' };
     session.replace(subscription);
@@ -153,10 +160,10 @@ function enter(
   });
 }
 
-/** Makes room for one more subscription; `false` where the app itself would have to yield. */
+/** Makes room for one more subscription; `false` if the app itself would have to yield. */
 function makeRoom(hub: Hub, app: App): boolean {
   let largest = hub.channels.whoYields(app);
-  // What ended connections have not left yet still counts. Without this, more connections would end than are needed.
+  // Subscriptions of ended connections still count: leave those first, before another connection is ended.
   while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.whoYields(app);
   if (largest === app.id) return false;
   if (largest !== undefined) hub.endConnectionOf(largest);
@@ -170,7 +177,7 @@ function confirm(
   transition: Transition,
 ): MaybePromise<void> {
   const { channel, topic, member } = subscription;
-  // Before the newcomer listens: a member does not hear of itself.
+  // Before the newcomer joins the audience: a member gets no event about itself.
   if (transition.memberAdded && member !== undefined) {
     hub.memberChanges.added(session.app, channel, member, session.peer);
   }
@@ -179,38 +186,44 @@ function confirm(
   const confirmed =
     member === undefined
       ? session.peer.send(subscriptionSucceeded(channel.text))
-      : after(hub.roster.members(session.app, channel), (members) => {
-          if (hasLeft(session, subscription)) return;
-          session.peer.send(presenceSucceeded(channel.text, members));
-        });
+      : after(
+          ask('members', () => hub.roster.members(session.app, channel)),
+          (members) => {
+            if (hasLeft(session, subscription)) return;
+            session.peer.send(presenceSucceeded(channel.text, members));
+          },
+        );
   return after(confirmed, () => {
     const replayed = channel.cached ? replay(hub, session, subscription) : undefined;
-    // The newcomer hears of the count too, and nothing of a channel before its confirmation.
+    // Last, because the newcomer gets the count too, and must get nothing before its confirmation.
     return after(replayed, () => hub.lifecycle.counted(session.app, channel, transition));
   });
 }
 
-/** Sends the last event of a cache channel, or says that there is none. Source: §10. */
+/** Sends the last event of a cache channel, or a cache miss. Source: §10. */
 function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
   const { channel, topic } = subscription;
-  return after(hub.cache.get(topic), (event) => {
-    if (hasLeft(session, subscription)) return;
-    if (event === undefined) {
-      hub.lifecycle.cacheMissed(session.app, channel);
-      session.peer.send(cacheMiss(channel.text));
-    } else {
-      hub.usage.charge(session.app, 1, 'clients');
-      session.peer.send(eventMessage(event.name, channel.text, event.data));
-    }
-  });
+  return after(
+    ask('get', () => hub.cache.get(topic)),
+    (event) => {
+      if (hasLeft(session, subscription)) return;
+      if (event === undefined) {
+        hub.lifecycle.cacheMissed(session.app, channel);
+        session.peer.send(cacheMiss(channel.text));
+      } else {
+        hub.usage.charge(session.app, 1, 'clients');
+        session.peer.send(eventMessage(event.name, channel.text, event.data));
+      }
+    },
+  );
 }
 
-/** Whether a connection gave a subscription up while the engine was asked; it must hear no more of it. */
+/** Whether a connection left the channel while an engine was asked; then it must get nothing more of it. */
 function hasLeft(session: Session, subscription: Subscription): boolean {
   return session.subscription(subscription.channel.text) !== subscription;
 }
 
-/** Takes a connection out of a channel; the client hears nothing of it, as the protocol has it. */
+/** Unsubscribes a connection from a channel. The protocol has no confirmation of this. */
 export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
@@ -221,31 +234,33 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
       `No current subscription to channel ${channel}, or subscription in progress`,
     );
   }
-  return depart(hub, session, subscription);
+  return leaveChannel(hub, session, subscription);
 }
 
-/** Makes a connection that is gone nobody's. It must be taken out of its channels next. */
-export function disconnect(hub: Hub, session: Session): void {
+/** Signs out a session whose connection has ended, and stops sending to it. `leaveChannel` for its channels comes next. */
+export function disconnect(hub: Hub, session: Session): MaybePromise<void> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
-  signOut(hub, session);
+  return signOut(hub, session);
 }
 
-/** Takes a connection that is gone out of some of its channels: of how many. Less than asked for: it is in no more. */
-export function leaveSome(hub: Hub, session: Session, channelsMax: number): number {
-  // One that is still joining leaves when the roster has answered.
-  const joined = session.subscriptions().filter(({ state }) => state === 'joined');
-  const some = joined.slice(0, channelsMax);
-  for (const subscription of some) depart(hub, session, subscription);
-  return some.length;
+/** The channels that a session whose connection has ended must leave. Those it is still joining it leaves by itself. */
+export function channelsToLeave(session: Session): readonly Subscription[] {
+  return session.subscriptions().filter(({ state }) => state === 'joined');
 }
 
-function depart(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
+/** Takes a session out of a channel that it has joined. If the roster fails, all else is done. */
+export function leaveChannel(
+  hub: Hub,
+  session: Session,
+  subscription: Subscription,
+): MaybePromise<void> {
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
   hub.channels.leave(session.app, topic);
   if (!session.closed) hub.audience.leave(session.peer, topic);
-  return after(hub.roster.leave(session.app, channel, member), (transition) => {
+  const left = ask('leave', () => hub.roster.leave(session.app, channel, member));
+  return after(left, (transition) => {
     if (transition.memberRemoved && member !== undefined) {
       hub.memberChanges.removed(session.app, channel, member);
     }
@@ -254,8 +269,8 @@ function depart(hub: Hub, session: Session, subscription: Subscription): MaybePr
 }
 
 /**
- * Tells a client that it is not in a channel: once as the hosted service does, and once more in a form
- * that names the channel, which pusher-js hands to the channel's own handlers.
+ * Reports a refused subscription: as a `pusher:error`, as the hosted service does, and as a `pusher:subscription_error`,
+ * which names the channel, so that pusher-js passes it to the handlers of the channel.
  */
 function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
   hub.strangerLog.info(

@@ -77,7 +77,7 @@ function stage() {
         const userData = JSON.stringify({ id: userId, watchlist });
         const text = `${session.socketId}::user::${userData}`;
         const auth = `${VECTOR.key}:${sign(VECTOR.secret, text)}`;
-        signIn(hub, session, { type: 'signin', auth, userData });
+        void signIn(hub, session, { type: 'signin', auth, userData });
       },
       disconnects: () => disconnect(hub, session),
     };
@@ -113,7 +113,7 @@ describe('a sign-in that the roster has not answered yet', () => {
     while (users.questions.length > 0) await users.answers();
     expect(ann.heard()).toEqual([SUCCEEDED, SUCCEEDED]);
     expect(users.done).toEqual(['in ann']);
-    ann.disconnects();
+    void ann.disconnects();
     while (users.questions.length > 0) await users.answers();
     expect(users.done).toEqual(['in ann', 'out ann']);
   });
@@ -133,7 +133,7 @@ describe('a sign-in that the roster has not answered yet', () => {
     const { users, hub, clock, connect, sent } = stage();
     const ann = connect('1.1');
     ann.signsIn('ann', ['bob']);
-    ann.disconnects();
+    void ann.disconnects();
     await settled();
     // Nobody can end a connection that is gone.
     expect(hub.sessions.of(app, 'ann')).toEqual([]);
@@ -155,7 +155,7 @@ describe('a sign-in that the roster has not answered yet', () => {
     ann.signsIn('ann', ['bob']);
     expect(await users.answers()).toBe('in ann');
     expect(users.questions.map(({ call }) => call)).toEqual(['online bob']);
-    ann.disconnects();
+    void ann.disconnects();
     while (users.questions.length > 0) await users.answers();
     expect(listenedTo()).toEqual([]);
     expect(ann.heard()).toEqual([SUCCEEDED]);
@@ -178,7 +178,7 @@ describe('a watchlist', () => {
     const bob = connect('1.1');
     bob.signsIn('bob');
     await users.answers();
-    bob.disconnects();
+    void bob.disconnects();
     await users.answers();
     clock.advance(2999);
     const ann = connect('1.2');
@@ -220,7 +220,7 @@ describe('connections that come, sign in and go', () => {
         const { users, hub, clock, connect, sent } = stage();
         const connections = ['1.1', '1.2', '1.3', '1.4'].map(connect);
         const go = (connection: ReturnType<typeof connect>) => {
-          if (!connection.session.closed) connection.disconnects();
+          if (!connection.session.closed) void connection.disconnects();
         };
         const answer = async (place: number) => {
           if (users.questions.length > 0) await users.answers(place % users.questions.length);

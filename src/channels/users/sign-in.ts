@@ -1,6 +1,7 @@
 import { parseChannelName } from '../channel-name.ts';
+import { ask } from '../engine-failure.ts';
 import type { Hub } from '../hub.ts';
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import { reportProblem } from '../report-problem.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
 import type { Session } from '../subscribing/session.ts';
@@ -17,18 +18,18 @@ import { watchTopic } from './watchlist-events.ts';
 /** Users that one connection may watch. Source: Channels protocol, §16. */
 const WATCHLIST_MAX = 100;
 
-/** The channel on which a backend reaches one user. */
+/** Returns the channel by which a backend reaches one user. */
 export function userChannel(userId: string): string {
   return `#server-to-user-${userId}`;
 }
 
-/** Makes a connection one of a user's, or tells it why not. It stays open either way. Source: §8.1. */
+/** Signs a connection in as a user, or reports why not. It stays open either way. Source: §8.1. */
 export function signIn(
   hub: Hub,
   session: Session,
   message: Extract<ClientMessage, { type: 'signin' }>,
 ): MaybePromise<void> {
-  // Before anything that costs more than reading the message did.
+  // First, because everything below costs more.
   if (!session.mayAttempt()) {
     const { subscriptionsPerSecond } = session.app.limits;
     const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
@@ -49,7 +50,7 @@ export function signIn(
   if (session.user !== undefined && session.user.id !== user.id) {
     return refuse(hub, session, `The connection is signed in as ${session.user.id} already`);
   }
-  // The same user again changes nothing.
+  // Signing in as the same user again changes nothing.
   if (session.user !== undefined) {
     session.peer.send(signInSucceeded(message.userData));
     return;
@@ -58,7 +59,15 @@ export function signIn(
   session.signingIn = true;
   session.authorised = true;
   hub.sessions.add(user.id, session);
-  return after(hub.users.signIn(session.app, user.id), (cameOnline) => {
+  const signedIn = undoIfFailed(
+    () => ask('signIn', () => hub.users.signIn(session.app, user.id)),
+    () => {
+      session.signingIn = false;
+      session.user = undefined;
+      hub.sessions.remove(user.id, session);
+    },
+  );
+  return after(signedIn, (cameOnline) => {
     session.signingIn = false;
     if (cameOnline) hub.watchlists.online(session.app, user.id);
     if (session.closed) return signOut(hub, session);
@@ -67,13 +76,14 @@ export function signIn(
   });
 }
 
-/** Tells of the watched users now, and of their coming and going from now on. Source: §8.3. */
+/** Sends which watched users are online, and subscribes to their changes. Source: §8.3. */
 function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromise<void> {
   const { app } = session;
   const wanted = [...new Set(watchlist)];
   if (!app.watchlists || wanted.length === 0) return;
   session.watching = wanted.slice(0, WATCHLIST_MAX);
-  return after(hub.users.online(app, session.watching), (online) => {
+  const asked = ask('online', () => hub.users.online(app, session.watching));
+  return after(asked, (online) => {
     if (session.closed) return;
     const isOnline = (id: string) => online.has(id) || hub.watchlists.isLeaving(app, id);
     session.peer.send(
@@ -94,15 +104,16 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
   });
 }
 
-/** Makes a connection that is gone nobody's. */
-export function signOut(hub: Hub, session: Session): void {
+/** Signs out a session whose connection has ended. One that is still signing in is signed out once it has. */
+export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   const { app, user } = session;
   if (user === undefined) return;
   hub.sessions.remove(user.id, session);
-  // The roster is asked one thing at a time: answered in another order, the user would stay online.
+  // One question at a time: answered in the other order, the user would stay online.
   if (session.signingIn) return;
   session.user = undefined;
-  after(hub.users.signOut(app, user.id), (wentOffline) => {
+  const signedOut = ask('signOut', () => hub.users.signOut(app, user.id));
+  return after(signedOut, (wentOffline) => {
     if (wentOffline) hub.watchlists.offline(app, user.id);
   });
 }

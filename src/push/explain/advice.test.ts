@@ -15,7 +15,7 @@ describe('the tables of reasons', () => {
   it.each(Object.entries(tables))('%s reads like sentences', (_, table) => {
     for (const [reason, meaning] of Object.entries<ReasonMeaning>(table)) {
       for (const { why, advice } of [meaning, meaning.kept ?? {}, meaning.removed ?? {}]) {
-        // It follows "because", and gets its end where it is used.
+        // It can follow "because", and its user adds the full stop.
         if (why !== undefined)
           expect([reason, why]).toEqual([reason, expect.stringMatching(/[^.?!]$/)]);
         if (advice !== undefined)
@@ -34,17 +34,17 @@ describe('the tables of reasons', () => {
 });
 
 describe('adviceOn', () => {
-  it('says why, with the reason to be searched for and the words of the gateway', () => {
+  it('says why, with the reason code and what the gateway said', () => {
     expect(adviceOn({ platform: 'web', reason: 'http-403', words: 'invalid JWT' })).toEqual({
-      why: 'the push service does not accept who sends: the browser subscribed with another VAPID key, or what proves the key is wrong (http-403). Its words: "invalid JWT"',
+      why: 'the push service does not accept the VAPID credential: the browser subscribed with another key, or the signature is wrong (http-403). The gateway said: "invalid JWT"',
       advice: expect.stringContaining('web.vapid') as unknown as string,
     });
   });
 
-  it('quotes the gateway where it knows no better', () => {
+  it('quotes the gateway if the reason is unknown', () => {
     expect(adviceOn({ platform: 'apns', reason: 'TeapotToken', words: 'short and stout' })).toEqual(
       {
-        why: 'the gateway gave a reason that this server does not know (TeapotToken). Its words: "short and stout"',
+        why: 'the gateway gave a reason that this server does not know (TeapotToken). The gateway said: "short and stout"',
         advice: expect.stringContaining('Apple') as unknown as string,
       },
     );
@@ -53,16 +53,16 @@ describe('adviceOn', () => {
     );
   });
 
-  it('knows whether the device was kept or removed for it', () => {
+  it('depends on whether the device was kept or removed', () => {
     const given = { platform: 'apns', reason: 'BadDeviceToken', words: '' } as const;
     expect(adviceOn({ ...given, device: 'kept' }).why).toContain('the device was kept');
     expect(adviceOn({ ...given, device: 'removed' }).why).not.toContain('kept');
     expect(adviceOn({ ...given, device: 'kept' }).advice).toContain('apns.environment');
     const invalid = { platform: 'fcm', reason: 'INVALID_ARGUMENT', words: '' } as const;
-    expect(adviceOn({ ...invalid, device: 'removed' }).why).toContain('token is none');
+    expect(adviceOn({ ...invalid, device: 'removed' }).why).toContain('token is not valid');
   });
 
-  it('knows statuses of which nothing else is known', () => {
+  it('knows every HTTP status', () => {
     for (const platform of platforms) {
       for (let status = 100; status < 600; status++) {
         expect(isKnownReason(platform, `http-${status}`)).toBe(true);
@@ -76,14 +76,14 @@ describe('adviceOn', () => {
     );
   });
 
-  it('does not say twice that there are no credentials', () => {
+  it('does not quote what it says itself', () => {
     const given = { platform: 'fcm', reason: 'no-gateway', words: 'no credentials' } as const;
     const { why, advice } = adviceOn(given);
     expect(why).toEndWith('(no-gateway)');
-    expect(advice).toStartWith('Set `fcm` of the instance');
+    expect(advice).toStartWith('Configure `fcm` of the instance');
   });
 
-  it('says something of whatever it is given', () => {
+  it('explains any reason', () => {
     const reason = fc.oneof(
       fc.constantFrom('constructor', '__proto__', 'toString', 'http-', 'access-token-'),
       fc.string(),

@@ -4,57 +4,56 @@ import { type TimelineEvent, timeText } from './timeline.ts';
 
 const outside: Readonly<Record<DeviceStory['kind'], Pick<TimelineEvent, 'detail' | 'advice'>>> = {
   interests: {
-    detail:
-      'The device is not subscribed to any of the interests of the publish, as things are now.',
+    detail: 'The device is not subscribed to any of the interests of the publish now.',
     advice:
-      'Compare the interests of the device (GET /device_api/v1/instances/ID/devices/PLATFORM/DEVICE-ID/interests) with those of the publish: capitals count.',
+      'Compare the interests of the device (GET /device_api/v1/instances/ID/devices/PLATFORM/DEVICE-ID/interests) with those of the publish. They are case-sensitive.',
   },
   users: {
-    detail: 'The device belongs to none of the users of the publish, as things are now.',
+    detail: 'The device does not belong to any of the users of the publish now.',
     advice:
-      'Compare the user of the device (`userId` of GET /device_api/v1/instances/ID/devices/PLATFORM/DEVICE-ID) with those of the publish. A device has a user once the app has signed it in with `setUserId`.',
+      'Compare the user of the device (`userId` of GET /device_api/v1/instances/ID/devices/PLATFORM/DEVICE-ID) with those of the publish. A device gets its user when the app calls `setUserId`.',
   },
 };
 
-/** Why a publish is not for a device, as far as that can be seen now; `undefined`: nothing speaks against it. */
+/** Says why a publish is not for a device, judging by the present state; `undefined`: nothing excludes it. */
 export function audienceEvent(
   { platform, kind, registeredAtMs, removed, matches, hasPayload, page }: DeviceStory,
   { createdAtMs, sendAtMs }: PublishStatus,
 ): TimelineEvent | undefined {
   const dueAtMs = sendAtMs ?? createdAtMs;
-  const no = (detail: string, advice: string | undefined): TimelineEvent => ({
+  const notInAudience = (detail: string, advice: string | undefined): TimelineEvent => ({
     atMs: undefined,
     what: 'not-in-audience',
     detail,
     advice,
   });
   if (!hasPayload) {
-    return no(
-      `The publish has nothing for devices of this platform: there is no \`${platform}\` in it.`,
-      `Publish with \`${platform}\` beside the others.`,
+    return notInAudience(
+      `The publish has no \`${platform}\` payload, so it is not for devices of this platform.`,
+      `Add a \`${platform}\` payload to the publish.`,
     );
   }
   if (removed !== undefined) {
-    // Of a device that is gone, nobody knows any more what it was subscribed to.
+    // The interests of a removed device are no longer known.
     return page === 'ahead' || removed.atMs <= dueAtMs
-      ? no('The device was removed before the publish came to it.', undefined)
-      : no(
-          'The publish was not for this device when whom it is for was looked up. Why is not known any more: its interests and its user are gone with it.',
+      ? notInAudience('The device was removed before the publish was sent to it.', undefined)
+      : notInAudience(
+          'When the publish was sent, it was not for this device. The device was removed since, with its interests and its user, so the cause is no longer known.',
           undefined,
         );
   }
   if (page === 'none' && registeredAtMs > dueAtMs) {
-    return no(
-      `The device registered after the publish went out, at ${timeText(dueAtMs)}. It may be the same app under another id: a registration anew makes another device.`,
-      'Publish again, or look at the id that the app had before.',
+    return notInAudience(
+      `The device registered after the publish was sent, at ${timeText(dueAtMs)}. If the app registered again, it had another device id before.`,
+      'Publish again, or look up the former device id of the app.',
     );
   }
   if (matches === undefined) {
-    return no(
-      `The publish was not for this device when whom it was for was looked up. Why is not known any more: it had so many ${kind} that they are forgotten once it is finished.`,
+    return notInAudience(
+      `When the publish was sent, it was not for this device. It had so many ${kind} that they were not kept, so the cause is no longer known.`,
       undefined,
     );
   }
-  if (!matches) return no(outside[kind].detail, outside[kind].advice);
+  if (!matches) return notInAudience(outside[kind].detail, outside[kind].advice);
   return undefined;
 }

@@ -1,49 +1,49 @@
 import type { ReasonMeanings } from './reason-meaning.ts';
 
 const CHECK_NETWORK =
-  'Check the network of this server: that the name of the gateway is found, and that nothing stands between them. The log names the address and the fault.';
+  'Check DNS, firewalls and proxies between this server and the gateway. The log names the address and the error.';
 
-/** Reasons of attempts that ended without an answer of the gateway. The same for all platforms. */
+/** Reasons of attempts without an answer from the gateway. The same for all platforms. */
 export const connectionReasons: ReasonMeanings = {
-  unreachable: { why: 'no connection to the gateway could be made', advice: CHECK_NETWORK },
+  unreachable: { why: 'this server could not connect to the gateway', advice: CHECK_NETWORK },
   'not-allowed': {
-    why: 'the gateway has an address that may not be connected to',
-    advice: 'Check what its name leads to, as seen from this server.',
+    why: 'the host name of the gateway resolves to an address that is not allowed',
+    advice: 'Check the DNS of this server.',
   },
   'address-not-allowed': {
-    why: 'the push service has an address that may not be connected to',
+    why: 'the host name of the push service resolves to an address that is not allowed',
     advice:
-      'A private address is refused unless `web.allowPrivateAddresses` of the instance is set, which only a push service of your own needs. Check what the name leads to, as seen from this server.',
+      'Private addresses need `web.allowPrivateAddresses` of the instance, which is meant only for a push service of your own. Otherwise check the DNS of this server.',
   },
   'no-http2': {
-    why: 'what answers at the address of the gateway speaks no HTTP/2',
-    advice:
-      'A proxy or a firewall stands between: let HTTP/2 through, or check `origin` of the instance.',
+    why: 'the server at the address of the gateway does not support HTTP/2',
+    advice: 'Let HTTP/2 through proxies and firewalls, or check `origin` of the instance.',
   },
-  'turned-away': { why: 'the gateway turned the request away again and again' },
+  'turned-away': {
+    why: 'the gateway rejected the connection or stream repeatedly, before it processed the request',
+  },
   'not-in-time': {
-    why: 'it waited for a free place on the connections to the gateway until its time was over',
+    why: 'no connection to the gateway was free in time',
   },
-  'too-many-waiting': { why: 'too many wait for a place on the connections to the gateway' },
+  'too-many-waiting': { why: 'too many notifications wait for a free connection to the gateway' },
   'too-many-origins': {
-    why: 'browsers of too many push services are sent to at the same time',
+    why: 'notifications are being sent to too many push services at the same time',
   },
   'too-large': {
-    why: 'it is larger than a request to the gateway can be',
-    advice: 'Publish less: the text, and `data`.',
+    why: 'the notification is too large for a request to the gateway',
+    advice: 'Shorten the text or `data`.',
   },
   closed: {
-    why: 'this server closed the connection, as when it is stopped or gets other credentials',
+    why: 'this server closed the connection, because it stopped or its credentials changed',
   },
-  'no-answer': { why: 'the gateway did not answer this one in time, and may have taken it' },
-  silence: { why: 'the gateway answered nothing in time', advice: CHECK_NETWORK },
-  reset: { why: 'the gateway gave the request up' },
+  'no-answer': { why: 'the gateway did not answer this request in time, and may have accepted it' },
+  silence: { why: 'the gateway did not answer any request in time', advice: CHECK_NETWORK },
+  reset: { why: 'the gateway cancelled the request' },
   'connection-lost': {
-    why: 'the connection to the gateway was lost before it answered, and it may have taken it',
+    why: 'the connection to the gateway was lost before its answer, and it may have accepted the notification',
   },
   'protocol-error': {
-    why: 'what answers at the address of the gateway sent something that is no HTTP/2',
-    advice:
-      'A proxy or a firewall may stand between. Check `origin` of the instance, and the network of this server.',
+    why: 'the server at the address of the gateway violated the HTTP/2 protocol',
+    advice: 'Check `origin` of the instance, and proxies and firewalls in between.',
   },
 };

@@ -10,41 +10,41 @@ import type { Explanation, TimelineEvent } from './timeline.ts';
 export interface ExplainOptions {
   readonly deviceId: DeviceId;
   readonly nowMs: number;
-  /** The ways to devices of the instance that are not used now. */
+  /** The paused routes of the instance. */
   readonly pauses: readonly Pause[];
 }
 
-/** After this time, waiting is worth looking into. */
+/** Waiting longer than this is unusual. */
 const LONG_MS = 60_000;
 
 const LOOK_WHY =
-  'It waits longer than usual: look in the log for gateways that are paused, and at /metrics for how much waits.';
+  'It has been waiting unusually long: look for paused gateways in the log, and for the backlog in /metrics.';
 
-/** Tells why a device did or did not get a publish: what is known of both, in plain words and in order. */
+/** Explains why a device did or did not get a publish, as a timeline in plain words. */
 export function explain(
   story: DeviceStory,
   status: PublishStatus,
   { deviceId, nowMs, pauses }: ExplainOptions,
 ): Explanation {
   const events = [
-    ...beginnings(story, status, nowMs),
+    ...startOf(story, status, nowMs),
     ...story.events.map((event) => gatewayEvent(event, story, nowMs)),
-    ...removal(story),
-    ...placeInPages(story, status, nowMs),
+    ...removalOf(story),
+    ...progressOf(story, status, nowMs),
     ...(isStillToCome(story, status) ? pauseEvents(story, pauses) : []),
   ];
-  return { deviceId, platform: story.platform, events: events.toSorted(inTime) };
+  return { deviceId, platform: story.platform, events: events.toSorted(byTime) };
 }
 
-/** What has no time is so now, and comes last. */
-function inTime(a: TimelineEvent, b: TimelineEvent): number {
+/** Events without a time are the present state and come last. */
+function byTime(a: TimelineEvent, b: TimelineEvent): number {
   if (a.atMs === b.atMs) return 0;
   if (a.atMs === undefined) return 1;
   if (b.atMs === undefined) return -1;
   return a.atMs - b.atMs;
 }
 
-function beginnings(
+function startOf(
   { registeredAtMs }: DeviceStory,
   { createdAtMs, sendAtMs }: PublishStatus,
   nowMs: number,
@@ -58,29 +58,29 @@ function beginnings(
   const published: TimelineEvent = {
     atMs: createdAtMs,
     what: 'published',
-    detail: 'The publish was accepted by this server.',
+    detail: 'This server accepted the publish.',
     advice: undefined,
   };
   if (sendAtMs === undefined) return [registered, published];
   const scheduled: TimelineEvent = {
     atMs: sendAtMs,
     what: 'scheduled',
-    detail: `The publish ${sendAtMs > nowMs ? 'is' : 'was'} to go out then.`,
+    detail: `The publish ${sendAtMs > nowMs ? 'is' : 'was'} scheduled for this time.`,
     advice: undefined,
   };
   return [registered, published, scheduled];
 }
 
-/** What has become of the device since, where that was not for this publish. */
-function removal({ platform, removed, events }: DeviceStory): TimelineEvent[] {
+/** The removal of the device, if another publish caused it. */
+function removalOf({ platform, removed, events }: DeviceStory): TimelineEvent[] {
   if (removed === undefined || events.some(({ what }) => what === 'pruned')) return [];
   const { atMs, reason, words } = removed;
   const { why, advice } = adviceOn({ platform, reason, words, device: 'removed' });
-  const detail = `The device was removed at another publish, because its token reaches nobody: ${why}.`;
+  const detail = `The device was removed during another publish, as its token was no longer valid: ${why}.`;
   return [{ atMs, what: 'removed', detail, advice }];
 }
 
-function placeInPages(
+function progressOf(
   story: DeviceStory,
   status: PublishStatus,
   nowMs: number,
@@ -90,13 +90,13 @@ function placeInPages(
     case 'delivered':
       return [];
     case 'cancelled':
-      return [cancelled('The publish was cancelled before it went out to this device.')];
+      return [cancelled('The publish was cancelled before it was sent to this device.')];
     case 'waiting':
       return [
         isCancelled
-          ? waiting('It was just going out to this device when the publish was cancelled.')
+          ? waiting('The publish was cancelled while it was being sent to this device.')
           : waiting(
-              'The publish is for this device. It is in a page of devices that waits to be delivered.',
+              'The publish is for this device, and waits to be sent to it.',
               nowMs - dueAt(status) > LONG_MS ? LOOK_WHY : undefined,
             ),
       ];
@@ -104,7 +104,7 @@ function placeInPages(
       const outside = audienceEvent(story, status);
       if (isCancelled) {
         const detail =
-          'The publish was cancelled before it was looked whether it is for this device.';
+          'The publish was cancelled before the server determined whether it is for this device.';
         return [cancelled(detail), ...(outside === undefined ? [] : [outside])];
       }
       return [outside ?? ahead(status, nowMs)];
@@ -119,22 +119,22 @@ function placeInPages(
 function ahead(status: PublishStatus, nowMs: number): TimelineEvent {
   return status.state === 'scheduled'
     ? waiting(
-        'As things are now, the publish is for this device. Whom it is for is looked up when it goes out.',
+        'Judging by its present interests or user, the publish is for this device. The server determines this at the scheduled time.',
       )
     : waiting(
-        'As things are now, the publish is for this device. Whom it is for is being looked up, and this device has not been come to yet.',
+        'Judging by its present interests or user, the publish is for this device. The server is still reading the audience and has not reached this device yet.',
         nowMs - dueAt(status) > LONG_MS ? LOOK_WHY : undefined,
       );
 }
 
-/** Nothing speaks against it now, and yet it was not in the audience. */
+/** The device would be in the audience now, but was not. */
 function joinedLate(): TimelineEvent {
   return {
     atMs: undefined,
     what: 'not-in-audience',
     detail:
-      'The publish was not for this device when whom it is for was looked up. It would be now: the device has subscribed, or signed its user in, since then.',
-    advice: 'Publish again, or publish after devices have subscribed.',
+      'When the publish was sent, it was not for this device. It would be now: the device has subscribed, or got its user, since then.',
+    advice: 'Publish again. Publish only after devices have subscribed.',
   };
 }
 
@@ -146,7 +146,7 @@ function cancelled(detail: string): TimelineEvent {
   return { atMs: undefined, what: 'cancelled', detail, advice: undefined };
 }
 
-/** Whether it may still go out to the device. */
+/** Whether it may still be sent to the device. */
 function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
   if (state === 'cancelled' || state === 'finished') return false;
   if (story.page === 'ahead') return story.matches !== false && story.hasPayload;
@@ -157,20 +157,18 @@ function pauseEvents({ platform }: DeviceStory, pauses: readonly Pause[]): Timel
   return pauses
     .filter((pause) => pause.platform === platform)
     .map(({ origin, why, reason, words, sinceMs }) => {
-      const meant = adviceOn({ platform, reason, words });
-      // Push services that are too many to be told apart share a name that is none.
+      const { why: cause, advice } = adviceOn({ platform, reason, words });
+      // Beyond a number of push services, the others share a name that is no origin.
       const isNamed = origin?.includes('://') === true;
       const where = isNamed ? origin : origin === undefined ? 'the gateway' : 'some push services';
-      const cause =
-        why === 'credential'
-          ? 'It does not accept who sends'
-          : 'It has trouble, or wants to be left alone';
-      const whose = isNamed ? ' This is about browsers that have that push service.' : '';
+      const kind =
+        why === 'credential' ? 'It does not accept the credential' : 'It fails, or limits the rate';
+      const whose = isNamed ? ' This concerns only browsers with that push service.' : '';
       return {
         atMs: sinceMs,
         what: 'gateway-paused',
-        detail: `Since then, nothing is sent to ${where} but a probe now and then. ${cause}: ${meant.why}.${whose}`,
-        advice: meant.advice,
+        detail: `Sending to ${where} is paused since then, except for occasional probes. ${kind}: ${cause}.${whose}`,
+        advice,
       };
     });
 }

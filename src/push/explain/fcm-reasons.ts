@@ -1,61 +1,61 @@
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
 const OPEN_APP =
-  'Nothing, if the app is gone. Otherwise open it on the device: the SDK registers again, as another device.';
+  'Nothing, if the app was removed. Otherwise open it on the device: the SDK registers again, with a new device id.';
 
 const CHECK_ACCOUNT =
-  'Compare `fcm.serviceAccountFile` of the instance with the Firebase console (Project settings, Service accounts). Nobody is reached on Android before that is mended.';
+  'Compare `fcm.serviceAccountFile` of the instance with the Firebase console (Project settings, Service accounts). Until this is fixed, no Android device can be reached.';
 
-const GOOGLE_IN_TROUBLE: ReasonMeaning = {
-  why: 'FCM has trouble of its own',
+const FCM_FAILED: ReasonMeaning = {
+  why: 'FCM has a temporary problem',
   advice: 'If it lasts, see status.firebase.google.com.',
 };
 
 const OVER_QUOTA: ReasonMeaning = {
-  why: 'more is sent than FCM allows: to all of the project, or to this device',
+  why: "FCM's quota is exceeded, for the project or for this device",
   advice:
-    'It ends by itself. If it lasts, see the quotas of the Firebase Cloud Messaging API in the Google Cloud console; a device takes 240 in a minute.',
+    'Wait: this ends by itself. A device accepts 240 messages per minute. For the quotas of the project, see the Google Cloud console (Firebase Cloud Messaging API, Quotas).',
 };
 
-const LOST: ReasonMeaning = { why: 'FCM gave the request up' };
+const REQUEST_CANCELLED: ReasonMeaning = { why: 'FCM cancelled the request' };
 
-const AWAY: ReasonMeaning = {
-  why: 'Google cannot give an access token now',
+const TOKENS_UNAVAILABLE: ReasonMeaning = {
+  why: 'Google cannot issue an access token now',
   advice: 'If it lasts, see status.firebase.google.com.',
 };
 
-/** What FCM answers, and what the service that gives access tokens does. Source: push protocol, §8.2. */
+/** The reasons of FCM, and of the service that issues access tokens. Source: push protocol, §8.2. */
 export const fcmReasons: ReasonMeanings = {
   INVALID_ARGUMENT: {
-    why: 'FCM finds what was published, or the token, malformed',
+    why: 'FCM finds the message or the token malformed',
     kept: {
-      why: 'FCM finds what was published malformed, or larger than 4,096 bytes',
+      why: 'FCM finds the message malformed, or larger than 4,096 bytes',
       advice:
-        'See the words for the field. Keys of `data` must not be `from`, `message_type`, or begin with `google` or `gcm`.',
+        'See the field that FCM names. Keys of `data` must not be `from` or `message_type`, or begin with `google` or `gcm`.',
     },
     removed: {
-      why: 'FCM says that the token is none',
-      advice: 'Open the app on the device: the SDK registers again, as another device.',
+      why: 'FCM says that the token is not valid',
+      advice: 'Open the app on the device: the SDK registers again, with a new device id.',
     },
   },
   UNREGISTERED: {
-    why: 'the app was removed from the device, its data was cleared, or it has got another token',
+    why: 'the app was removed from the device, its data was cleared, or it has a new token',
     advice: OPEN_APP,
   },
   SENDER_ID_MISMATCH: {
     why: 'the device belongs to another Firebase project than the service account',
     advice:
-      'Compare the project of the app (`google-services.json`) with the one of `fcm.serviceAccountFile` of the instance.',
+      'Compare the project in the app (`google-services.json`) with the one in `fcm.serviceAccountFile` of the instance.',
     kept: {
-      why: 'the device belongs to another Firebase project than the service account, which has reached no device so far, so that it is probably the wrong account, and the device was kept',
+      why: 'the device belongs to another Firebase project than the service account. The account has reached no device so far and is probably the wrong one, so the device was kept',
     },
   },
   PERMISSION_DENIED: {
-    why: 'the service account may not send for its project',
-    advice: `Enable the Firebase Cloud Messaging API in the Google Cloud console, and give the account a role that may send. ${CHECK_ACCOUNT}`,
+    why: 'the service account is not allowed to send for its project',
+    advice: `Enable the Firebase Cloud Messaging API in the Google Cloud console, and give the account a role that allows sending. ${CHECK_ACCOUNT}`,
   },
   THIRD_PARTY_AUTH_ERROR: {
-    why: 'the device is an iPhone or a browser, and Firebase has no valid credential for those',
+    why: 'the device is an iPhone or a browser, and Firebase has no valid credential for it',
     advice: 'Upload the APNs key or the web push key in the Firebase console (Cloud Messaging).',
   },
   UNAUTHENTICATED: { why: 'FCM does not accept the access token', advice: CHECK_ACCOUNT },
@@ -65,38 +65,38 @@ export const fcmReasons: ReasonMeanings = {
   },
   QUOTA_EXCEEDED: OVER_QUOTA,
   RESOURCE_EXHAUSTED: OVER_QUOTA,
-  UNAVAILABLE: GOOGLE_IN_TROUBLE,
-  INTERNAL: GOOGLE_IN_TROUBLE,
-  DEADLINE_EXCEEDED: GOOGLE_IN_TROUBLE,
-  UNKNOWN: GOOGLE_IN_TROUBLE,
-  ABORTED: LOST,
-  CANCELLED: LOST,
+  UNAVAILABLE: FCM_FAILED,
+  INTERNAL: FCM_FAILED,
+  DEADLINE_EXCEEDED: FCM_FAILED,
+  UNKNOWN: FCM_FAILED,
+  ABORTED: REQUEST_CANCELLED,
+  CANCELLED: REQUEST_CANCELLED,
 
   'access-token-no-answer': {
-    why: 'the service that gives access tokens did not answer in time',
+    why: 'the service that issues access tokens did not answer in time',
     advice:
-      'Check the network of this server: it must reach `token_uri` of the service account, mostly oauth2.googleapis.com.',
+      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com.',
   },
   'access-token-unreachable': {
-    why: 'no connection to the service that gives access tokens could be made',
+    why: 'this server could not connect to the service that issues access tokens',
     advice:
-      'Check the network of this server: it must reach `token_uri` of the service account, mostly oauth2.googleapis.com.',
+      'Check the network of this server: it must reach `token_uri` of the service account, usually oauth2.googleapis.com.',
   },
   'access-token-address-not-allowed': {
-    why: 'the service that gives access tokens has an address that may not be connected to',
-    advice: 'Look at `token_uri` in the file of the service account.',
+    why: 'the service that issues access tokens resolves to an address that is not allowed',
+    advice: 'Check `token_uri` in the file of the service account, and the DNS of this server.',
   },
   'access-token-no-access-token': {
-    why: 'what answers at `token_uri` of the service account gives no access token',
-    advice: 'Something else than Google answers: check `token_uri`, and proxies on the way.',
+    why: 'the server at `token_uri` of the service account returned no access token',
+    advice: "It is probably not Google's: check `token_uri`, and proxies in between.",
   },
   'access-token-invalid_grant': {
-    why: 'Google does not accept the service account, or finds the time of this server wrong',
-    advice: `Set the clock of this server right. If it is, the key of the account was deleted: make another one. ${CHECK_ACCOUNT}`,
+    why: 'Google does not accept the service account, or the clock of this server is wrong',
+    advice: `Check the clock of this server. If it is right, the key of the account was deleted: create another one. ${CHECK_ACCOUNT}`,
   },
-  'access-token-internal_failure': AWAY,
-  'access-token-server_error': AWAY,
-  'access-token-temporarily_unavailable': AWAY,
+  'access-token-internal_failure': TOKENS_UNAVAILABLE,
+  'access-token-server_error': TOKENS_UNAVAILABLE,
+  'access-token-temporarily_unavailable': TOKENS_UNAVAILABLE,
 };
 
 /** Any other reason for which there is no access token. */

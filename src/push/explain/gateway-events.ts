@@ -9,69 +9,71 @@ const gatewayNames: Readonly<Record<Platform, string>> = {
   web: 'The push service of the browser',
 };
 
-/** What may keep a notification from being seen that its gateway has taken. */
+/** What can keep an accepted notification from being shown. */
 const onTheDevice: Readonly<Record<Platform, string>> = {
-  apns: 'No report of the device has come. The rest is between Apple and the device: is it on, with a network? Are notifications allowed for the app, and does no Focus hold them back? An app that the user has swiped away shows notifications, but reports nothing.',
-  fcm: 'No report of the device has come. The rest is between Google and the device: is it on, with a network? Are notifications allowed for the app, is it not stopped in the settings nor restricted to save battery? What has only `data` shows nothing by itself.',
-  web: 'No report of the device has come. The rest is between the push service and the browser: does it run, with a network? Are its notifications allowed for the site, and by the system? Is the service worker of the SDK the one that is active?',
+  apns: 'The device has not reported it. Check the device: is it on and online? Are notifications allowed for the app, and not held back by a Focus? An app that the user has swiped away shows notifications but does not report them.',
+  fcm: 'The device has not reported it. Check the device: is it on and online? Are notifications allowed for the app? Was the app force-stopped in the settings, or restricted to save battery? A notification with only `data` shows nothing by itself.',
+  web: 'The browser has not reported it. Check the browser: is it running and online? Are notifications allowed for the site, and for the browser by the system? Is the service worker of the SDK active?',
 };
 
 const NOTHING_SHOWN =
-  'If nothing was shown: an app in the foreground, or a site that has the focus, may show nothing; the system may not allow the app or the browser to; and what has only `data` shows nothing by itself.';
+  'If nothing was shown: an app in the foreground or a site with the focus may show nothing, the system may not allow notifications, and a notification with only `data` shows nothing by itself.';
 
 const LONGER =
   'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns), or publish again.';
 
-/** Tells what has become of a publish at one device's gateway, and on the device. */
+/** Describes what happened to a publish at the gateway of a device, and on the device. */
 export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: number): TimelineEvent {
   const { atMs, reason, words, attempts } = event;
   const { platform } = story;
-  const meant = (device?: 'kept' | 'removed') =>
+  const advise = (device?: 'kept' | 'removed') =>
     adviceOn({ platform, reason, words, ...(device === undefined ? {} : { device }) });
   switch (event.what) {
     case 'accepted': {
-      const before = attempts > 1 && reason !== '' ? ` Before that: ${meant().why}.` : '';
+      const before =
+        attempts > 1 && reason !== '' ? ` Before that, it failed: ${advise().why}.` : '';
       return {
         atMs,
         what: 'accepted',
-        detail: `${gatewayNames[platform]} has taken it${attempts > 1 ? `, at attempt ${attempts}` : ''}.${before}`,
+        detail: `${gatewayNames[platform]} accepted it${attempts > 1 ? ` at attempt ${attempts}` : ''}.${before}`,
         advice: isReported(story) ? undefined : onTheDevice[platform],
       };
     }
     case 'retry': {
-      const { why, advice } = meant();
+      const { why, advice } = advise();
       return {
         atMs,
         what: 'retry',
-        detail: `${triedText(attempts)}: ${why}.${next(story, nowMs)}`,
+        detail: `${failedText(attempts)}: ${why}.${next(story, nowMs)}`,
         advice,
       };
     }
     case 'failed': {
-      const { why, advice } = meant('kept');
-      const after = attempts > 1 ? ` after ${attempts} attempts` : '';
+      const { why, advice } = advise('kept');
+      const after = attempts > 1 ? ` after ${attemptsText(attempts)}` : '';
       return { atMs, what: 'failed', detail: `Given up${after}: ${why}.`, advice };
     }
     case 'expired': {
-      const { why, advice } = meant();
-      const after = attempts === 0 ? ' before it was tried' : `, tried ${times(attempts)}`;
+      const { why, advice } = advise();
+      const after =
+        attempts === 0 ? ' before the first attempt' : ` after ${attemptsText(attempts)}`;
       return {
         atMs,
         what: 'expired',
-        detail: `Its time to live ran out${after}: ${why}.`,
+        detail: `Its time to live ended${after}: ${why}.`,
         advice: reason === 'expired' ? advice : [advice, LONGER].filter(isText).join(' '),
       };
     }
     case 'pruned': {
-      const { why, advice } = meant('removed');
+      const { why, advice } = advise('removed');
       const became =
         story.removed === undefined
-          ? 'It had another token by then and is still registered.'
+          ? 'The device had another token by then, and is still registered.'
           : 'The device was removed.';
       return {
         atMs,
         what: 'pruned',
-        detail: `Its token reaches nobody: ${why}. ${became}`,
+        detail: `Its token is no longer valid: ${why}. ${became}`,
         advice,
       };
     }
@@ -79,7 +81,7 @@ export function gatewayEvent(event: DeviceEvent, story: DeviceStory, nowMs: numb
       return {
         atMs,
         what: 'cancelled',
-        detail: 'The publish was cancelled before it was tried again.',
+        detail: 'The publish was cancelled before the next attempt.',
         advice: undefined,
       };
     case 'delivered':
@@ -105,13 +107,12 @@ function isReported({ events }: DeviceStory): boolean {
   return events.some(({ what }) => what === 'delivered' || what === 'opened');
 }
 
-function triedText(attempts: number): string {
-  return attempts === 0 ? 'Not tried yet' : `Tried ${times(attempts)} so far`;
+function failedText(attempts: number): string {
+  return attempts === 0 ? 'Not sent yet' : `${attemptsText(attempts)} failed so far`;
 }
 
-function times(attempts: number): string {
-  if (attempts === 1) return 'once';
-  return attempts === 2 ? 'twice' : `${attempts} times`;
+function attemptsText(attempts: number): string {
+  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
 }
 
 function next({ nextAttemptAtMs }: DeviceStory, nowMs: number): string {

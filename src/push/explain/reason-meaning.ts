@@ -1,15 +1,15 @@
-/** What a reason means, for people. */
+/** What a reason means. */
 export interface ReasonMeaning {
-  /** The cause in plain words: what may follow "because", without a full stop. */
+  /** The cause in plain words. Can follow "because"; no full stop. */
   readonly why: string;
-  /** What somebody can do about the cause. `undefined`: nothing, or wait. */
+  /** What to do about the cause, in whole sentences. `undefined`: nothing, or wait. */
   readonly advice?: string;
-  /** What else is true, and to be done instead, where the device was kept or removed for it. */
+  /** Replace the above if the device was kept, or removed. */
   readonly kept?: Partial<ReasonMeaning>;
   readonly removed?: Partial<ReasonMeaning>;
-  /** It says all that the words say which come with the reason. */
+  /** Set if the text that comes with the reason adds nothing. */
   readonly saysAll?: true;
 }
 
-/** By what stands as the reason. */
+/** By reason code. */
 export type ReasonMeanings = Readonly<Record<string, ReasonMeaning>>;

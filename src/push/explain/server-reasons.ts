@@ -1,54 +1,54 @@
 import type { Platform } from '../model/device.ts';
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
-/** Reasons that this server gives on its own: no gateway was asked, or none had an answer to give. */
+/** This server's own reasons: it did not send to a gateway, or the gateway's answer does not matter. */
 export const serverReasons: ReasonMeanings = {
   expired: {
-    why: 'the time that the publish gives it ran out while it waited',
+    why: 'its time to live was over before it could be sent',
     advice:
-      'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns). If many devices are late, look in the log for gateways that are paused.',
+      'Give the publish a longer `time_to_live` (fcm, web) or a later `expiration` (apns). If many devices are late, look for paused gateways in the log.',
   },
   fault: {
-    why: 'something broke inside this server',
-    advice: 'Look in the log at that time, and report what stands there.',
+    why: 'an internal error of this server',
+    advice: 'Look for the error in the log at that time, and report it as a bug.',
   },
   'settings-unusable': {
-    why: 'a file that the settings of the instance name cannot be used',
+    why: 'a file named in the settings of the instance cannot be used',
     advice:
-      'The log of the server says what is wrong with it. Mend the file and send the server SIGHUP: what waits goes out then.',
+      'The log says what is wrong with it. Fix the file and send SIGHUP to the server: waiting notifications are then sent.',
   },
   'claim-ended': {
-    why: 'the server that was at it could not finish in time, or was stopped, and gave it back',
+    why: 'the server that was sending it stopped, or did not finish in time',
   },
   cancelled: { why: 'the publish was cancelled' },
   'waited-for-its-turn': {
-    why: 'others were before it, and the gateway takes only so much at a time',
+    why: 'other notifications were ahead of it, and the rate to the gateway is limited',
   },
   'no-outcome': {
-    why: 'nothing was heard of the attempt, so nobody knows whether the device got it',
-    advice: 'The device may show it twice. Look in the log at that time.',
+    why: 'the attempt had no result, so it is unknown whether the device got it',
+    advice: 'The device may show it twice. Look for errors in the log at that time.',
   },
   'publish-unreadable': {
-    why: 'this version of the server cannot read what was published',
+    why: 'this version of the server cannot read the publish',
     advice: 'Publish it again.',
   },
   'token-stale': {
-    why: 'the gateway says that the token was dead before the device registered with it, so that the app may be there again',
+    why: 'the gateway says that the token became invalid before the device registered with it, so the app may be installed again',
     advice:
-      'Open the app on the device once, with a network: the SDK then registers the token that is valid now.',
+      'Open the app on the device once, while it is online: the SDK then registers its present token.',
   },
   'device-removed': {
-    why: 'the device was deleted after the publish was planned, and before its turn came',
+    why: 'the device was deleted before the notification was sent',
     advice:
-      'If the app has registered anew since then, it is another device: see which id the app has now.',
+      'If the app has registered again since then, it has a new device id: check the id in the app.',
   },
 };
 
-/** Nobody is reached on a platform for which the instance has no gateway. */
+/** The instance has no gateway for a platform. */
 export function noGateway(platform: Platform): ReasonMeaning {
   return {
     why: 'the instance has no credentials for devices of this platform',
-    advice: `Set \`${platform}\` of the instance, and publish again.`,
+    advice: `Configure \`${platform}\` of the instance, and publish again.`,
     saysAll: true,
   };
 }

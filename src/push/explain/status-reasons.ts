@@ -7,10 +7,10 @@ const names: Readonly<Record<Platform, string>> = {
   web: 'the push service',
 };
 
-/** What an answer means of which nothing is known but its HTTP status. */
+/** What an answer means of which only the HTTP status is known. */
 export function statusMeaning(platform: Platform, status: number): ReasonMeaning {
   const name = names[platform];
-  if (status >= 500) return { why: `${name} has trouble of its own` };
+  if (status >= 500) return { why: `${name} has a temporary problem` };
   switch (status) {
     case 401:
     case 403:
@@ -19,20 +19,20 @@ export function statusMeaning(platform: Platform, status: number): ReasonMeaning
         advice: `Check \`${platform}\` of the instance, and the clock of this server.`,
       };
     case 410:
-      return { why: `${name} says that the token reaches nobody any more` };
+      return { why: `${name} says that the token is no longer valid` };
     case 413:
-      return { why: 'it is too large', advice: 'Publish less: the text, and `data`.' };
+      return { why: 'the notification is too large', advice: 'Shorten the text or `data`.' };
     case 408:
     case 425:
     case 429:
-      return { why: `${name} wants less to be sent`, advice: 'It ends by itself.' };
+      return { why: `${name} limits the rate`, advice: 'Wait: this ends by itself.' };
     default:
       return {
-        why: `${name} does not take the request`,
+        why: `${name} refused the request`,
         advice:
           platform === 'web'
             ? 'Look it up in the documentation of the push service.'
-            : `If \`${platform}.origin\` of the instance is set, or a proxy stands between, look there first.`,
+            : `If \`${platform}.origin\` of the instance is set, or there is a proxy in between, check these first.`,
       };
   }
 }

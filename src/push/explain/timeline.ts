@@ -12,7 +12,7 @@ export const timelineWhats = {
   retry: 'it failed so far and is retried: why, and when',
   failed: 'it was given up, and why',
   expired: 'its time to live ran out, and what delayed it',
-  pruned: 'its token reaches nobody, and why; the device was removed',
+  pruned: 'its token is no longer valid, and why; the device was removed',
   removed: 'the device was removed during another publish, and why',
   cancelled: 'the publish was cancelled before it was sent to this device',
   delivered: 'the device reported that it arrived',
@@ -23,24 +23,24 @@ export type TimelineWhat = keyof typeof timelineWhats;
 
 /** One line of a timeline. */
 export interface TimelineEvent {
-  /** `undefined`: nobody knows when, or it is so now. */
+  /** `undefined`: the time is unknown, or this is the present state. */
   readonly atMs: number | undefined;
   readonly what: TimelineWhat;
   /** Whole sentences, for people. */
   readonly detail: string;
-  /** What somebody can do about it. `undefined`: nothing can be done, or nothing needs to be. */
+  /** What to do about it. `undefined`: nothing can or need be done. */
   readonly advice: string | undefined;
 }
 
-/** Why a device did or did not get a publish, as far as it is known. */
+/** What is known about why a device did or did not get a publish. */
 export interface Explanation {
   readonly deviceId: DeviceId;
   readonly platform: Platform;
-  /** In the order of time; what has none comes last. */
+  /** The oldest first. Those without a time come last. */
   readonly events: readonly TimelineEvent[];
 }
 
-/** The JSON that tells an explanation. Times are RFC 3339 in UTC. */
+/** An explanation as JSON. Times are RFC 3339 in UTC. */
 export function explanationJson({ deviceId, platform, events }: Explanation): object {
   return {
     deviceId,

@@ -1,13 +1,13 @@
 import type { ReasonMeaning, ReasonMeanings } from './reason-meaning.ts';
 
 const SUBSCRIBE_AGAIN =
-  'Nothing, if the user wanted that. Otherwise open the site in the browser: the SDK subscribes again, as another device, unless notifications are blocked there.';
+  'Nothing, if the user unsubscribed. Otherwise open the site in the browser: the SDK subscribes again, with a new device id, unless notifications are blocked there.';
 
 const CHECK_VAPID =
-  'Browsers must subscribe with the VAPID public key that the instance has now, and one that subscribed with another key must do so again. If all are refused, compare `web.vapid` of the instance, its `subject` included, with what it was.';
+  'Browsers that subscribed with another VAPID public key than the present one of the instance must subscribe again. If all browsers are refused, compare `web.vapid` of the instance with its former value, including `subject`.';
 
 const GONE: ReasonMeaning = {
-  why: 'the subscription is gone: the user took it back, or the browser has not been seen for long',
+  why: 'the subscription is gone: the user unsubscribed, or the browser was inactive for too long',
   advice: SUBSCRIBE_AGAIN,
 };
 
@@ -17,89 +17,87 @@ const UNKNOWN_SUBSCRIPTION: ReasonMeaning = {
 };
 
 const OTHER_KEY: ReasonMeaning = {
-  why: 'the push service does not accept who sends: the browser subscribed with another VAPID key, or what proves the key is wrong',
+  why: 'the push service does not accept the VAPID credential: the browser subscribed with another key, or the signature is wrong',
   advice: CHECK_VAPID,
 };
 
-const OWN_FAULT: ReasonMeaning = {
-  why: 'the push service does not take the message as this server makes it',
-  advice: 'Report it, with the words of the push service.',
+const INVALID_REQUEST: ReasonMeaning = {
+  why: 'the push service finds a request of this server invalid',
+  advice: 'Report this as a bug, with what the push service said.',
 };
 
-const TROUBLE: ReasonMeaning = { why: 'the push service has trouble of its own' };
+const SERVICE_FAILED: ReasonMeaning = { why: 'the push service has a temporary problem' };
 
-const TOO_MUCH: ReasonMeaning = {
-  why: 'the push service wants less to be sent',
-  advice: 'It ends by itself. If it lasts, publish less often.',
+const RATE_LIMITED: ReasonMeaning = {
+  why: 'the push service limits the rate',
+  advice: 'Wait: this ends by itself. If it lasts, publish less often.',
 };
 
 const TOO_LARGE: ReasonMeaning = {
-  why: 'the message is larger than the push service takes',
-  advice: 'Publish less: the text, and `data`.',
+  why: 'the message is too large for the push service',
+  advice: 'Shorten the text or `data`.',
 };
 
-/** What push services answer, and what this server says before it asks them. Source: push protocol, §8.3.4. */
+/** The reasons of push services, and this server's own before it sends to them. Source: push protocol, §8.3.4. */
 export const webReasons: ReasonMeanings = {
   'bad-subscription': {
-    why: 'what the browser registered with is no subscription',
+    why: 'the browser registered with an invalid subscription',
     advice: 'Open the site in the browser: the SDK registers again.',
   },
   'bad-keys': {
-    why: 'nothing can be encrypted for the key that the browser registered with',
-    advice:
-      'Take the subscription back in the browser, and open the site: the SDK subscribes again.',
+    why: 'the browser registered with a key that cannot be used for encryption',
+    advice: 'Unsubscribe in the browser, and open the site: the SDK subscribes again.',
   },
   'host-not-allowed': {
-    why: 'the push service of this browser is not among those that may be sent to',
+    why: 'the push service of this browser is not allowed',
     advice: 'Add its host to `web.allowedHosts` of the instance, if you know and trust it.',
   },
 
-  'http-400': OWN_FAULT,
+  'http-400': INVALID_REQUEST,
   'http-401': OTHER_KEY,
   'http-403': OTHER_KEY,
   'http-404': UNKNOWN_SUBSCRIPTION,
-  'http-406': TOO_MUCH,
-  'http-408': TROUBLE,
+  'http-406': RATE_LIMITED,
+  'http-408': SERVICE_FAILED,
   'http-410': GONE,
   'http-413': TOO_LARGE,
-  'http-421': TROUBLE,
-  'http-425': TROUBLE,
-  'http-429': TOO_MUCH,
+  'http-421': SERVICE_FAILED,
+  'http-425': SERVICE_FAILED,
+  'http-429': RATE_LIMITED,
 
   // Mozilla's.
-  'errno-101': OWN_FAULT,
+  'errno-101': INVALID_REQUEST,
   'errno-102': UNKNOWN_SUBSCRIPTION,
   'errno-103': GONE,
   'errno-104': TOO_LARGE,
   'errno-105': GONE,
   'errno-106': GONE,
-  'errno-108': OWN_FAULT,
+  'errno-108': INVALID_REQUEST,
   'errno-109': OTHER_KEY,
   'errno-110': {
-    why: 'the push service does not accept the keys that the message was encrypted with',
-    advice:
-      'Take the subscription back in the browser, and open the site: the SDK subscribes again.',
+    why: 'the push service does not accept the keys with which the message was encrypted',
+    advice: 'Unsubscribe in the browser, and open the site: the SDK subscribes again.',
   },
-  'errno-111': OWN_FAULT,
+  'errno-111': INVALID_REQUEST,
   'errno-112': {
-    why: 'the push service does not take the `time_to_live`',
+    why: 'the push service does not accept the `time_to_live`',
     advice: 'Publish a shorter one.',
   },
-  'errno-113': OWN_FAULT,
-  'errno-201': TROUBLE,
-  'errno-202': TROUBLE,
-  'errno-900': TROUBLE,
-  'errno-901': TROUBLE,
-  'errno-902': TROUBLE,
-  'errno-903': TROUBLE,
-  'errno-999': TROUBLE,
+  'errno-113': INVALID_REQUEST,
+  'errno-201': SERVICE_FAILED,
+  'errno-202': SERVICE_FAILED,
+  'errno-900': SERVICE_FAILED,
+  'errno-901': SERVICE_FAILED,
+  'errno-902': SERVICE_FAILED,
+  'errno-903': SERVICE_FAILED,
+  'errno-999': SERVICE_FAILED,
 
   // Apple's.
   VapidPkHashMismatch: OTHER_KEY,
   BadJwtToken: {
-    why: "Apple's push service does not accept who sends",
+    why: "Apple's push service does not accept the VAPID credential",
     advice:
-      'Set `web.vapid.subject` of the instance to an address of yours (mailto: or https:, not at localhost), and the clock of this server right.',
+      'Set `web.vapid.subject` of the instance to an address of yours (mailto: or https:, not at localhost), and check the clock of this server.',
   },
-  BadWebPushTopic: OWN_FAULT,
+  BadWebPushTopic: INVALID_REQUEST,
 };

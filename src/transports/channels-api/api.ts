@@ -1,6 +1,7 @@
 import type { App } from '../../channels/app.ts';
+import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
@@ -64,11 +65,19 @@ export class ChannelsApi {
     this.listings = new Listings(hub);
   }
 
-  /** Answers one request; waits for nothing but its body. Nothing of a body is read before its sender is known. */
+  /** Answers one request. Nothing of its body is read before its signature is checked. Never rejects. */
   answer(request: Request, target: RequestTarget, sender: Sender): MaybePromise<Response> {
-    const { pathPrefix } = this;
-    const path = withoutPrefix(target.path, pathPrefix);
+    const path = withoutPrefix(target.path, this.pathPrefix);
     const exchange: Exchange = { request, path, sender };
+    return recover(
+      () => this.handle(exchange, target),
+      (error) => this.failed(exchange, error),
+    );
+  }
+
+  private handle(exchange: Exchange, target: RequestTarget): MaybePromise<Response> {
+    const { pathPrefix } = this;
+    const { request, path } = exchange;
     const route = findRoute(path);
     if (route === undefined) return this.noSuchPath(exchange);
     const { method } = request;
@@ -151,6 +160,22 @@ export class ChannelsApi {
       this.meter.count('requests', 1, String(given.status));
       return new Response(null, { status: given.status });
     });
+  }
+
+  private failed({ request, path }: Exchange, error: unknown): Response {
+    this.hub.strangerLog.error(
+      'A request failed inside the server',
+      {},
+      { method: request.method, path, error: describeFailure(error) },
+    );
+    const response =
+      error instanceof EngineFailure
+        ? refuseRequest('engine-failed', 'Server cannot answer now, try again', {
+            'retry-after': '1',
+          })
+        : refuseRequest('internal', 'Internal server error');
+    this.meter.count('requests', 1, String(response.status));
+    return response;
   }
 
   private noSuchPath(exchange: Exchange): Response {

@@ -94,7 +94,7 @@ describe('listings of channels', () => {
     const failing = Promise.resolve(listings.answer(appOf('a'), QUERY));
     Object.assign(hub.roster, { channels });
     const other = listings.answer(appOf('a'), QUERY);
-    await expect(failing).rejects.toThrow('The roster is gone');
+    await expect(failing).rejects.toThrow('The engine failed');
     expect(jsonOf(await other)).toBe('{"channels":{"a-0":{}}}');
   });
 });

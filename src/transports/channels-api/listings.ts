@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { App } from '../../channels/app.ts';
+import { ask } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { ChannelCounts, ChannelWalk } from '../../channels/ports.ts';
@@ -48,19 +49,35 @@ export class Listings {
   }
 
   answer(app: App, query: ListingQuery): MaybePromise<Listed> {
-    return after(this.hub.roster.channelCountOf(app), (count) => {
+    const counted = ask('channelCountOf', () => this.hub.roster.channelCountOf(app));
+    return after(counted, (count) => {
       const isLong = count > PAGE_CHANNELS;
       if (isLong && (this.queues.get(app.id)?.length ?? 0) >= LISTINGS_MAX) {
         return rateLimited(`Too many listings at the same time: at most ${LISTINGS_MAX}`);
       }
       // Before it begins, so that nobody begins many before the first of them is paid for.
       this.hub.usage.chargeQueries(app, Math.floor(count / EXAMINED_PER_QUERY));
-      const listing = new Listing(this.hub, app, query);
-      if (isLong) return this.queue(app, listing);
-      return after(listing.addPage(), (isWhole) =>
-        isWhole ? listing.answer() : this.queue(app, listing),
-      );
+      return after(this.begin(app, query), (listing) => {
+        if (isLong) return this.queue(app, listing);
+        return after(listing.addPage(), (isWhole) =>
+          isWhole ? listing.answer() : this.queue(app, listing),
+        );
+      });
     });
+  }
+
+  private begin(app: App, { prefix, textOf }: ListingQuery): MaybePromise<Listing> {
+    const { roster, usage } = this.hub;
+    const walk = ask('channels', () => roster.channels(app, { prefix, after: undefined }));
+    return after(
+      walk,
+      (channels) =>
+        new Listing({
+          walk: channels,
+          textOf,
+          charge: (queries) => usage.chargeQueries(app, queries),
+        }),
+    );
   }
 
   private queue(app: App, listing: Listing): Promise<Listed> {
@@ -94,7 +111,7 @@ export class Listings {
       if (!(await listing.addPage())) return;
       resolve(listing.answer());
     } catch (error) {
-      // Whoever asked is told; the others go on.
+      // Only this listing fails.
       reject(error);
     }
     queue.shift();
@@ -102,33 +119,37 @@ export class Listings {
   }
 }
 
+interface ListingOptions {
+  readonly walk: ChannelWalk;
+  readonly textOf: (counts: ChannelCounts) => string;
+  readonly charge: (queries: number) => void;
+}
+
 /** One list on its way. */
 class Listing {
-  private readonly hub: Hub;
-  private readonly app: App;
-  private readonly textOf: (counts: ChannelCounts) => string;
-  private readonly walk: ChannelWalk;
+  private readonly options: ListingOptions;
   private text = '';
 
-  constructor(hub: Hub, app: App, { prefix, textOf }: ListingQuery) {
-    this.hub = hub;
-    this.app = app;
-    this.textOf = textOf;
-    this.walk = hub.roster.channels(app, { prefix, after: undefined });
+  constructor(options: ListingOptions) {
+    this.options = options;
   }
 
-  /** Gives whether that was the last one. */
+  /** Returns whether that was the last page. */
   addPage(): MaybePromise<boolean> {
-    return after(this.walk.page(PAGE_CHANNELS), ({ channels, next }) => {
-      this.hub.usage.chargeQueries(this.app, Math.floor(channels.length / LISTED_PER_QUERY));
-      const texts: string[] = [];
-      for (const [name, counts] of channels) {
-        // A user's own channel is not one that an app asks after. No other name needs escaping in JSON.
-        if (!name.startsWith('#')) texts.push(`"${name}":${this.textOf(counts)}`);
-      }
-      if (texts.length > 0) this.text += `${this.text === '' ? '' : ','}${texts.join(',')}`;
-      return next === undefined;
-    });
+    const { walk, textOf, charge } = this.options;
+    return after(
+      ask('page', () => walk.page(PAGE_CHANNELS)),
+      ({ channels, next }) => {
+        charge(Math.floor(channels.length / LISTED_PER_QUERY));
+        const texts: string[] = [];
+        for (const [name, counts] of channels) {
+          // Channels of users are internal. No other name needs escaping in JSON.
+          if (!name.startsWith('#')) texts.push(`"${name}":${textOf(counts)}`);
+        }
+        if (texts.length > 0) this.text += `${this.text === '' ? '' : ','}${texts.join(',')}`;
+        return next === undefined;
+      },
+    );
   }
 
   answer(): Listed {

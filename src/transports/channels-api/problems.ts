@@ -12,6 +12,7 @@ export type ApiProblem =
   | 'request-too-large'
   | 'timeout'
   | 'overloaded'
+  | 'engine-failed'
   | 'upgrade-required'
   | 'internal';
 
@@ -83,6 +84,11 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   overloaded: {
     status: 503,
     when: 'The bodies of all unfinished requests take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. The connection is closed.',
+    advice: 'Try again after the seconds that the `Retry-After` header names.',
+  },
+  'engine-failed': {
+    status: 503,
+    when: 'What the server keeps of channels and their members cannot be reached; the log has the reason. Events of the request may have been sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'upgrade-required': {

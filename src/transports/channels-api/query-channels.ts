@@ -3,6 +3,7 @@ import {
   describeBadChannelName,
   parseChannelName,
 } from '../../channels/channel-name.ts';
+import { ask } from '../../channels/engine-failure.ts';
 import { topicOf } from '../../channels/event.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { CachedEvent, ChannelCounts } from '../../channels/ports.ts';
@@ -45,15 +46,22 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
   const refused = refuseSwitchedOff(app, attributes) ?? refuseNotApplicable(channel, attributes);
   if (refused !== undefined) return refused;
 
-  const cached = attributes.includes('cache') ? hub.cache.get(topicOf(app, channel)) : undefined;
-  return after(hub.roster.counts(app, channel), (counts) =>
-    after(cached, (event) => ({
-      json: JSON.stringify({
-        occupied: counts.subscriptions > 0,
-        ...applicableCounts(channel, attributes, counts),
-        ...(attributes.includes('cache') ? { cache: describeCached(event, hub.clock.now()) } : {}),
+  const cached = attributes.includes('cache')
+    ? ask('get', () => hub.cache.get(topicOf(app, channel)))
+    : undefined;
+  return after(cached, (event) =>
+    after(
+      ask('counts', () => hub.roster.counts(app, channel)),
+      (counts) => ({
+        json: JSON.stringify({
+          occupied: counts.subscriptions > 0,
+          ...applicableCounts(channel, attributes, counts),
+          ...(attributes.includes('cache')
+            ? { cache: describeCached(event, hub.clock.now()) }
+            : {}),
+        }),
       }),
-    })),
+    ),
   );
 }
 
@@ -66,22 +74,28 @@ export function listMembers({ hub, app, parameters, channelText }: Call): MaybeP
   if (channel.kind !== 'presence') {
     return invalid(`${channel.text} is not a presence channel: only these have users`);
   }
-  return after(hub.roster.members(app, channel), (members) => ({
-    json: JSON.stringify({ users: members.map(({ userId }) => ({ id: userId })) }),
-  }));
+  return after(
+    ask('members', () => hub.roster.members(app, channel)),
+    (members) => ({
+      json: JSON.stringify({ users: members.map(({ userId }) => ({ id: userId })) }),
+    }),
+  );
 }
 
 /** `GET /channels/NAME/stats`, deprecated. */
 export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
   if (channel instanceof ApiRefusal) return channel;
-  return after(hub.roster.counts(app, channel), ({ subscriptions, users }) => ({
-    json: JSON.stringify({
-      occupied: subscriptions > 0,
-      user_count: users,
-      connection_count: subscriptions,
+  return after(
+    ask('counts', () => hub.roster.counts(app, channel)),
+    ({ subscriptions, users }) => ({
+      json: JSON.stringify({
+        occupied: subscriptions > 0,
+        user_count: users,
+        connection_count: subscriptions,
+      }),
     }),
-  }));
+  );
 }
 
 function readChannel(text: string): ChannelName | ApiRefusal {

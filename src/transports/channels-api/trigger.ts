@@ -1,7 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
+import { ask } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { after, all, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import { publish } from '../../channels/publish.ts';
 import { applicableCounts } from './attributes.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
@@ -27,8 +28,8 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
     if (!trigger.asked) return EMPTY;
-    const counted = trigger.channels.map((channel) => countsOf(call, channel, trigger));
-    return after(all(counted), (counts) => {
+    const counted = mapAll(trigger.channels, (channel) => countsOf(call, channel, trigger));
+    return after(counted, (counts) => {
       const entries = trigger.channels.map(({ text }, index) => [text, counts[index] ?? {}]);
       return { json: JSON.stringify({ channels: Object.fromEntries(entries) }) };
     });
@@ -45,11 +46,11 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, batch), () => {
     if (!batch.some(({ asked }) => asked)) return EMPTY;
-    const counted = batch.map((trigger) =>
-      // The one channel that an event of a batch has.
+    const counted = mapAll(batch, (trigger) =>
+      // An event of a batch has one channel.
       trigger.channels[0] === undefined ? {} : countsOf(call, trigger.channels[0], trigger),
     );
-    return after(all(counted), (counts) => ({ json: JSON.stringify({ batch: counts }) }));
+    return after(counted, (counts) => ({ json: JSON.stringify({ batch: counts }) }));
   });
 }
 
@@ -84,11 +85,10 @@ function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): ApiRefus
 }
 
 function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybePromise<unknown> {
-  const sent: MaybePromise<void>[] = [];
-  for (const { name, data, except, channels } of triggers) {
-    for (const channel of channels) sent.push(publish(hub, { app, channel, name, data, except }));
-  }
-  return all(sent);
+  const events = triggers.flatMap(({ name, data, except, channels }) =>
+    channels.map((channel) => ({ app, channel, name, data, except })),
+  );
+  return mapAll(events, (event) => publish(hub, event));
 }
 
 function countsOf(
@@ -97,7 +97,8 @@ function countsOf(
   { attributes }: Trigger,
 ): MaybePromise<{ user_count?: number; subscription_count?: number }> {
   if (attributes.length === 0) return {};
-  return after(hub.roster.counts(app, channel), (counts) =>
-    applicableCounts(channel, attributes, counts),
+  return after(
+    ask('counts', () => hub.roster.counts(app, channel)),
+    (counts) => applicableCounts(channel, attributes, counts),
   );
 }

@@ -1,8 +1,11 @@
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
+import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
+import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import { reportProblem } from '../../channels/report-problem.ts';
-import { connectionEstablished, readClientMessage } from '../../channels/wire.ts';
+import type { Session } from '../../channels/subscribing/session.ts';
+import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
@@ -90,7 +93,9 @@ export class Clients {
       giveUp: (connection) => this.makeRoom(connection),
     });
     this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
-    this.departures = new Departures(options.hub);
+    this.departures = new Departures(options.hub, (session, error) =>
+      this.logFailure(session, error),
+    );
     this.checkedAtMs = options.monotonic.now();
   }
 
@@ -150,7 +155,11 @@ export class Clients {
     this.heard(connection);
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
-    if (this.mayAnswer(connection, frame.length)) {
+    if (!this.mayAnswer(connection, frame.length)) return;
+    if (this.frameQueue.isAwaitingAnswer(connection) && isPing(frame)) {
+      // A late engine must not make the client give its connection up.
+      connection.send(PONG);
+    } else {
       this.frameQueue.arrived(connection, frame, connection.heardAtMs);
     }
   }
@@ -290,18 +299,23 @@ export class Clients {
     this.connections.count(connection.app);
   }
 
-  private answer(connection: Connection, frame: Frame): void {
+  /** Answers one frame. Never rejects: this is where every failure under an answer ends. */
+  private answer(connection: Connection, frame: Frame): MaybePromise<void> {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
       const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
       return reportProblem(this.hub, connection, 'frame-rate', why);
     }
-    try {
-      answer(this.hub, connection, readClientMessage(frame));
-    } catch (error) {
-      // One client's message must not end the others' connections.
-      return this.failed(connection, error);
-    }
+    return recover(
+      () =>
+        after(answer(this.hub, connection, readClientMessage(frame)), () =>
+          this.answered(connection),
+        ),
+      (error) => this.failed(connection, error),
+    );
+  }
+
+  private answered(connection: Connection): void {
     this.checkAuthorised(connection, connection.heardAtMs);
     this.slowConsumers.answered(connection);
   }
@@ -329,20 +343,26 @@ export class Clients {
     endWith(connection, 'too-many-frames');
   }
 
+  /** Ends the connection: its departure undoes what the message had done so far. */
   private failed(connection: Connection, error: unknown): void {
+    this.logFailure(connection, error);
+    endWith(connection, error instanceof EngineFailure ? 'engine-failed' : 'internal');
+  }
+
+  private logFailure({ app, socketId }: Session, error: unknown): void {
     this.hub.strangerLog.error(
       'A message failed inside the server',
-      { app: connection.app.id },
-      {
-        connection: connection.socketId,
-        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      },
+      { app: app.id },
+      { connection: socketId, error: describeFailure(error) },
     );
-    endWith(connection, 'internal');
   }
 
   private heard(connection: Connection): void {
     connection.heardAtMs = this.monotonic.now();
     connection.pingedAtMs = 0;
   }
+}
+
+function isPing(frame: string): boolean {
+  return readClientMessage(frame).type === 'ping';
 }

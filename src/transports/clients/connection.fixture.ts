@@ -17,6 +17,8 @@ export class FakeConnection extends Connection {
   /** What waits for the client. Bytes. */
   waiting = 0;
   isOpen = true;
+  /** What a transport does when the connection has closed. */
+  onClose: () => void = () => undefined;
 
   constructor(options: FakeConnectionOptions = {}) {
     const [firstHalf = 0, secondHalf] = (options.id ?? '1.1').split('.').map(Number);
@@ -29,12 +31,15 @@ export class FakeConnection extends Connection {
   }
 
   close(code: number, reason: string): void {
-    this.isOpen = false;
+    if (!this.isOpen) return;
     this.sent.push(`closed with ${code}: ${reason}`);
+    this.terminate();
   }
 
   terminate(): void {
+    if (!this.isOpen) return;
     this.isOpen = false;
+    this.onClose();
   }
 
   waitingBytes(): number {

@@ -1,19 +1,30 @@
 import { describe, expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { App } from '../../channels/app.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
 import {
   appWith,
   hubWith,
   LateEngine,
   sessionOf,
   subscriptionTo,
+  transition,
 } from '../../channels/hub.fixture.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { subscribe } from '../../channels/subscribing/subscribe.ts';
 import { Departures } from './departures.ts';
 
+/** Answers at once, and remembers every call. */
+class PromptEngine extends LateEngine {
+  override leave(_: App, channel: ChannelName): never {
+    this.calls.push(`leave ${channel.text}`);
+    return transition() as never;
+  }
+}
+
 function stage(subscriptionsMax?: number) {
-  const engine = new LateEngine();
+  const engine = new PromptEngine();
   const app = appWith({ id: 'loud' });
   const open: Session[] = [];
   const end = () => {
@@ -27,7 +38,9 @@ function stage(subscriptionsMax?: number) {
     endConnectionOf: end,
     hastenDepartures: () => departures.hasten(),
   };
-  const departures = new Departures(hub);
+  const departures = new Departures(hub, (_, error) => {
+    throw error;
+  });
   /** So many connections in so many channels each. */
   const connect = (count: number, channels: number) => {
     for (let n = 0; n < count; n++) {
@@ -80,7 +93,7 @@ describe('connections that have ended', () => {
     const app = appWith();
     for (let n = 0; n < 1300; n++) {
       const message = { channel: `c-${n}`, auth: undefined, channelData: undefined };
-      subscribe(hub, sessionOf(app, `${10 + n}.1`), { type: 'subscribe', ...message });
+      void subscribe(hub, sessionOf(app, `${10 + n}.1`), { type: 'subscribe', ...message });
     }
     expect(open).toHaveLength(2);
   });

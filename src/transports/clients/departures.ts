@@ -1,51 +1,57 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Hub } from '../../channels/hub.ts';
+import { type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
-import { disconnect, leaveSome } from '../../channels/subscribing/subscribe.ts';
+import { channelsToLeave, disconnect, leaveChannel } from '../../channels/subscribing/subscribe.ts';
 
-/** Channels that connections leave in one turn of the loop: some milliseconds. */
+/** Channels that connections leave in one turn of the loop, which takes some milliseconds. */
 const CHANNELS_PER_TURN = 1_000;
 
-/** Channels that are left at once where room is needed: it is then there for the next subscriptions too. */
+/** Channels that are left at once when room is needed, so that there is room for the next subscriptions too. */
 const CHANNELS_FOR_ROOM = 50;
 
 /**
- * Takes connections that have ended out of their channels: at once as many as one turn of the loop may leave, and the
- * others in later turns. A connection may be in a thousand channels, and many may end at the same moment: nobody else
- * waits for them.
+ * Takes sessions whose connections have ended out of their channels: up to 1,000 channels in each turn of the loop. A
+ * connection may be in a thousand channels, and many may end at once, so leaving all at once would block the loop.
  */
 export class Departures {
   private readonly hub: Hub;
-  /** The last to end leaves first: taking from the front of a long list costs more. */
+  private readonly failed: (session: Session, error: unknown) => void;
+  /** The last to end leaves first, because taking from the front of a long array costs more. */
   private readonly leaving: Session[] = [];
   /** Channels that may still be left in this turn. */
   private mayLeave = CHANNELS_PER_TURN;
   private working: Promise<void> | undefined;
+  /** What an engine has not answered yet. */
+  private readonly unanswered = new Set<Promise<void>>();
 
-  constructor(hub: Hub) {
+  /** `failed` is called when an engine fails; the departure goes on. */
+  constructor(hub: Hub, failed: (session: Session, error: unknown) => void) {
     this.hub = hub;
+    this.failed = failed;
   }
 
   add(session: Session): void {
-    disconnect(this.hub, session);
+    this.run(session, () => disconnect(this.hub, session));
     if (session.subscriptionCount === 0) return;
     this.leaving.push(session);
     this.leaveInThisTurn();
     this.working ??= this.work();
   }
 
-  /** Leaves some channels sooner, because others need the room; `false` where none wait to be left. */
+  /** Leaves some channels now, because others need the room; `false` if there are none to leave. */
   hasten(): boolean {
     return this.leave(CHANNELS_FOR_ROOM) > 0;
   }
 
-  /** Settles when every connection has left its channels. */
+  /** Settles when every session has left its channels, and the engines have answered. */
   async done(): Promise<void> {
     await this.working;
+    await Promise.all(this.unanswered);
   }
 
   private async work(): Promise<void> {
-    // Until a turn in which none was left: the next turn then has all of its channels.
+    // Ends after a turn in which no channel was left: the next turn then has its full share.
     do {
       await nextTurn();
       this.mayLeave = CHANNELS_PER_TURN;
@@ -58,16 +64,27 @@ export class Departures {
     this.mayLeave -= this.leave(this.mayLeave);
   }
 
-  /** How many channels were left. */
-  private leave(most: number): number {
+  /** Leaves up to `limit` channels, and returns how many. */
+  private leave(limit: number): number {
     let left = 0;
-    while (left < most) {
-      // Not in the list meanwhile: another connection may end, and be added, because this one leaves.
+    while (left < limit) {
+      // Not in the list meanwhile: leaving may end another connection, which is then added.
       const session = this.leaving.pop();
       if (session === undefined) break;
-      left += leaveSome(this.hub, session, most - left);
-      if (left === most) this.leaving.push(session);
+      const subscriptions = channelsToLeave(session).slice(0, limit - left);
+      for (const subscription of subscriptions) {
+        this.run(session, () => leaveChannel(this.hub, session, subscription));
+      }
+      left += subscriptions.length;
+      if (left === limit) this.leaving.push(session);
     }
     return left;
+  }
+
+  private run(session: Session, step: () => MaybePromise<void>): void {
+    const done = recover(step, (error) => this.failed(session, error));
+    if (!(done instanceof Promise)) return;
+    const settled = done.finally(() => this.unanswered.delete(settled));
+    this.unanswered.add(settled);
   }
 }

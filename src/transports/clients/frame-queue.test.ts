@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { type Frame, FrameQueue } from './frame-queue.ts';
 
 /** A loop whose clock only moves while frames are answered, each for `frameMs`. */
-function stage({ frameMs = 1, waitingBytesMax = 10_000 } = {}) {
+function stage({ frameMs = 1, queuedBytesMax = 10_000 } = {}) {
   let nowMs = 1000;
   let planned: (() => void)[] = [];
   const ids = new Map<Connection, string>();
@@ -22,7 +22,7 @@ function stage({ frameMs = 1, waitingBytesMax = 10_000 } = {}) {
       onAnswer.get(text)?.();
     },
     giveUp: (connection) => void givenUp.push(ids.get(connection) ?? ''),
-    waitingBytesMax,
+    queuedBytesMax,
   });
   return {
     queue,
@@ -77,7 +77,7 @@ describe('frames', () => {
   });
 
   it('that wait are answered for one app after the other, and in an app for one connection after the other', () => {
-    const { client, answered, endTurn } = stage({ frameMs: 0.1, waitingBytesMax: 100_000 });
+    const { client, answered, endTurn } = stage({ frameMs: 0.1, queuedBytesMax: 100_000 });
     const loud = appWith();
     const quiet = appWith();
     const flood = Array.from({ length: 200 }, (_, n) => String(n));
@@ -111,7 +111,7 @@ describe('frames', () => {
   });
 
   it('wait up to a bound: beyond it, the connection of the app of which most waits is given up', () => {
-    const { client, answered, endTurn, givenUp } = stage({ frameMs: 5, waitingBytesMax: 1000 });
+    const { client, answered, endTurn, givenUp } = stage({ frameMs: 5, queuedBytesMax: 1000 });
     const loud = appWith();
     const quiet = client('quiet', appWith());
     const [few, many] = [client('few', loud), client('many', loud)];

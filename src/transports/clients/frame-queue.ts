@@ -1,124 +1,148 @@
 import type { App } from '../../channels/app.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Connection } from './connection.ts';
 
 /** How long frames are answered in one turn of the loop. Milliseconds. */
 const TURN_MS = 4;
 
-/** Frames that one connection is answered before it is the next one's turn. */
+/** Frames of one connection that are answered before the next connection's. */
 const FRAMES_AT_ONCE = 8;
 
-/** What a frame that waits takes beside its text. Bytes. */
+/** Memory that a queued frame takes beside its text. Bytes. */
 const FRAME_BYTES = 64;
 
-/** What waits in all. Bytes, about. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** The limit for all queued frames together. Bytes, roughly. */
+const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Connections that are compared when one must be given up. */
 const LOOKED_MAX = 100;
 
-/** What a client has sent; `null` in the place of the first frame that was too many. */
+/** The text of a frame; `null` stands for the first frame beyond the limit, which is answered with a warning. */
 export type Frame = string | null;
 
 export interface FrameQueueOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Runs something when all that has arrived in this turn of the loop was looked at. */
+  /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;
-  readonly answer: (connection: Connection, frame: Frame) => void;
-  /** Ends a connection: its app has most frames waiting, and there is no room for more. */
+  /** Must not fail. The connection's next frame is not answered before a promise has settled. */
+  readonly answer: (connection: Connection, frame: Frame) => MaybePromise<void>;
+  /** Ends a connection, because its app has the most frames queued and there is no room for more. */
   readonly giveUp: (connection: Connection) => void;
-  readonly waitingBytesMax?: number;
+  readonly queuedBytesMax?: number;
 }
 
-/** The frames of one connection that wait. */
-interface Waiting {
+/** The queued frames of one connection. */
+interface Queued {
   readonly frames: Frame[];
   bytes: number;
 }
 
+/** By app, then by connection; the first in order is next. */
+type QueuedByApp = Map<App, Map<Connection, Queued>>;
+
 /**
- * Answers frames for a few milliseconds in each turn of the loop. The others wait for later turns, in which it is one
- * app's turn after the other, and in an app one connection's.
+ * Answers frames for a few milliseconds in each turn of the loop, and queues the others for later turns. The queue is fair:
+ * one app after the other, and within an app one connection after the other. Frames of one connection keep their order,
+ * also while an engine has not answered one of them.
  *
- * Bun reads what a new connection has sent inside the loop in which it accepts connections, and goes on accepting while
- * there are any. Clients that send all of their frames with the handshake, one after the other, would keep it there,
- * and nobody else would be heard.
+ * Without this, clients that send all of their frames with the handshake could block the loop: Bun reads what a new
+ * connection has sent while it accepts connections, and goes on accepting while there are any.
  */
 export class FrameQueue {
   private readonly options: FrameQueueOptions;
-  private readonly waitingBytes: FairBudget<App>;
-  /** In the order in which it is their turn. */
-  private readonly byApp = new Map<App, Map<Connection, Waiting>>();
-  /** When frames were first answered in this turn; `undefined` where none were. */
+  private readonly queuedBytes: FairBudget<App>;
+  private readonly ready: QueuedByApp = new Map();
+  /** Connections whose last frame an engine has not answered yet, with the frames behind it. */
+  private readonly blocked: QueuedByApp = new Map();
+  /** When the first frame of this turn was answered; `undefined`: none was. */
   private startedAtMs: number | undefined;
   private isPlanned = false;
 
   constructor(options: FrameQueueOptions) {
     this.options = options;
-    this.waitingBytes = new FairBudget(options.waitingBytesMax ?? WAITING_BYTES_MAX);
+    this.queuedBytes = new FairBudget(options.queuedBytesMax ?? QUEUED_BYTES_MAX);
   }
 
-  /** Answers a frame that has arrived just now, or lets it wait. `nowMs`: monotonic. */
+  /** Answers a frame that has just arrived, or queues it. `nowMs`: monotonic. */
   arrived(connection: Connection, frame: Frame, nowMs: number): void {
     this.startedAtMs ??= nowMs;
     this.plan();
+    const queued = this.queuedOf(connection);
     const hasTime = nowMs - this.startedAtMs < TURN_MS;
-    // The order of one connection's frames is kept.
-    if (hasTime && !this.isWaiting(connection)) this.options.answer(connection, frame);
-    else this.wait(connection, frame);
+    if (queued === undefined && hasTime) this.answer(connection, frame);
+    else this.enqueue(connection, frame, queued);
   }
 
-  /** The connection has ended: nobody reads answers to what it has sent. */
+  /** Whether an engine has not answered a frame of this connection yet. */
+  isAwaitingAnswer(connection: Connection): boolean {
+    return this.blocked.size > 0 && this.blocked.get(connection.app)?.has(connection) === true;
+  }
+
+  /** Drops the queued frames of a connection that has ended. */
   forget(connection: Connection): void {
+    const queued = take(this.ready, connection) ?? take(this.blocked, connection);
+    if (queued !== undefined) this.queuedBytes.release(connection.app, queued.bytes);
+  }
+
+  private queuedOf(connection: Connection): Queued | undefined {
+    if (this.ready.size === 0 && this.blocked.size === 0) return undefined;
     const { app } = connection;
-    const ofApp = this.byApp.get(app);
-    const waiting = ofApp?.get(connection);
-    if (ofApp === undefined || waiting === undefined) return;
-    ofApp.delete(connection);
-    if (ofApp.size === 0) this.byApp.delete(app);
-    this.waitingBytes.release(app, waiting.bytes);
+    return this.ready.get(app)?.get(connection) ?? this.blocked.get(app)?.get(connection);
   }
 
-  private isWaiting(connection: Connection): boolean {
-    return this.byApp.size > 0 && this.byApp.get(connection.app)?.has(connection) === true;
+  /** Returns whether the answer is complete. If not, the connection is blocked until it is. */
+  private answer(connection: Connection, frame: Frame, queued?: Queued): boolean {
+    const answered = this.options.answer(connection, frame);
+    if (!(answered instanceof Promise)) return true;
+    // The answer may have ended the connection already.
+    if (connection.closed) return true;
+    this.block(connection, answered, queued ?? { frames: [], bytes: 0 });
+    return false;
   }
 
-  private wait(connection: Connection, frame: Frame): void {
+  private block(connection: Connection, answered: Promise<void>, queued: Queued): void {
+    take(this.ready, connection);
+    put(this.blocked, connection, queued);
+    void answered.then(() => {
+      if (this.blocked.get(connection.app)?.get(connection) !== queued) return;
+      take(this.blocked, connection);
+      if (queued.frames.length === 0) return;
+      put(this.ready, connection, queued);
+      this.plan();
+    });
+  }
+
+  private enqueue(connection: Connection, frame: Frame, queuedBefore: Queued | undefined): void {
     const { app } = connection;
     const bytes = bytesOf(frame);
     for (;;) {
-      const yielding = this.waitingBytes.whoYields(app, bytes);
+      const yielding = this.queuedBytes.whoYields(app, bytes);
       if (yielding === undefined) break;
       const largest = this.largestOf(yielding) ?? connection;
       this.forget(largest);
       this.options.giveUp(largest);
       if (largest === connection) return;
     }
-    let ofApp = this.byApp.get(app);
-    if (ofApp === undefined) {
-      ofApp = new Map();
-      this.byApp.set(app, ofApp);
-    }
-    let waiting = ofApp.get(connection);
-    if (waiting === undefined) {
-      waiting = { frames: [], bytes: 0 };
-      ofApp.set(connection, waiting);
-    }
-    waiting.frames.push(frame);
-    waiting.bytes += bytes;
-    this.waitingBytes.add(app, bytes);
+    const queued = queuedBefore ?? { frames: [], bytes: 0 };
+    if (queuedBefore === undefined) put(this.ready, connection, queued);
+    queued.frames.push(frame);
+    queued.bytes += bytes;
+    this.queuedBytes.add(app, bytes);
   }
 
-  /** The one of which most waits, of some. */
+  /** The connection of an app with the most bytes queued, out of the first hundred. */
   private largestOf(app: App): Connection | undefined {
     let largest: Connection | undefined;
-    let most = 0;
-    let looked = 0;
-    for (const [connection, { bytes }] of this.byApp.get(app) ?? []) {
-      if (bytes > most) [largest, most] = [connection, bytes];
-      looked++;
-      if (looked === LOOKED_MAX) break;
+    let largestBytes = 0;
+    for (const queues of [this.ready.get(app), this.blocked.get(app)]) {
+      let looked = 0;
+      for (const [connection, { bytes }] of queues ?? []) {
+        if (bytes > largestBytes) [largest, largestBytes] = [connection, bytes];
+        looked++;
+        if (looked === LOOKED_MAX) break;
+      }
     }
     return largest;
   }
@@ -129,47 +153,63 @@ export class FrameQueue {
     this.options.afterTurn(this.endTurn);
   }
 
-  /** What waits is answered for as long as a turn may take; what arrives next has a turn of its own. */
   private readonly endTurn = (): void => {
     this.isPlanned = false;
     this.startedAtMs = undefined;
-    if (this.byApp.size === 0) return;
+    if (this.ready.size === 0) return;
     const { now } = this.options;
     const endMs = now() + TURN_MS;
-    do this.answerSome();
-    while (this.byApp.size > 0 && now() < endMs);
-    if (this.byApp.size > 0) this.plan();
+    do this.answerNext();
+    while (this.ready.size > 0 && now() < endMs);
+    if (this.ready.size > 0) this.plan();
   };
 
-  /** Answers some frames of the connection whose turn it is. */
-  private answerSome(): void {
-    for (const [app, ofApp] of this.byApp) {
-      for (const [connection, waiting] of ofApp) {
-        // To the end of both lines.
-        this.byApp.delete(app);
-        this.byApp.set(app, ofApp);
+  /** Answers some frames of the next connection of the next app. */
+  private answerNext(): void {
+    for (const [app, ofApp] of this.ready) {
+      for (const [connection, queued] of ofApp) {
+        // Both go to the end of the line.
+        this.ready.delete(app);
+        this.ready.set(app, ofApp);
         ofApp.delete(connection);
-        ofApp.set(connection, waiting);
-        return this.answerOne(connection, waiting, ofApp);
+        ofApp.set(connection, queued);
+        return this.answerSome(connection, queued);
       }
     }
   }
 
-  private answerOne(
-    connection: Connection,
-    waiting: Waiting,
-    ofApp: ReadonlyMap<Connection, Waiting>,
-  ): void {
-    for (const frame of waiting.frames.splice(0, FRAMES_AT_ONCE)) {
+  private answerSome(connection: Connection, queued: Queued): void {
+    const frames = queued.frames.splice(0, FRAMES_AT_ONCE);
+    for (const [index, frame] of frames.entries()) {
       const bytes = bytesOf(frame);
-      waiting.bytes -= bytes;
-      this.waitingBytes.release(connection.app, bytes);
-      this.options.answer(connection, frame);
-      // The answer was its end.
-      if (ofApp.get(connection) !== waiting) return;
+      queued.bytes -= bytes;
+      this.queuedBytes.release(connection.app, bytes);
+      if (!this.answer(connection, frame, queued)) {
+        queued.frames.unshift(...frames.slice(index + 1));
+        return;
+      }
+      // The answer ended the connection.
+      if (this.ready.get(connection.app)?.get(connection) !== queued) return;
     }
-    if (waiting.frames.length === 0) this.forget(connection);
+    if (queued.frames.length === 0) this.forget(connection);
   }
+}
+
+function put(queues: QueuedByApp, connection: Connection, queued: Queued): void {
+  const { app } = connection;
+  const ofApp = queues.get(app);
+  if (ofApp === undefined) queues.set(app, new Map([[connection, queued]]));
+  else ofApp.set(connection, queued);
+}
+
+function take(queues: QueuedByApp, connection: Connection): Queued | undefined {
+  const { app } = connection;
+  const ofApp = queues.get(app);
+  const queued = ofApp?.get(connection);
+  if (ofApp === undefined || queued === undefined) return undefined;
+  ofApp.delete(connection);
+  if (ofApp.size === 0) queues.delete(app);
+  return queued;
 }
 
 function bytesOf(frame: Frame): number {

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { admin } from '../../../testing/clients/admin-api.ts';
+import { eventually } from '../../../testing/eventually.ts';
 import { Inbox } from '../../../testing/inbox.ts';
-import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import { restart } from '../../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
@@ -15,14 +16,16 @@ import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   ask,
   events,
-  INSTANCE,
+  type Instance,
   JSON_HEADERS,
   NEIGHBOUR,
+  newInstance,
   nowSeconds,
   planned,
   published,
   registered,
   registeredOf,
+  startPush,
   TO_USERS,
 } from './exchange.ts';
 
@@ -40,40 +43,37 @@ interface Webhook {
   readonly customData?: object;
 }
 
-/** A server whose instance has these webhooks. */
-function startWith(webhooks: readonly Webhook[], allowPrivateAddresses = true): Promise<Fanfare> {
-  const events = [ACKNOWLEDGEMENT, OPEN];
-  return startFanfare({
-    config: {
-      push: {
-        host: '127.0.0.1',
-        port: 0,
-        instances: [
-          {
-            id: INSTANCE.id,
-            secretKeys: [INSTANCE.secretKey],
-            webhooks: webhooks.map((webhook) => ({ events, secret: SECRET, ...webhook })),
-          },
-          { id: NEIGHBOUR.id, secretKeys: [NEIGHBOUR.secretKey] },
-        ],
-      },
-      // That of Channels, which is not for these.
-      webhooks: { allowPrivateAddresses, timeoutSeconds: 600 },
-    },
-  });
-}
+const startServer = (allowPrivateAddresses = true) =>
+  // The timeout is that of Channels, which webhooks of push do not have.
+  startPush({ config: { webhooks: { allowPrivateAddresses, timeoutSeconds: 600 } } });
 
-/** Reports what must be taken. */
-async function reports(server: Fanfare, change: object, instance: string = INSTANCE.id) {
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** An instance that has these webhooks. */
+const instanceWith = (webhooks: readonly Webhook[], of: Fanfare = server) =>
+  newInstance(of, {
+    webhooks: webhooks.map((webhook) => ({
+      events: [ACKNOWLEDGEMENT, OPEN],
+      secret: SECRET,
+      ...webhook,
+    })),
+  });
+
+/** Sends a report that must be accepted. */
+async function reports(instance: Instance, change: object, to = instance.id): Promise<void> {
   const body = { event: 'delivery', timestampSecs: nowSeconds(), ...change };
-  const { status } = await ask(server, 'POST', events(instance), { headers: JSON_HEADERS, body });
+  const { status } = await ask(instance, 'POST', events(to), { headers: JSON_HEADERS, body });
   expect(status).toBe(200);
 }
 
 /** Publishes to users who have so many devices. */
-async function toUsers(server: Fanfare, devices: number, users = ['ann']): Promise<string> {
-  const id = await published(server, { ...TO_USERS, users });
-  await planned(server, id, devices);
+async function toUsers(instance: Instance, devices: number, users = ['ann']): Promise<string> {
+  const id = await published(instance, { ...TO_USERS, users });
+  await planned(instance, id, devices);
   return id;
 }
 
@@ -87,19 +87,19 @@ async function next({ requests }: WebhookEndpoint) {
   return { request, payload, metadata, customData: custom_data };
 }
 
-describe('a report of a device with a user', () => {
+describe.concurrent('a report of a device with a user', () => {
   it('is told to the webhooks that want it, as the hosted service tells it', async () => {
     using backend = startWebhookEndpoint();
     const customData = { tenant: 'zoë', list: [1, null] };
-    await using server = await startWith([{ url: backend.url, customData }]);
-    const deviceId = await registeredOf(server, 'ann');
-    const publishId = await toUsers(server, 1);
+    const instance = await instanceWith([{ url: backend.url, customData }]);
+    const deviceId = await registeredOf(instance, 'ann');
+    const publishId = await toUsers(instance, 1);
     const before = Math.floor(Date.now() / 1000) * 1000;
     for (const [event, type] of [
       ['delivery', ACKNOWLEDGEMENT],
       ['Open', OPEN],
     ]) {
-      await reports(server, { event, publishId, deviceId, userId: 'ann' });
+      await reports(instance, { event, publishId, deviceId, userId: 'ann' });
       const { request, payload, metadata, ...told } = await next(backend);
       expect(request.method).toBe('POST');
       expect(request.headers).toMatchObject({
@@ -112,7 +112,7 @@ describe('a report of a device with a user', () => {
         'content-length': String(Buffer.byteLength(request.body)),
       });
       expect(payload).toEqual({
-        instance_id: INSTANCE.id,
+        instance_id: instance.id,
         publish_id: publishId,
         user_id: 'ann',
       });
@@ -130,23 +130,32 @@ describe('a report of a device with a user', () => {
   it('is told once, and each webhook has an id that stays', async () => {
     using backend = startWebhookEndpoint();
     const { url } = backend;
-    await using server = await startWith([
-      { url, events: [OPEN] },
-      { url, events: [ACKNOWLEDGEMENT, OPEN], secret: 'another' },
-    ]);
-    const deviceId = await registeredOf(server, 'ann');
-    const publishId = await toUsers(server, 1);
-    for (let times = 0; times < 3; times++) await reports(server, { publishId, deviceId });
-    const { request: first } = await next(backend);
-    expect(first.headers['webhook-signature']).toBe(signatureOf(first, 'another'));
+    await using first = await startServer();
+    const instance = await instanceWith(
+      [
+        { url, events: [OPEN] },
+        { url, events: [ACKNOWLEDGEMENT, OPEN], secret: 'another' },
+      ],
+      first,
+    );
+    const deviceId = await registeredOf(instance, 'ann');
+    const publishId = await toUsers(instance, 1);
+    for (let times = 0; times < 3; times++) await reports(instance, { publishId, deviceId });
+    const { request: before } = await next(backend);
+    expect(before.headers['webhook-signature']).toBe(signatureOf(before, 'another'));
 
-    await using back = await restart(server);
-    await reports(back, { publishId, deviceId, event: 'open' });
+    await using second = await restart(first);
+    await reports(
+      { ...instance, pushPort: second.pushPort },
+      { publishId, deviceId, event: 'open' },
+    );
     const both = [await next(backend), await next(backend)];
     const [theirs] = both.filter(
       ({ request }) => request.headers['webhook-signature'] === signatureOf(request, 'another'),
     );
-    expect(theirs?.request.headers['webhook-id-uuid']).toBe(first.headers['webhook-id-uuid'] ?? '');
+    expect(theirs?.request.headers['webhook-id-uuid']).toBe(
+      before.headers['webhook-id-uuid'] ?? '',
+    );
     expect(new Set(both.map(({ request }) => request.headers['webhook-id-uuid'])).size).toBe(2);
     expect(new Set(both.map(({ metadata }) => metadata.event_id)).size).toBe(1);
     expect(backend.asked()).toBe(3);
@@ -154,55 +163,56 @@ describe('a report of a device with a user', () => {
 
   it('is told only where the device belongs to whom it names', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWith([{ url: backend.url }]);
-    const ofAnn = await registeredOf(server, 'ann');
-    const ofBob = await registeredOf(server, 'bob');
-    const publishId = await toUsers(server, 2, ['ann', 'bob']);
-    const ofNobody = await registered(server);
-    const theirs = await registered(server, 'fcm', {}, NEIGHBOUR.id);
-    await reports(server, { publishId, deviceId: ofAnn, userId: 'bob' });
-    await reports(server, { publishId, deviceId: ofNobody, userId: 'ann' });
-    await reports(server, { publishId, deviceId: ofNobody, event: 'open' });
-    await reports(server, { publishId, deviceId: theirs, userId: 'ann' });
-    await reports(server, { publishId: 'pubid-unknown', deviceId: ofAnn, userId: 'ann' });
-    await reports(server, { publishId, deviceId: ofAnn, userId: 'ann' }, NEIGHBOUR.id);
-    await reports(server, { publishId, deviceId: ofBob, userId: null });
+    const instance = await instanceWith([{ url: backend.url }]);
+    const ofAnn = await registeredOf(instance, 'ann');
+    const ofBob = await registeredOf(instance, 'bob');
+    const publishId = await toUsers(instance, 2, ['ann', 'bob']);
+    const ofNobody = await registered(instance);
+    const theirs = await registered(instance, 'fcm', {}, NEIGHBOUR.id);
+    await reports(instance, { publishId, deviceId: ofAnn, userId: 'bob' });
+    await reports(instance, { publishId, deviceId: ofNobody, userId: 'ann' });
+    await reports(instance, { publishId, deviceId: ofNobody, event: 'open' });
+    await reports(instance, { publishId, deviceId: theirs, userId: 'ann' });
+    await reports(instance, { publishId: 'pubid-unknown', deviceId: ofAnn, userId: 'ann' });
+    await reports(instance, { publishId, deviceId: ofAnn, userId: 'ann' }, NEIGHBOUR.id);
+    await reports(instance, { publishId, deviceId: ofBob, userId: null });
     // What came before it would have been told before it.
     expect((await next(backend)).payload.user_id).toBe('bob');
     expect(backend.asked()).toBe(1);
   });
 });
 
-describe('the course of a publish', () => {
+describe.concurrent('the course of a publish', () => {
   it('comes in order: its end not before its start was answered, also after a crash, and nobody waits for that', async () => {
     using backend = startWebhookEndpoint([500]);
-    await using server = await startWith([]);
+    await using first = await startServer();
+    const instance = await instanceWith([], first);
     const body = { interests: ['nobody'], web: { data: {} }, webhookUrl: backend.url };
-    const slow = await published(server, body);
+    const slow = await published(instance, body);
     const toldOf = async () => {
       const { publishId, status } = JSON.parse((await backend.requests.next()).body);
       return [publishId, status];
     };
     expect(await toldOf()).toEqual([slow, 'STARTED']);
-    await server.logged(/Webhook attempted.*"outcome":"refused"/);
+    await first.logged(/Webhook attempted.*"outcome":"refused"/);
 
-    const quick = await published(server, body);
+    const quick = await published(instance, body);
     expect(await toldOf()).toEqual([quick, 'STARTED']);
     expect(await toldOf()).toEqual([quick, 'FINISHED']);
-    await webhooksOf(server, `instance=${INSTANCE.id}&state=waiting`, 2);
+    await webhooksOf(first, `instance=${instance.id}&state=waiting`, 2);
 
-    await using again = await restart(server, 'SIGKILL');
+    await using second = await restart(first, 'SIGKILL');
     expect(await toldOf()).toEqual([slow, 'STARTED']);
     expect(await toldOf()).toEqual([slow, 'FINISHED']);
-    await webhooksOf(again, `instance=${INSTANCE.id}&state=waiting`, 0);
+    await webhooksOf(second, `instance=${instance.id}&state=waiting`, 0);
   }, 30_000);
 
   it('is told to its webhookUrl, with the name and the password of that', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWith([]);
+    const instance = await instanceWith([]);
     const webhookUrl = `${backend.url.replace('//', '//ann:geheim@')}?a=b`;
     const body = { interests: ['nobody'], webhookUrl, web: { data: { n: 1 } }, fcm: {} };
-    const publishId = await published(server, body);
+    const publishId = await published(instance, body);
     const told = [await backend.requests.next(), await backend.requests.next()];
     for (const request of told) {
       expect(request.path).toBe('/webhooks');
@@ -214,7 +224,7 @@ describe('the course of a publish', () => {
       { publishId, status: 'STARTED', requestBody: body },
       { publishId, status: 'FINISHED', requestBody: body, results: { fcm: none, web: none } },
     ]);
-    await logOf(server, `instance=${INSTANCE.id}&state=delivered`);
+    await logOf(server, `instance=${instance.id}&state=delivered`);
     const { text } = await admin(server, 'GET', '/webhooks');
     expect(text).toContain(`${backend.url}?a=***`);
     expect([text, server.output.stderr].join()).not.toContain('geheim');
@@ -223,15 +233,15 @@ describe('the course of a publish', () => {
   it('to users is told to the webhooks of the instance when it is over', async () => {
     using backend = startWebhookEndpoint();
     const type = 'v1.PublishToUsersAttempt';
-    await using server = await startWith([{ url: backend.url, events: [type] }]);
-    const publishId = await published(server, { ...TO_USERS, users: ['ann', 'bob', 'ann'] });
+    const instance = await instanceWith([{ url: backend.url, events: [type] }]);
+    const publishId = await published(instance, { ...TO_USERS, users: ['ann', 'bob', 'ann'] });
     const { request, payload } = await next(backend);
     expect(request.headers).toMatchObject({
       'webhook-event-type': type,
       'webhook-signature': signatureOf(request),
     });
     expect(payload).toEqual({
-      instance_id: INSTANCE.id,
+      instance_id: instance.id,
       publish_id: publishId,
       users_delivered_to_gateway: [],
       users_no_devices: ['ann', 'bob'],
@@ -240,7 +250,7 @@ describe('the course of a publish', () => {
   });
 });
 
-describe('a webhook of an instance', () => {
+describe.concurrent('a webhook of an instance', () => {
   it('has 3 seconds to answer, and is shown by the commands', async () => {
     const asked = new Inbox<string>('the endpoint');
     const endings = new AbortController();
@@ -255,16 +265,16 @@ describe('a webhook of an instance', () => {
         return new Response('late');
       },
     });
-    await using server = await startWith([{ url: `http://127.0.0.1:${http.port}/hook` }]);
-    const deviceId = await registeredOf(server, 'ann');
-    await reports(server, { publishId: await toUsers(server, 1), deviceId });
+    const instance = await instanceWith([{ url: `http://127.0.0.1:${http.port}/hook` }]);
+    const deviceId = await registeredOf(instance, 'ann');
+    await reports(instance, { publishId: await toUsers(instance, 1), deviceId });
     await asked.next();
     await server.logged(/Webhook attempted.*"outcome":"timeout"/);
     endings.abort();
 
-    const listed = await logOf(server, `instance=${INSTANCE.id}`);
+    const listed = await logOf(server, `instance=${instance.id}`);
     expect(listed).toMatchObject([
-      { kind: 'push', app: null, instance: INSTANCE.id, state: 'waiting', attempts: 1 },
+      { kind: 'push', app: null, instance: instance.id, state: 'waiting', attempts: 1 },
     ]);
     const [{ id = '' } = {}] = listed;
     const { json } = await admin(server, 'GET', `/webhooks/${id}`);
@@ -281,33 +291,34 @@ describe('a webhook of an instance', () => {
         '--url',
         `http://127.0.0.1:${server.adminPort}`,
       ]);
-    const list = await command('list', '--instance', INSTANCE.id.toUpperCase());
-    expect(list.stdout).toContain(`waiting    instance ${INSTANCE.id}  1×  http://127.0.0.1`);
-    expect((await command('list', '--app', INSTANCE.id)).stdout).toContain('no such webhook');
+    const list = await command('list', '--instance', instance.id.toUpperCase());
+    expect(list.stdout).toContain(`waiting    instance ${instance.id}  1×  http://127.0.0.1`);
+    expect((await command('list', '--app', instance.id)).stdout).toContain('no such webhook');
     const shown = await command('show', id);
-    expect(shown.stdout).toContain(`Webhook ${id} of instance ${INSTANCE.id}: waiting`);
+    expect(shown.stdout).toContain(`Webhook ${id} of instance ${instance.id}: waiting`);
     expect(shown.stdout).toContain(ACKNOWLEDGEMENT);
     expect(await command('replay', id)).toMatchObject({ exitCode: 1 });
   });
 
   it('is not sent to a private address unless that is allowed, and is kept to be replayed', async () => {
     using backend = startWebhookEndpoint();
-    await using server = await startWith([{ url: backend.url }], false);
-    const deviceId = await registeredOf(server, 'ann');
-    await reports(server, { publishId: await toUsers(server, 1), deviceId });
-    const line = JSON.parse(await server.logged(/Webhook failed/));
+    await using strict = await startServer(false);
+    const instance = await instanceWith([{ url: backend.url }], strict);
+    const deviceId = await registeredOf(instance, 'ann');
+    await reports(instance, { publishId: await toUsers(instance, 1), deviceId });
+    const line = JSON.parse(await strict.logged(/Webhook failed/));
     expect(line).toMatchObject({
       level: 'warn',
-      instance: INSTANCE.id,
+      instance: instance.id,
       reason: expect.stringMatching(/^Not allowed: /),
     });
     expect(backend.asked()).toBe(0);
-    await server.stop();
+    await strict.stop();
     const inStore = (...args: readonly string[]) =>
-      fanfare(server.directory, ['webhooks', ...args, '--config', 'config.json', '--json']);
-    const { stdout } = await inStore('list', '--state', 'failed', '--instance', INSTANCE.id);
+      fanfare(strict.directory, ['webhooks', ...args, '--config', 'config.json', '--json']);
+    const { stdout } = await inStore('list', '--state', 'failed', '--instance', instance.id);
     const [failed] = JSON.parse(stdout);
-    expect(failed).toMatchObject({ instance: INSTANCE.id, reason: line.reason });
+    expect(failed).toMatchObject({ instance: instance.id, reason: line.reason });
     expect(await inStore('replay', failed.id)).toMatchObject({ exitCode: 0 });
   });
 });
@@ -317,12 +328,11 @@ interface Listed {
   readonly state: string;
 }
 
-/** What the log has for a query once the end of the last attempt is written, which is a moment after it. */
+/** The log for a query, once the end of the first attempt is written, which is a moment after it. */
 async function logOf(server: Fanfare, query: string): Promise<readonly Listed[]> {
-  for (let round = 0; round < 5_000; round++) {
+  const list = async () => {
     const { json } = await admin(server, 'GET', `/webhooks?${query}`);
-    const { webhooks } = json as { webhooks: (Listed & { attempts: number })[] };
-    if (webhooks.some(({ attempts }) => attempts > 0)) return webhooks;
-  }
-  throw new Error(`The log has no attempt for ${query}`);
+    return (json as { webhooks: (Listed & { attempts: number })[] }).webhooks;
+  };
+  return await eventually(list, (webhooks) => webhooks.some(({ attempts }) => attempts > 0));
 }

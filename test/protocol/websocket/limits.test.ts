@@ -196,7 +196,7 @@ describe('a client that does not read', () => {
   ): Promise<number> {
     let published = 0;
     let closed = false;
-    closedSlow(server, slow).then(() => {
+    void closedSlow(server, slow).then(() => {
       closed = true;
     });
     while (!closed && published < EVENTS_MAX) {

@@ -41,7 +41,7 @@ const ask = (api: PushApi, publish: string, device: string, instance: string = I
   api.ask('GET', publishes(`/${publish}/devices/${device}`, instance), { headers: BACKEND });
 
 describe('why a device did not get a publish', () => {
-  it('is told to its backend, without a content type', async () => {
+  it('is for its backend, without a content type', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     expect(await ask(api, publishId, deviceId.toUpperCase().replace('WEB-', 'web-'))).toEqual({
@@ -59,22 +59,22 @@ describe('why a device did not get a publish', () => {
           {
             at: AT,
             what: 'published',
-            detail: 'The publish was accepted by this server.',
+            detail: 'This server accepted the publish.',
             advice: null,
           },
           {
             at: AT,
             what: 'failed',
             detail:
-              'Given up: the message is larger than the push service takes (http-413). Its words: "Too big".',
-            advice: 'Publish less: the text, and `data`.',
+              'Given up: the message is too large for the push service (http-413). The gateway said: "Too big".',
+            advice: 'Shorten the text or `data`.',
           },
         ],
       },
     });
   });
 
-  it('names gateways of the instance that are not used now, and those of no other', async () => {
+  it('names paused gateways of the instance, and of no other', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api, { ...STORY, page: 'waiting', events: [] });
     const pause = {
@@ -88,7 +88,7 @@ describe('why a device did not get a publish', () => {
     } as const;
     api.pauses = [pause, { ...pause, instance: INSTANCE.number + 1, origin: 'https://other.net' }];
     const { json } = await ask(api, publishId, deviceId);
-    expect(JSON.stringify(json)).toContain('nothing is sent to https://push.example.net');
+    expect(JSON.stringify(json)).toContain('Sending to https://push.example.net is paused');
     expect(JSON.stringify(json)).not.toContain('other.net');
   });
 
@@ -114,7 +114,7 @@ describe('why a device did not get a publish', () => {
     });
   });
 
-  it('is refused to whoever has no key of the instance', async () => {
+  it('is refused without a key of the instance', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     const path = publishes(`/${publishId}/devices/${deviceId}`);
@@ -128,7 +128,7 @@ describe('why a device did not get a publish', () => {
     expect(await api.ask('DELETE', path, { headers: BACKEND })).toMatchObject({ status: 405 });
   });
 
-  it('is not told while the store cannot be asked, rather than that something is unknown', async () => {
+  it('is answered with 503, and not as unknown, while the store cannot be used', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     api.storeThrows = new Error('it is away');

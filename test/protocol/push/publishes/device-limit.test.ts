@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { admin } from '../../../testing/clients/admin-api.ts';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { admin } from '../../../../testing/clients/admin-api.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,
@@ -17,7 +17,7 @@ import {
   startPush,
   TO_INTERESTS,
   TO_USERS,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   beamsToken,
@@ -16,7 +16,7 @@ import {
   startPush,
   told,
   UNKNOWN,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 const OPTIONS = {
   push: {

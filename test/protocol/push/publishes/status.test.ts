@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   type Answered,
   ask,
@@ -20,7 +20,7 @@ import {
   TO_INTERESTS,
   TO_USERS,
   UNKNOWN,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

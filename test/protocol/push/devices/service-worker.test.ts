@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { runInNewContext } from 'node:vm';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { type Answered, ask, open, refusal, seen, startPush } from './exchange.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import { type Answered, ask, open, refusal, seen, startPush } from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { restart } from '../../../testing/servers/restart.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import { restart } from '../../../../testing/servers/restart.ts';
 import {
   ask,
   BACKEND,
@@ -11,7 +11,7 @@ import {
   startPush,
   TO_INTERESTS,
   TO_USERS,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

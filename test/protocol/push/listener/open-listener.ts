@@ -1,16 +1,16 @@
-import { PushRefusal } from '../../../src/push/refusal.ts';
-import type { LogFields } from '../../../src/runtime/ports.ts';
-import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
-import { type PushBounds, pushBounds } from '../../../src/transports/push-api/bounds.ts';
+import { PushRefusal } from '../../../../src/push/refusal.ts';
+import type { LogFields } from '../../../../src/runtime/ports.ts';
+import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
+import { type PushBounds, pushBounds } from '../../../../src/transports/push-api/bounds.ts';
 import type {
   Endpoint,
   Endpoints,
   PushCall,
   PushHead,
-} from '../../../src/transports/push-api/call.ts';
-import { listenForPush, type PushListener } from '../../../src/transports/push-api/listener.ts';
-import { type EndpointName, routes } from '../../../src/transports/push-api/routes.ts';
-import type { ListenSettings } from '../../../src/transports/push-api/server/http-server.ts';
+} from '../../../../src/transports/push-api/call.ts';
+import { listenForPush, type PushListener } from '../../../../src/transports/push-api/listener.ts';
+import { type EndpointName, routes } from '../../../../src/transports/push-api/routes.ts';
+import type { ListenSettings } from '../../../../src/transports/push-api/server/http-server.ts';
 
 /** A push listener with endpoints of the tests' own, and what it logged and counted. */
 export interface ListenerUnderTest extends AsyncDisposable {

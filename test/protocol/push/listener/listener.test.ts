@@ -3,19 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { PushRefusal } from '../../../src/push/refusal.ts';
-import { TrustedProxies } from '../../../src/runtime/trusted-proxies.ts';
-import type { PushAnswer } from '../../../src/transports/push-api/call.ts';
-import { listenForPush } from '../../../src/transports/push-api/listener.ts';
+import { PushRefusal } from '../../../../src/push/refusal.ts';
+import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
+import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import { listenForPush } from '../../../../src/transports/push-api/listener.ts';
 import {
   type RawAnswer,
   RawHttp,
   type RawRequest,
   requestBytes,
-} from '../../../testing/clients/raw-http.ts';
-import { untrusted } from '../../../testing/servers/certificates.ts';
-import { selfSigned } from '../../cli/certificates.ts';
-import { openListener } from './listener.fixture.ts';
+} from '../../../../testing/clients/raw-http.ts';
+import { untrusted } from '../../../../testing/servers/certificates.ts';
+import { selfSigned } from '../../../cli/certificates.ts';
+import { openListener } from './open-listener.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const INTERESTS = `/publish_api/v1/instances/${ID}/publishes/interests`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { restart } from '../../../testing/servers/restart.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import { restart } from '../../../../testing/servers/restart.ts';
 import {
   ask,
   BACKEND_JSON,
@@ -13,7 +13,7 @@ import {
   startPush,
   TO_INTERESTS,
   TO_USERS,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

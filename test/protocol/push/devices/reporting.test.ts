@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   BACKEND,
@@ -21,7 +21,7 @@ import {
   TO_INTERESTS,
   TO_USERS,
   UNKNOWN,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 let publishId: string;

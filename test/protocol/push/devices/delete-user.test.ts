@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   BACKEND,
@@ -21,7 +21,7 @@ import {
   told,
   UNKNOWN,
   user,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

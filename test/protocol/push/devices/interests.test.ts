@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   device,
@@ -15,7 +15,7 @@ import {
   registered,
   startPush,
   UNKNOWN,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Platform } from '../../../src/push/model/device.ts';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import type { Platform } from '../../../../src/push/model/device.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
   beamsToken,
@@ -17,7 +17,7 @@ import {
   startPush,
   told,
   UNKNOWN,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { anyCharacter } from '../../../testing/any-character.ts';
-import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
-import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
+import { anyCharacter } from '../../../../testing/any-character.ts';
+import { RawHttp, requestBytes } from '../../../../testing/clients/raw-http.ts';
+import { type ListenerUnderTest, openListener } from './open-listener.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const JSON_HEADERS = { 'content-type': 'application/json' };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
-import { PushRefusal } from '../../../src/push/refusal.ts';
-import type { Endpoint, PushAnswer } from '../../../src/transports/push-api/call.ts';
-import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
-import { type ListenerUnderTest, openListener } from './listener.fixture.ts';
+import { PushRefusal } from '../../../../src/push/refusal.ts';
+import type { Endpoint, PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../../../testing/clients/raw-http.ts';
+import { type ListenerUnderTest, openListener } from './open-listener.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const INTERESTS = `/publish_api/v1/instances/${ID}/publishes/interests`;

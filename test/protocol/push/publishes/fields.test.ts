@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { fieldRefusal, INSTANCE, publish, refusal, startPush } from './exchange.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import { fieldRefusal, INSTANCE, publish, refusal, startPush } from '../exchange.ts';
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { eventually } from '../../../testing/eventually.ts';
-import type { Fanfare } from '../../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
+import { eventually } from '../../../../testing/eventually.ts';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import { startWebhookEndpoint } from '../../../../testing/servers/webhook-endpoint.ts';
 import {
   ask,
   newInstance,
@@ -15,7 +15,7 @@ import {
   statusOf,
   TO_INTERESTS,
   TO_USERS,
-} from './exchange.ts';
+} from '../exchange.ts';
 
 const PAD = 'x'.repeat(9000);
 
