@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
 import { type DeliveryScene, LEASE_MS, NOW_MS } from './delivery-scene.ts';
 import { claimPlans, type DeliverySetup, type OpenDeliveryStores } from './delivery-setup.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import type { RetryCursor, WaitingRetries } from '../../../src/push/model/delivery.ts';
-import { newDeviceId } from '../../../src/push/model/device-id.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import type { RetryCursor, WaitingRetries } from '../../../../src/push/model/delivery.ts';
+import { newDeviceId } from '../../../../src/push/model/device-id.ts';
 import { type DeliveryScene, LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
 import { type DeliverySetup, numbersOf, type OpenDeliveryStores } from './delivery-setup.ts';
 

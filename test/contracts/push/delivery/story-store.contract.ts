@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import { DEVICE_REMOVED } from '../../../src/push/model/delivery.ts';
-import { newDeviceId } from '../../../src/push/model/device-id.ts';
-import { newPublishId } from '../../../src/push/model/publish-id.ts';
-import { StoreLost } from '../../../src/push/store-faults.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import { DEVICE_REMOVED } from '../../../../src/push/model/delivery.ts';
+import { newDeviceId } from '../../../../src/push/model/device-id.ts';
+import { newPublishId } from '../../../../src/push/model/publish-id.ts';
+import { StoreLost } from '../../../../src/push/store-faults.ts';
+import { newDevice } from '../device-store.contract.ts';
 import { type DeliveryScene, NOW_MS } from './delivery-scene.ts';
 import type { DeliverySetup, OpenDeliveryStores } from './delivery-setup.ts';
-import { newDevice } from './device-store.contract.ts';
 
 /** What the push API and webhooks expect of any story store. */
 export function storyStoreContract(current: () => DeliverySetup): void {

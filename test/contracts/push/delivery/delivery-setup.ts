@@ -1,5 +1,5 @@
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import type { ClaimedPlan, Job } from '../../../src/push/model/delivery.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import type { ClaimedPlan, Job } from '../../../../src/push/model/delivery.ts';
 import { type DeliveryScene, type DeliveryStores, LEASE_MS } from './delivery-scene.ts';
 
 /** Stores to test. */
