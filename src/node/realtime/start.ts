@@ -183,7 +183,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
   const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
   const checks = setInterval(() => {
-    slowConsumers.lookAgain();
+    slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
