@@ -74,7 +74,7 @@ const mayShare: Readonly<Record<string, readonly string[]>> = { websocket: ['cli
 /** What the runtime offers to the pure folders: only what computes. */
 const PURE = ['channels', 'push', 'runtime'];
 /** The clock and the timers that are handed to what is pure. */
-const CLOCKS = ['runtime/system-timers.ts', 'runtime/with-timeout.ts'];
+const CLOCKS = ['runtime/system-timers.ts'];
 const PURE_IMPORTS = ['node:crypto', 'bun'];
 const IMPURE_NAMES = [
   /\bDate\.now\b/,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
-import { redactedUrl } from '../runtime/redacted-url.ts';
+import { redactedUrl } from '../runtime/redact.ts';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
 
 const time = z.iso.datetime();

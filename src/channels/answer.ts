@@ -7,7 +7,10 @@ import { subscribe, unsubscribe } from './subscribing/subscribe.ts';
 import { signIn } from './users/sign-in.ts';
 import { type ClientMessage, PONG } from './wire.ts';
 
-/** Answers one message of a client. The compiler refuses a message that has no case. */
+/**
+ * Answers one message of a client. Rejects or throws if an engine fails; then the connection must be ended, which undoes
+ * what the message had done.
+ */
 export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
   switch (message.type) {
     case 'subscribe':
@@ -22,7 +25,7 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
       session.peer.send(PONG);
       return;
     case 'pong':
-      return; // That it came is the news, and the transport has noted it.
+      return; // The transport has already noted that the client is alive.
     case 'unsupported':
       return reportProblem(
         hub,

@@ -1,10 +1,10 @@
-/** One pair that a backend signs with. An app may hold several, so that they can be rotated. */
+/** A key and its secret, with which a backend signs. An app may have several, so that they can be rotated. */
 export interface AppKey {
   readonly key: string;
   readonly secret: string;
 }
 
-/** What one app may do at most. 0 means no limit where the setting's description says so. */
+/** The limits of one app; the descriptions of the settings say where 0 means none. */
 export interface AppLimits {
   readonly connections: number;
   readonly messagesPerDay: number;
@@ -20,7 +20,7 @@ export interface AppLimits {
   readonly queriesPerSecond: number;
 }
 
-/** Where an app wants to hear of what happens in its channels. */
+/** A URL that the app's webhook events are sent to. */
 export interface AppWebhook {
   readonly url: string;
   readonly events: readonly string[];
@@ -28,10 +28,10 @@ export interface AppWebhook {
 }
 
 /**
- * One app: a customer of this server with channels of its own.
+ * One app: a tenant with channels of its own.
  *
- * There is one object per app for as long as the server runs, whoever holds it sees a changed setting at
- * once; only the `AppDirectory` writes to it.
+ * There is one object per app for as long as the server runs. Only the app directory changes it, and everything that holds
+ * it sees the change at once.
  */
 export interface App {
   readonly id: string;
@@ -46,7 +46,7 @@ export interface App {
   readonly webhooks: readonly AppWebhook[];
 }
 
-/** The secret that belongs to one of the app's keys. */
+/** Returns the secret of one of the app's keys. */
 export function secretOf(app: App, key: string): string | undefined {
   return app.keys.find((pair) => pair.key === key)?.secret;
 }

@@ -1,29 +1,29 @@
 import type { Branded } from '../runtime/branded.ts';
 
-/** What a channel's name says of it. Encrypted channels are private ones whose payload nobody here can read. */
+/** What a channel is, by its name. Encrypted channels are private ones whose payload this server cannot read. */
 export type ChannelKind = 'public' | 'private' | 'encrypted' | 'presence' | 'server-to-user';
 
-/** A channel's name, checked, and what follows from its prefix. */
+/** A checked channel name, and what follows from its prefix. */
 export interface ChannelName {
   readonly kind: ChannelKind;
   readonly text: ChannelText;
-  /** Whether the last event is remembered for those who subscribe later. */
+  /** Whether later subscribers get the last event. */
   readonly cached: boolean;
 }
 
-/** The text of a checked channel name: safe to stand inside JSON without escaping. */
+/** The text of a checked channel name: it needs no escaping in JSON. */
 export type ChannelText = Branded<'ChannelText'>;
 
 export type ParsedChannelName =
   | { readonly ok: true; readonly channel: ChannelName }
   | { readonly ok: false; readonly why: 'empty' | 'too-long' | 'bad-character' };
 
-/** Characters, the prefix included. Source: Channels protocol, §5.1 (the libraries' limit). */
+/** Characters, including the prefix. Source: Channels protocol, §5.1 (the libraries' limit). */
 const CHANNEL_NAME_LENGTH_MAX = 200;
 
 const CHANNEL_NAME = /^[\w\-=@,.;]+$/;
 
-/** `#` is reserved; this is the only name that may begin with it. Source: Channels protocol, §5.1. */
+/** The only prefix that may begin with `#`. Source: Channels protocol, §5.1. */
 const SERVER_TO_USER = '#server-to-user-';
 
 // The longest prefix comes first: every encrypted name also starts with "private-".
@@ -52,7 +52,7 @@ export function parseChannelName(text: string): ParsedChannelName {
   };
 }
 
-/** Says in words what is wrong with a channel name. */
+/** Describes what is wrong with a channel name. */
 export function describeBadChannelName(
   text: string,
   why: Exclude<ParsedChannelName, { ok: true }>['why'],
@@ -69,7 +69,7 @@ export function describeBadChannelName(
   }
 }
 
-/** Whether subscribing takes a signature of the app's backend. */
+/** Whether subscribing needs a signature of the app's backend. */
 export function needsAuthorisation(channel: ChannelName): boolean {
   return channel.kind === 'private' || channel.kind === 'encrypted' || channel.kind === 'presence';
 }

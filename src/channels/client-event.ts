@@ -11,7 +11,7 @@ import { type ClientMessage, clientEventMessage } from './wire.ts';
 
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 
-/** Passes a client's event on to the others in its channel, or tells the client why not. Source: §7. */
+/** Sends a client's event to the others in its channel, or reports to the client why not. Source: §7. */
 export function relay(hub: Hub, session: Session, message: ClientEvent): void {
   const refused = refusalOf(hub, session, message);
   if (refused !== undefined) return reportProblem(hub, session, refused.problem, refused.message);

@@ -7,24 +7,24 @@ export interface ChannelEvent {
   readonly app: App;
   readonly channel: ChannelName;
   readonly name: string;
-  /** What the publisher sent, to the byte; never parsed. */
+  /** Exactly what the publisher sent; never parsed. */
   readonly data: string;
-  /** The connection that must not hear it. */
+  /** The connection that must not get it. */
   readonly except: SocketId | undefined;
 }
 
 /** Characters. Source: Channels protocol, §16. */
 export const EVENT_NAME_LENGTH_MAX = 200;
 
-/** Names that only the server itself may send: with them a publisher could forge its messages. */
+/** Whether only the server may send events of this name: a publisher could forge its messages with them. */
 export function isReservedEventName(name: string): boolean {
   return name.startsWith('pusher:') || name.startsWith('pusher_internal:');
 }
 
-/** A channel of one app, as the engine and the audience know it. */
+/** A channel of one app: the key of engines and audience. */
 export type Topic = `${string}/${ChannelText}`;
 
-/** The topic of a channel. App ids hold no slash, so no two channels share one. */
+/** Returns the topic of a channel. App ids have no slash, so it is unique. */
 export function topicOf(app: App, channel: ChannelName): Topic {
   return `${app.id}/${channel.text}`;
 }

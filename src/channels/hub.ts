@@ -8,7 +8,7 @@ import type { Usage } from './usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 import type { WatchlistEvents } from './users/watchlist-events.ts';
 
-/** What the core works with, handed to whatever runs in it. */
+/** Everything the core works with; each of its functions is given it. */
 export interface Hub {
   readonly audience: Audience;
   readonly roster: Roster;
@@ -17,19 +17,19 @@ export interface Hub {
   readonly cache: EventCache;
   readonly clock: Clock;
   readonly log: Log;
-  /** For what clients cause. */
+  /** For lines that clients can cause: rate-limited by app and address. */
   readonly strangerLog: RateLimitedLog;
   readonly meter: Meter;
   readonly lifecycle: LifecycleEvents;
   readonly memberChanges: MemberChanges;
   readonly watchlists: WatchlistEvents;
   readonly usage: Usage;
-  /** Ends a connection of an app, by its id, that has many subscriptions: another app needs room. */
+  /** Ends a connection with many subscriptions of an app, because another app needs room. */
   readonly endConnectionOf: (appId: string) => void;
-  /** Takes ended connections out of some more of their channels; `false` where there are none that have not left. */
+  /** Lets ended connections leave some of their channels now; `false` if there are none left to leave. */
   readonly hastenDepartures: () => boolean;
-  /** Whether refused subscriptions are also told to the channel's own handlers. */
+  /** Whether to send `pusher:subscription_error` too when a subscription is refused. */
   readonly subscriptionErrors: boolean;
-  /** Who is signed in on this node, and who watches whom. */
+  /** The signed-in connections of this node. */
   readonly sessions: UserSessions;
 }

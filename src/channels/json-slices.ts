@@ -1,8 +1,8 @@
 /**
- * Finds the text of a value inside JSON text, so that what someone sent can be passed on to the byte:
- * parsing and writing it again would change large numbers, repeated keys and spelling.
+ * Finds the text of a value inside JSON, so that it can be passed on unchanged: parsing and writing it again would alter
+ * large numbers, repeated keys and escapes.
  *
- * The text must be valid JSON (let `JSON.parse` judge first). Nothing here recurses: depth costs nothing.
+ * The text must be valid JSON, so let `JSON.parse` check it first. Nothing here recurses, so depth costs nothing.
  */
 
 const QUOTE = 0x22;
@@ -16,7 +16,7 @@ const CLOSE_BRACE = 0x7d;
 
 function skipSpace(json: string, from: number): number {
   let at = from;
-  // JSON knows four: space, tab, line feed, carriage return.
+  // Space, line feed, carriage return, tab.
   for (;;) {
     const code = json.charCodeAt(at);
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
@@ -24,7 +24,7 @@ function skipSpace(json: string, from: number): number {
   }
 }
 
-/** The position after the string that begins at `from`. */
+/** Returns the position after the string that begins at `from`. */
 function skipString(json: string, from: number): number {
   let at = from + 1;
   for (; at < json.length; at++) {
@@ -35,7 +35,7 @@ function skipString(json: string, from: number): number {
   return at;
 }
 
-/** The position after the value that begins at `from`. */
+/** Returns the position after the value that begins at `from`. */
 function skipValue(json: string, from: number): number {
   let depth = 0;
   let at = from;
@@ -62,8 +62,8 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * The text of an object's member, or `undefined` where there is none or the JSON is not an object. Of a
- * repeated key the last counts, as for `JSON.parse`.
+ * Returns the text of an object's member; `undefined` if it has none or the JSON is no object. If a key is repeated, the last
+ * one counts, as in `JSON.parse`.
  */
 export function memberText(json: string, key: string): string | undefined {
   let at = skipSpace(json, 0);
@@ -89,7 +89,7 @@ function keyOf(text: string): string {
   return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
 }
 
-/** The texts of an array's elements, in order; empty where the JSON is not an array. */
+/** Returns the texts of an array's elements; none if the JSON is no array. */
 export function elementTexts(json: string): string[] {
   const texts: string[] = [];
   let at = skipSpace(json, 0);

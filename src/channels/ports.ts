@@ -6,10 +6,19 @@ import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
 
 /**
+ * What the core asks of the world, and what it promises in return.
+ *
+ * `Roster`, `UserRoster` and `EventCache` are *engines*. An engine may answer at once or later, and every call must settle, so
+ * it must reject by itself when it has waited long enough. Both a throw and a rejection mean "I could not answer": the core
+ * then closes the connection with 4200, or answers the HTTP request with 503, and does not ask again. So a call that fails
+ * must have changed nothing, except `leave` and `signOut`: those who call them are gone, and the engine must remember it.
+ */
+
+/**
  * The far end of one connection, whatever carries it.
  *
- * `send` never blocks and keeps order; what it queues is bounded by the transport, which closes a
- * connection that reads too slowly rather than skip a frame. It does nothing once that is closed.
+ * `send` must keep order, never block, never throw, and do nothing once the connection is closed. Its queue is bounded: a
+ * transport closes a connection that reads too slowly, and never skips a frame.
  */
 export interface Peer {
   readonly socketId: SocketId;
@@ -50,32 +59,32 @@ export interface Member {
   readonly userInfo: string | undefined;
 }
 
-/** How many are in a channel now. */
+/** How many subscribers a channel has. */
 export interface ChannelCounts {
   readonly subscriptions: number;
   /** Distinct users; 0 where the channel is not a presence channel. */
   readonly users: number;
 }
 
-/** What one subscription more or less changed; everything that clients are told of it follows from this. */
+/** What one join or leave changed. Everything that clients and webhooks are sent about it follows from this. */
 export interface Transition {
-  /** The first subscription came. */
+  /** This was the first subscription. */
   readonly occupied: boolean;
-  /** The last one went. */
+  /** This was the last subscription. */
   readonly vacated: boolean;
-  /** The first connection of this user came. */
+  /** This was the first connection of this user. */
   readonly memberAdded: boolean;
-  /** The last connection of this user went. */
+  /** This was the last connection of this user. */
   readonly memberRemoved: boolean;
   readonly counts: ChannelCounts;
 }
 
 /**
- * Who is in which channel, across all nodes.
+ * Who is in which channel, across all nodes. An engine.
  *
- * `join` must refuse a user beyond the app's `presenceMembers` (0: no limit), never one who is in already,
- * and must decide "first" and "last" once for the whole cluster. A user's info stays that of their first
- * connection until they are gone. `leave` may only be called for what `join` accepted, once each.
+ * `join` must answer `'full'` beyond the app's `presenceMembers` (0: no limit), but never to a user who is in the channel
+ * already. "First" and "last" must be decided once for the whole cluster. A user's info stays that of their first connection
+ * until they have left. The core calls `leave` exactly once for each `join` that was accepted.
  */
 export interface Roster {
   join(
@@ -87,34 +96,33 @@ export interface Roster {
   /** In the order in which they joined. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
-  /** How many channels of the app are occupied. */
+  /** How many channels of the app have subscribers. */
   channelCountOf(app: App): MaybePromise<number>;
-  /** A walk through the app's occupied channels. */
+  /** Starts a walk through the app's occupied channels. Must return at once. */
   channels(app: App, query: ChannelQuery): ChannelWalk;
 }
 
 /** Which channels to list. */
 export interface ChannelQuery {
-  /** What their names start with. */
+  /** The start of their names; `''` for all. */
   readonly prefix: string;
-  /** `next` of a page, to go on in another walk: what was before it is gone through once more, and not listed. */
+  /** `next` of a page, to continue after it in another walk; that walk skips everything before it, which takes time. */
   readonly after: string | undefined;
 }
 
 /**
- * A walk through occupied channels, page by page; each page begins where the one before it ended, and costs no more than
- * the first. A channel that is occupied all the time is on exactly one page; one that comes or goes meanwhile may be on none
- * or on two.
+ * A walk through occupied channels, page by page. Every page must cost about the same. A channel that stays occupied is on
+ * exactly one page; one that is vacated or occupied meanwhile may be on none, or on two.
  */
 export interface ChannelWalk {
-  /** The next page. Not to be asked for while the one before it is awaited. */
+  /** Returns the next page. Must not be called while the previous page is awaited. */
   page(limit: number): MaybePromise<ChannelPage>;
 }
 
-/** Some occupied channels: no more than asked for, and fewer where much had to be searched for them. */
+/** Some occupied channels: at most `limit`, and fewer if finding more would take too long. */
 export interface ChannelPage {
   readonly channels: readonly (readonly [name: ChannelText, counts: ChannelCounts])[];
-  /** Where the next page begins; `undefined`: this is the last one. */
+  /** Where the next page begins; `undefined` on the last page. */
   readonly next: string | undefined;
 }
 
@@ -122,41 +130,39 @@ export interface ChannelPage {
 export interface CachedEvent {
   readonly name: string;
   readonly data: string;
-  /** When it is forgotten. Milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 /**
- * Remembers the last event of each cache channel.
+ * The last event of each cache channel. An engine.
  *
- * `get` must never give an event whose time has come. A memory may forget earlier when it is full: the
- * protocol promises nothing but "up to" the time.
+ * `get` must never return an expired event. A full cache may drop events earlier: the protocol promises "up to" the time.
  */
 export interface EventCache {
   put(topic: Topic, event: CachedEvent): MaybePromise<void>;
   get(topic: Topic): MaybePromise<CachedEvent | undefined>;
 }
 
-/** The apps this server serves. Answers at once, from memory, and never blocks on a store. */
+/** The apps that this server serves. Must answer at once, from memory, and never fail. */
 export interface AppDirectory {
   byKey(key: string): App | undefined;
   byId(id: string): App | undefined;
 }
 
 /**
- * Who is signed in, across all nodes.
- *
- * Each connection that signs in does so once and signs out once. It must decide once for the whole cluster
- * whether a user's first connection came or their last went: `true` is given for exactly that one.
+ * Which users are signed in, across all nodes. An engine. The core calls `signOut` exactly once for each `signIn`.
  */
 export interface UserRoster {
+  /** Returns `true` for the first connection of a user in the whole cluster, and only for that. */
   signIn(app: App, userId: string): MaybePromise<boolean>;
+  /** Returns `true` for the last connection of a user in the whole cluster, and only for that. */
   signOut(app: App, userId: string): MaybePromise<boolean>;
-  /** Those of the users who have a connection now. */
+  /** Returns the users who are signed in. */
   online(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
 }
 
-/** Where webhook events go. It must return at once, keep no caller waiting, and bound what it holds. */
+/** Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. */
 export interface WebhookSink {
   emit(event: AppWebhookEvent): void;
 }
@@ -169,7 +175,7 @@ export type CoreCounter =
   | 'clientProblems'
   | 'quotaWarnings';
 
-/** Counts; a label tells the series of one counter apart. */
+/** Counts events for `/metrics`. A counter with a label has one series per label. */
 export interface Meter {
   count(counter: CoreCounter, by?: number, label?: string): void;
 }

@@ -1,4 +1,4 @@
-/** What a client can be told of while its connection stays open. */
+/** Why something that a client asked for is not done, while its connection stays open. */
 export type InBandProblem =
   | 'malformed-message'
   | 'unsupported-event'
@@ -19,7 +19,7 @@ export type InBandProblem =
 export interface InBandRow {
   /** The `code` of the `pusher:error`; `null` for most, as on the hosted service. */
   readonly code: number | null;
-  /** What `pusher:subscription_error` says beside it, where a subscription was refused. */
+  /** The fields of `pusher:subscription_error`, if a subscription is refused. */
   readonly subscription?: { readonly type: 'AuthError' | 'LimitReached'; readonly status: number };
   readonly when: string;
   readonly advice: string;
@@ -68,7 +68,7 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
   },
   'frame-rate': {
     code: 4301,
-    when: 'A connection sends more frames than `channels.framesPerSecond` allows. It is told once; frames are dropped until it slows down, and it is closed with 1008 if it does not.',
+    when: 'A connection sends more frames than `channels.framesPerSecond` allows. The client is warned once; its frames are dropped until it slows down, and it is closed with 1008 if it does not.',
     advice: 'Send less, or raise the setting.',
   },
   'client-events-off': {
@@ -103,7 +103,7 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
   },
   'watchlist-limit': {
     code: 4302,
-    when: 'A user who signs in watches more than 100 others. The sign-in stands; those beyond are not watched.',
+    when: 'A user who signs in watches more than 100 others. The sign-in stands, and the first 100 are watched.',
     advice: 'Watch fewer users.',
   },
 };

@@ -3,7 +3,7 @@ import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './subscribing/session.ts';
 import { errorMessage } from './wire.ts';
 
-/** Tells a client of a problem that leaves its connection open. */
+/** Sends a client an error that leaves its connection open. */
 export function reportProblem(
   hub: Hub,
   session: Session,

@@ -6,7 +6,7 @@ export type SocketId = Branded<'SocketId'>;
 /** The pattern every server library checks before it signs. Source: Channels protocol, §1.2. */
 const SOCKET_ID = /^\d+\.\d+$/;
 
-/** Longer ones are nobody's: two parts of at most 2^53 have 16 digits each. Characters. */
+/** Characters. Two numbers below 2^53 have 16 digits each. */
 const SOCKET_ID_LENGTH_MAX = 64;
 
 /** Reads a socket id out of untrusted input. */
@@ -16,12 +16,12 @@ export function parseSocketId(text: string): SocketId | undefined {
     : undefined;
 }
 
-/** The number before the point; exact for what `newHalf` made. */
+/** Returns the number before the point; exact for halves that `newHalf` made. */
 export function firstHalfOf(id: SocketId): number {
   return Number(id.slice(0, id.indexOf('.')));
 }
 
-/** The id of these halves. */
+/** Joins two halves to a socket id. */
 export function socketIdOf(first: number, second: number): SocketId {
   return `${first}.${second}` as SocketId;
 }
@@ -31,7 +31,7 @@ const pool = new Uint32Array(POOLED);
 let used = POOLED;
 
 function randomUint32(): number {
-  // Random bytes are drawn in bulk: one system call per connection would be the dearest part of connecting.
+  // In bulk: one system call per connection would be the most expensive part of connecting.
   if (used === POOLED) {
     crypto.getRandomValues(pool);
     used = 0;
@@ -39,12 +39,12 @@ function randomUint32(): number {
   return pool[used++] ?? 0;
 }
 
-/** 2^20: what a 32-bit number is multiplied with so that, with 20 more bits, it stays below 2^53. */
+/** 2^20: a 32-bit number shifted by 20 bits stays below 2^53. */
 const TWENTY_BITS = 0x100000;
 
 /**
- * Makes one half of a new socket id. Both have 52 random bits, so nobody can guess an id, and it is unique across nodes
- * as well. Each stays below 2^53, so that no client loses digits. Channel authorisations are bound to the id.
+ * Makes one half of a new socket id: 52 random bits, so that an id cannot be guessed (channel authorisations are bound to
+ * it) and is unique across nodes. It stays below 2^53, so that no client loses digits.
  */
 export function newHalf(): number {
   return randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);

@@ -6,7 +6,7 @@ import type { Meter } from './ports.ts';
 /** Milliseconds. */
 const DAY_MS = 86_400_000;
 
-/** How much is left of a daily quota when an operator is warned. */
+/** The shares of a daily quota that are left when a warning is logged. */
 const WARNINGS = [
   { share: 0.05, label: '5%' },
   { share: 0.01, label: '1%' },
@@ -14,8 +14,8 @@ const WARNINGS = [
 ] as const;
 
 /**
- * Who caused a message. What clients cause is counted, but does not use up the quota: anybody can be a client, and
- * strangers must not keep an app's own backend from sending.
+ * Who caused a message. Messages of clients are counted but do not use up the quota: anybody can be a client, and strangers
+ * must not keep an app's backend from sending.
  */
 export type Cause = 'backend' | 'clients';
 
@@ -23,27 +23,28 @@ interface Day {
   /** Days since 1970, UTC. */
   readonly day: number;
   readonly messages: Record<Cause, number>;
-  /** What of it has not been handed on to be kept. */
+  /** The part of `messages` that `unsaved()` has not returned yet. */
   readonly unsaved: Record<Cause, number>;
   warned: number;
 }
 
-/** What one app used on one day. */
+/** The usage of one app on one day. */
 export interface DayUsage {
   readonly appId: string;
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
   /** All messages. */
   readonly messages: number;
-  /** Those of them that clients caused. */
+  /** The part of `messages` that clients caused. */
   readonly clientMessages: number;
 }
 
 /**
- * Counts the messages of each app per day, and says when a quota is used up.
- * A request counts one message (two for an event with `info`), each delivery to a connection one, and
- * each webhook event one. Requests and the deliveries of what they trigger are the backend's; client events, the
- * coming and going of members, replays of cached events and webhook events are caused by clients.
+ * Counts the messages of each app per day, and enforces its daily quota and its rates of requests.
+ *
+ * A trigger counts one message (two with `info`), each delivery to a connection one, and each webhook event one. Triggers
+ * and their deliveries are caused by the backend; client events, member events, replayed cached events and webhook events by
+ * clients.
  * Source: the precedence table of the Channels protocol, and §14.4.
  */
 export class Usage {
@@ -51,7 +52,7 @@ export class Usage {
   private readonly log: Log;
   private readonly meter: Meter;
   private readonly days = new Map<string, Day>();
-  /** Of days that are over, and not handed on yet. */
+  /** Usage of past days that `unsaved()` has not returned yet. */
   private past: DayUsage[] = [];
   private readonly triggers = new Map<string, TokenBucket>();
   private readonly queries = new Map<string, TokenBucket>();
@@ -62,7 +63,7 @@ export class Usage {
     this.meter = meter;
   }
 
-  /** Takes over what was used before a restart. */
+  /** Continues from the usage before a restart. */
   restore(usage: readonly DayUsage[]): void {
     for (const { appId, day, messages, clientMessages } of usage) {
       if (day !== dayText(this.today())) continue;
@@ -72,7 +73,7 @@ export class Usage {
     }
   }
 
-  /** Counts what happened anyway: deliveries, webhook events. */
+  /** Counts messages that are sent in any case: deliveries, webhook events. */
   charge(app: App, messages: number, cause: Cause): void {
     if (messages === 0) return;
     const day = this.dayOf(app.id);
@@ -81,7 +82,7 @@ export class Usage {
     if (cause === 'backend' && app.limits.messagesPerDay > 0) this.warn(app, day);
   }
 
-  /** Counts a request, unless the quota has no room for it: then nothing is counted. */
+  /** Counts the messages of a request; `false`, and nothing counted, if they exceed the quota. */
   take(app: App, messages: number): boolean {
     const { messagesPerDay } = app.limits;
     if (messagesPerDay > 0) {
@@ -92,35 +93,35 @@ export class Usage {
     return true;
   }
 
-  /** Whether the app may trigger so many events now, by its rate; some of them may have been taken already. */
+  /** Takes events from the app's rate of triggers, less those `taken` before; `false` if it has too few left. */
   takeTriggers(app: App, events: number, taken = 0): boolean {
     const { triggersPerSecond } = app.limits;
-    // More than one second's worth could never be had.
+    // A bucket never holds more than one second's worth.
     const wanted = Math.min(events, triggersPerSecond) - taken;
     return wanted <= 0 || this.takeFrom(this.triggers, app, triggersPerSecond, wanted);
   }
 
-  /** Counts what a trigger cost beyond its events. */
+  /** Charges a trigger for what it cost beyond its events. */
   chargeTriggers(app: App, events: number): void {
     if (events > 0) this.triggers.get(app.id)?.charge(events);
   }
 
-  /** Whether the app may ask one more question now, by its rate. */
+  /** Takes one query from the app's rate of queries; `false` if it has none left. */
   takeQuery(app: App): boolean {
     return this.takeFrom(this.queries, app, app.limits.queriesPerSecond, 1);
   }
 
-  /** Counts what a question cost beyond that. */
+  /** Charges a query for what it cost beyond one. */
   chargeQueries(app: App, queries: number): void {
     this.queries.get(app.id)?.charge(queries);
   }
 
-  /** Messages of today. */
+  /** The messages of today. */
   todayOf(app: App): Readonly<Record<Cause, number>> {
     return this.dayOf(app.id).messages;
   }
 
-  /** What was used since the last call, to be kept. */
+  /** Returns the usage since the last call, to be stored. */
   unsaved(): readonly DayUsage[] {
     const unsaved = this.past;
     this.past = [];

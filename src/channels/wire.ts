@@ -4,11 +4,11 @@ import type { Member } from './ports.ts';
 import type { SocketId } from './socket-id.ts';
 
 /**
- * What a frame looks like, in both directions. Everything else in the server deals in messages.
+ * Reads and writes frames. Nothing else in the server knows what a frame looks like.
  * Source: Channels protocol, §1.2 to §7, §10.
  */
 
-/** What a client can say. */
+/** A message of a client. */
 export type ClientMessage =
   | {
       readonly type: 'subscribe';
@@ -24,9 +24,9 @@ export type ClientMessage =
       readonly type: 'client-event';
       readonly event: string;
       readonly channel: string;
-      /** JSON text of a string: it can stand in a frame as it is. */
+      /** The data as a JSON string literal, which can be put into a frame as it is. */
       readonly dataLiteral: string;
-      /** Of the string that the text stands for. */
+      /** The size of the data itself. */
       readonly dataBytes: number;
     }
   | { readonly type: 'unsupported'; readonly event: string }
@@ -34,12 +34,12 @@ export type ClientMessage =
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Parses JSON that may be anything; `undefined` where it is not JSON. */
+/** Parses untrusted JSON; `undefined` if it is none. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Malformed input is normal here; the caller answers it.
+    // Malformed input is normal; the caller answers it.
     return undefined;
   }
 }
@@ -112,7 +112,7 @@ function readSignIn(message: JsonObject): ClientMessage {
   return { type: 'signin', auth, userData };
 }
 
-/** Empty, null and absent are one and the same. Source: §5.3. */
+/** Treats empty, null and absent alike. Source: §5.3. */
 function optionalString(value: unknown): { text: string } | 'not-a-string' | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? { text: value } : 'not-a-string';
@@ -129,7 +129,7 @@ function readClientEvent(event: string, message: JsonObject, frame: string): Cli
     type: 'client-event',
     event,
     channel,
-    // Whoever sent an object is heard as the JSON text of it, to the byte. Source: §7.
+    // An object is passed on as its exact JSON text. Source: §7.
     dataLiteral: typeof value === 'string' ? data : JSON.stringify(data),
     dataBytes: Buffer.byteLength(typeof value === 'string' ? value : data),
   };
@@ -143,7 +143,7 @@ function malformed(why: string): ClientMessage {
   return { type: 'malformed', why };
 }
 
-/** A presence subscription's `channel_data`: who joins. */
+/** The member in a presence subscription's `channel_data`, or what is wrong with it. */
 export type ParsedChannelData =
   | { readonly ok: true; readonly member: Member }
   | {
@@ -157,12 +157,12 @@ export const USER_ID_LENGTH_MAX = 128;
 /** Of the JSON text of `user_info`. Source: Channels protocol, §16. */
 export const USER_INFO_BYTES_MAX = 1024;
 
-/** Reads `channel_data`; both values are kept as they were signed. Source: §6. */
+/** Reads `channel_data`; keeps both values exactly as they were signed. Source: §6. */
 export function readChannelData(text: string): ParsedChannelData {
   const data = asObject(parseJson(text));
   if (data === undefined) return { ok: false, why: 'not-an-object' };
   const id = data['user_id'];
-  // The digits of a number are taken from the text: a large one would lose some as a number.
+  // Digits are taken from the text: a large number would lose some.
   const userId =
     typeof id === 'string' ? id : typeof id === 'number' ? (memberText(text, 'user_id') ?? '') : '';
   if (userId === '') return { ok: false, why: 'no-user-id' };
@@ -180,7 +180,7 @@ export function readChannelData(text: string): ParsedChannelData {
   return { ok: true, member: { userId, userInfo } };
 }
 
-/** What an app's backend says of a user who signs in. */
+/** The user in a sign-in's `user_data`, or what is wrong with it. */
 export type ParsedUserData =
   | { readonly ok: true; readonly user: UserData }
   | {
@@ -218,7 +218,7 @@ export function signInSucceeded(userData: string): string {
   return `{"event":"pusher:signin_success","data":${JSON.stringify(data)}}`;
 }
 
-/** Tells which watched users are online or offline now; those without any are left out. Source: §8.3. */
+/** Lists watched users who are online and offline; empty lists are left out. Source: §8.3. */
 export function watchlistEvents(online: readonly string[], offline: readonly string[]): string {
   const events = [
     ...(online.length > 0 ? [{ name: 'online', user_ids: online }] : []),
@@ -227,7 +227,7 @@ export function watchlistEvents(online: readonly string[], offline: readonly str
   return `{"event":"pusher_internal:watchlist_events","data":${JSON.stringify(JSON.stringify({ events }))}}`;
 }
 
-/** How many subscribe to a channel. Source: §9. */
+/** Source: §9. */
 export function subscriptionCount(channel: ChannelText, count: number): string {
   return `{"event":"pusher_internal:subscription_count","channel":"${channel}","data":"{\\"subscription_count\\":${count}}"}`;
 }
@@ -247,7 +247,7 @@ export function subscriptionSucceeded(channel: ChannelText): string {
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":"{}"}`;
 }
 
-/** The confirmation of a presence subscription: everyone who is in, the new member included. Source: §6. */
+/** The confirmation of a presence subscription, with all members including the new one. Source: §6. */
 export function presenceSucceeded(channel: ChannelText, members: readonly Member[]): string {
   const ids: string[] = [];
   const hash: string[] = [];
@@ -260,7 +260,7 @@ export function presenceSucceeded(channel: ChannelText, members: readonly Member
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** Tells a channel's handlers why they hear nothing; pusher-js hands it to them. Source: §5.3. */
+/** Reports a refused subscription; pusher-js passes it to the handlers of the channel. Source: §5.3. */
 export function subscriptionError(
   channel: string,
   type: 'AuthError' | 'LimitReached',
@@ -282,12 +282,12 @@ export function memberRemoved(channel: ChannelText, userId: string): string {
   return `{"event":"pusher_internal:member_removed","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** An event as its subscribers hear it. Built once however many they are. */
+/** An event of a backend. */
 export function eventMessage(name: string, channel: ChannelText, data: string): string {
   return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** A client's event as the others hear it. `userId` only on presence channels. Source: §7. */
+/** An event of a client; `userId` on presence channels only. Source: §7. */
 export function clientEventMessage(
   name: string,
   channel: ChannelText,

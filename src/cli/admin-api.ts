@@ -1,6 +1,6 @@
 import { isObject } from '../config/plain-json.ts';
 import { printable } from '../runtime/printable.ts';
-import { redactedUrl } from '../runtime/redacted-url.ts';
+import { redactedUrl } from '../runtime/redact.ts';
 import { requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =

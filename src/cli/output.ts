@@ -1,5 +1,5 @@
 import { printableLines } from '../runtime/printable.ts';
-import { redactUrls } from '../runtime/redacted-url.ts';
+import { redactUrls } from '../runtime/redact.ts';
 
 /** Where a command writes to. Tests read it back. */
 export interface Output {

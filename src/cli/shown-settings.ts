@@ -1,5 +1,5 @@
 import { isObject } from '../config/plain-json.ts';
-import { redactedUrl } from '../runtime/redacted-url.ts';
+import { redactedUrl } from '../runtime/redact.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { redactUrls } from '../runtime/redacted-url.ts';
+import { redactUrls } from '../runtime/redact.ts';
 import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { membersOf, schemaAt } from './schema-walk.ts';

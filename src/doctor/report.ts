@@ -1,5 +1,5 @@
 import { printable } from '../runtime/printable.ts';
-import { redactUrls } from '../runtime/redacted-url.ts';
+import { redactUrls } from '../runtime/redact.ts';
 import { type Finding, notChecked } from './finding.ts';
 
 /** Every check there is, in the order in which they are made. */

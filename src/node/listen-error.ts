@@ -10,7 +10,7 @@ export function listenError(
   const where = `${host}:${port} (${setting}.host, ${setting}.port)`;
   const why =
     code === 'EADDRINUSE'
-      ? `${where} is taken: another program listens there`
+      ? `${where} is in use by another program`
       : code === 'EACCES'
         ? `${where} is not allowed: ports below 1024 need special rights`
         : code === 'EADDRNOTAVAIL'

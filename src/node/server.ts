@@ -6,8 +6,7 @@ import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 import type { Log } from '../runtime/ports.ts';
-import { systemTimers } from '../runtime/system-timers.ts';
-import { withTimeout } from '../runtime/with-timeout.ts';
+import { systemTimers, withTimeout } from '../runtime/system-timers.ts';
 import type {
   AdminPasswordSource,
   ListenerAddress,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { parseAddress } from '../runtime/ip-address.ts';
 import { classifyAddress, ipv4InIpv6, specialIpv4, specialIpv6 } from './address-class.ts';
 
-/** The address as a number, so that a test can step over a boundary. */
+/** The address as a number, for stepping over a boundary. */
 const numberOf = (bytes: readonly number[]) =>
   bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 
@@ -31,7 +31,7 @@ function bounds(range: string): {
 
 describe('the table of special addresses', () => {
   for (const [range, what] of specialIpv4) {
-    it(`refuses ${range} from its first to its last address, and not its neighbours`, () => {
+    it(`refuses ${range} from its first to its last address, but not its neighbours`, () => {
       const { first, last } = bounds(range);
       const refused = { public: false, what } as const;
       expect(classifyAddress(textOf(first, 4))).toEqual(refused);
@@ -56,7 +56,7 @@ describe('the table of special addresses', () => {
   }
 
   for (const [range, form, at] of ipv4InIpv6) {
-    it(`judges ${form} addresses by the IPv4 address in them`, () => {
+    it(`classifies ${form} addresses by the IPv4 address in them`, () => {
       const { first } = bounds(range);
       const wrap = (ipv4: string) =>
         textOf(first + (numberOf(parseAddress(ipv4) ?? []) << BigInt(8 * (12 - at))), 16);
@@ -95,7 +95,7 @@ describe('the table of special addresses', () => {
     ['::ffff:7f00:1', false],
     ['64:ff9b::10.0.0.1', false],
     ['2002:7f00:1::', false],
-  ])('says of %s that public is %p', (address, isPublic) => {
+  ])('classifies %s as public: %p', (address, isPublic) => {
     expect(classifyAddress(address).public).toBe(isPublic);
   });
 
@@ -124,11 +124,11 @@ describe('the table of special addresses', () => {
     '[2606:4700::1]',
     '2606:4700::1:',
     ':2606:4700::1',
-  ])('takes %p for no address, which is not public', (text) => {
+  ])('%p is no address, so not public', (text) => {
     expect(classifyAddress(text)).toEqual({ public: false, what: 'not an IP address' });
   });
 
-  it('reads every form that the runtime writes the same way', () => {
+  it('reads every form that the runtime formats', () => {
     const group = fc.integer({ min: 0, max: 0xffff });
     fc.assert(
       fc.property(
@@ -142,7 +142,7 @@ describe('the table of special addresses', () => {
     );
   });
 
-  it('never throws, whatever it is given', () => {
+  it('accepts any text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => typeof classifyAddress(text).public === 'boolean'),
     );

@@ -4,8 +4,8 @@ import { resolverBy, resolverTo } from './resolver.fixture.ts';
 
 const findGuarded = (options: GuardOptions) => createGuardedLookup(options, () => 'test');
 
-describe('connections that ask for the addresses of a host', () => {
-  it('are given all of them, IPv4 first', async () => {
+describe('the address lookup for connections', () => {
+  it('gives all addresses of a host, IPv4 first', async () => {
     const find = findGuarded({
       allowPrivateAddresses: false,
       resolver: resolverTo('2606:4700::1111', '1.1.1.1'),
@@ -16,7 +16,7 @@ describe('connections that ask for the addresses of a host', () => {
     });
   });
 
-  it('are given an address that is one already', async () => {
+  it('gives an IP address as it is', async () => {
     const find = findGuarded({
       allowPrivateAddresses: false,
       resolver: resolverBy(() => Promise.reject(new Error('not asked'))),
@@ -24,7 +24,7 @@ describe('connections that ask for the addresses of a host', () => {
     expect(await find('1.1.1.1')).toEqual({ ok: true, addresses: ['1.1.1.1'] });
   });
 
-  it('are given none where one of them is private, but where that is allowed', async () => {
+  it('refuses a host with a private address, unless those are allowed', async () => {
     const resolver = resolverTo('1.1.1.1', 'fd00::1');
     expect(await findGuarded({ allowPrivateAddresses: false, resolver })('x.test')).toEqual({
       ok: false,
@@ -37,7 +37,7 @@ describe('connections that ask for the addresses of a host', () => {
     });
   });
 
-  it('are told the code where nobody knows the name', async () => {
+  it('gives the error code for an unknown name', async () => {
     const find = findGuarded({
       allowPrivateAddresses: true,
       resolver: resolverBy(() =>

@@ -1,4 +1,4 @@
-/** Certificates that vouch for `a.example.test` and `b.example.test`, valid for 100 years. For tests only. */
+/** Self-signed certificates for `a.example.test` and `b.example.test`, valid for 100 years. For tests only. */
 export const a = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBpDCCAUqgAwIBAgIUHuQPArRXttRzzI4s0P6VtcL3SqkwCgYIKoZIzj0EAwIw

@@ -20,7 +20,7 @@ interface Machine {
   readonly resolvConf?: string;
 }
 
-/** A machine that asks one name server. */
+/** The settings of a machine with one name server. */
 async function machine({
   answer = () => 'unknown',
   ttlSeconds = 60,
@@ -48,7 +48,7 @@ async function machine({
 
 const both = (_: string, family: 4 | 6): NameAnswer => [family === 4 ? '192.0.2.1' : '2001:db8::1'];
 
-describe('a name that name servers know', () => {
+describe('a name known to name servers', () => {
   it('has the addresses of both families, for the shortest time to live', async () => {
     const { find } = await machine({ answer: both, ttlSeconds: 7 });
     expect(await find('shop.example')).toEqual({
@@ -57,18 +57,18 @@ describe('a name that name servers know', () => {
     });
   });
 
-  it('is found where there is an address of one family only', async () => {
+  it('is found with addresses of one family only', async () => {
     const { find } = await machine({ answer: (_, family) => (family === 6 ? ['::2'] : []) });
     expect((await find('six.example')).addresses).toEqual(['::2']);
   });
 
-  it('is found soon where the name servers swallow questions for one family', async () => {
+  it('is found quickly although queries for one family are dropped', async () => {
     const { find } = await machine({
       answer: (_, family) => (family === 4 ? ['192.0.2.1'] : 'silent'),
     });
     const startMs = performance.now();
     expect((await find('four.example')).addresses).toEqual(['192.0.2.1']);
-    // Its last try would be given up after 4.5 s at the earliest.
+    // The last try would time out after 4.5 s at the earliest.
     expect(performance.now() - startMs).toBeLessThan(4_000);
   });
 
@@ -80,8 +80,8 @@ describe('a name that name servers know', () => {
   });
 });
 
-describe('a name that name servers do not know', () => {
-  it('is not found, whichever form it has', async () => {
+describe('a name unknown to name servers', () => {
+  it('is not found in any form', async () => {
     const { find } = await machine({});
     for (const name of [
       'none.example',
@@ -93,7 +93,7 @@ describe('a name that name servers do not know', () => {
     }
   });
 
-  it('may be one of the domains that names are completed with', async () => {
+  it('may be found below a search domain', async () => {
     const { find, asked } = await machine({
       answer: (name, family) => (name === 'shop.svc.test' ? both(name, family) : 'unknown'),
       resolvConf: 'search ns.svc.test svc.test\noptions ndots:5',
@@ -102,7 +102,7 @@ describe('a name that name servers do not know', () => {
     expect(new Set(asked)).toEqual(new Set(['shop.ns.svc.test', 'shop.svc.test']));
   });
 
-  it('is reported as a failure where one of several servers failed', async () => {
+  it('is reported as a failure if one of several servers failed', async () => {
     const { find } = await machine({
       answer: (name) => (name === 'shop.a.test' ? 'failed' : 'unknown'),
       resolvConf: 'search a.test',
@@ -111,8 +111,8 @@ describe('a name that name servers do not know', () => {
   });
 });
 
-describe('names of the machine itself', () => {
-  it('are asked of nobody', async () => {
+describe('names of the machine', () => {
+  it('need no query', async () => {
     const { find, asked } = await machine({ answer: both, hosts: '10.0.0.9 shop.example' });
     expect(await find('shop.example')).toEqual({ addresses: ['10.0.0.9'], keepMs: 0 });
     expect((await find('localhost')).addresses).toEqual(['127.0.0.1', '::1']);
@@ -122,7 +122,7 @@ describe('names of the machine itself', () => {
 });
 
 describe('name servers that do not answer', () => {
-  it('hold nothing once a question is called off', async () => {
+  it('keep nothing open once a query is cancelled', async () => {
     const { lookup } = await machine({ answer: () => 'silent' });
     const descriptors = () => readdirSync('/proc/self/fd').length;
     const before = descriptors();

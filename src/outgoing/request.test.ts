@@ -24,7 +24,7 @@ function post(url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest
   };
 }
 
-/** An HTTP server on 127.0.0.1 that remembers what it was asked. */
+/** An HTTP server on 127.0.0.1 that records its requests. */
 function serve(answer: (request: Request) => Response | Promise<Response>, tls?: typeof a) {
   const asked: {
     host: string | null;
@@ -52,7 +52,7 @@ function serve(answer: (request: Request) => Response | Promise<Response>, tls?:
   return { port: server.port, asked };
 }
 
-/** A TCP server that does as it likes with each connection. */
+/** A TCP server with a handler for each connection. */
 async function listen(
   serveOne: (socket: Socket) => void,
 ): Promise<{ port: number; open: () => number; server: Server }> {
@@ -76,8 +76,8 @@ async function listen(
 const to127 = resolverTo('127.0.0.1');
 const open = createSendRequest({ allowPrivateAddresses: true, resolver: to127 });
 
-describe('a request to an address that someone gave', () => {
-  it('goes to the address that was looked up, under the name that was given', async () => {
+describe('a request to a URL of a tenant', () => {
+  it('goes to the address that was looked up, with the name as host', async () => {
     const { port, asked } = serve(() => new Response('thanks', { status: 201 }));
     const answer = await open(post(`http://hooks.example.test:${port}/path?q=1#part`));
 
@@ -88,7 +88,7 @@ describe('a request to an address that someone gave', () => {
     expect(asked[0]?.headers.get('content-type')).toBe('application/json');
   });
 
-  it('carries the name and password of the URL as every client does', async () => {
+  it('sends user and password of the URL as Basic authentication', async () => {
     const { port, asked } = serve(() => new Response());
     await open(post(`http://user:p%40ss@hooks.example.test:${port}/`));
     expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('user:p@ss')}`);
@@ -102,11 +102,11 @@ describe('a request to an address that someone gave', () => {
       result: 'unreachable',
       why: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });
-    // No pooled connection of the first name serves another one.
+    // The pooled connection of the first name is not reused.
     expect(await send(post(`https://127.0.0.1:${port}/`))).toMatchObject({ result: 'unreachable' });
   });
 
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses an untrusted certificate', async () => {
     const { port } = serve(() => new Response('ok'), b);
     const send = createSendRequest({ allowPrivateAddresses: true, resolver: to127, ca: a.cert });
     expect(await send(post(`https://b.example.test:${port}/`))).toMatchObject({
@@ -114,7 +114,7 @@ describe('a request to an address that someone gave', () => {
     });
   });
 
-  it('tries the next address where one cannot be connected to, IPv4 first', async () => {
+  it('tries the next address if one cannot be connected to, IPv4 first', async () => {
     const { port } = serve(() => new Response('ok'));
     const send = createSendRequest({
       allowPrivateAddresses: true,
@@ -156,7 +156,7 @@ describe('the guard', () => {
     expect(asked).toEqual([]);
   });
 
-  it('looks at every address of a name', async () => {
+  it('checks every address of a name', async () => {
     const { port, asked } = serve(() => new Response('secret'));
     const answer = await guarded(['8.8.8.8', '127.0.0.1'])(
       post(`http://hooks.example.test:${port}/`),
@@ -168,7 +168,7 @@ describe('the guard', () => {
     expect(asked).toEqual([]);
   });
 
-  it('looks a name up once, so that the answer cannot change before the connection', async () => {
+  it('looks a name up once, so DNS rebinding has no effect', async () => {
     const { port } = serve(() => new Response('ok'));
     let asked = 0;
     const send = createSendRequest({
@@ -179,20 +179,20 @@ describe('the guard', () => {
     expect(asked).toBe(1);
   });
 
-  it.each(['file:///etc/passwd', 'ftp://8.8.8.8/', 'nonsense'])('knows no %s', async (url) => {
+  it.each(['file:///etc/passwd', 'ftp://8.8.8.8/', 'nonsense'])('refuses %s', async (url) => {
     expect((await open(post(url))).result).toBe('not-allowed');
   });
 });
 
-describe('an endpoint that means no good', () => {
-  it('may not hang', async () => {
+describe('a malicious endpoint', () => {
+  it('causes a timeout when it hangs', async () => {
     const { port, open: connections } = await listen(() => undefined);
     const answer = await open(post(`http://hooks.example.test:${port}/`, { timeoutMs: 100 }));
     expect(answer).toEqual({ result: 'timeout' });
     await until(() => connections() === 0);
   });
 
-  it('may not have a name that nobody resolves', async () => {
+  it('causes a timeout when its name does not resolve', async () => {
     let asked = 0;
     const send = createSendRequest({
       allowPrivateAddresses: false,
@@ -209,7 +209,7 @@ describe('an endpoint that means no good', () => {
     expect(asked).toBe(1);
   });
 
-  it('may answer a gigabyte, of which little is received', async () => {
+  it('cannot make us receive a gigabyte', async () => {
     const chunk = Buffer.alloc(65_536, 'x');
     let sent = 0;
     const { port, open: connections } = await listen((socket) => {
@@ -230,14 +230,14 @@ describe('an endpoint that means no good', () => {
     expect(sent).toBeLessThan(64 * 2 ** 20);
   });
 
-  it('may send a small answer that unpacks to a large one: it stays packed', async () => {
+  it('cannot make us decompress an answer', async () => {
     const packed = gzipSync(Buffer.alloc(2 ** 20));
     const { port } = serve(() => new Response(packed, { headers: { 'content-encoding': 'gzip' } }));
     const answer = await open(post(`http://hooks.example.test:${port}/`, { answerBytesMax: 4096 }));
     expect(answer).toMatchObject({ status: 200, body: packed });
   });
 
-  it('may stop in the middle of its answer: the status counts', async () => {
+  it('may stop within its answer: the status counts', async () => {
     const { port } = await listen((socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'));
     });
@@ -245,7 +245,7 @@ describe('an endpoint that means no good', () => {
     expect(answer).toMatchObject({ status: 200, body: Buffer.from('half') });
   });
 
-  it('may speak no HTTP, or not exist', async () => {
+  it('is unreachable if it speaks no HTTP or does not exist', async () => {
     const { port, server } = await listen((socket) => void socket.end('garbage\r\n\r\n'));
     expect((await open(post(`http://hooks.example.test:${port}/`))).result).toBe('unreachable');
     server.close();
@@ -256,7 +256,7 @@ describe('an endpoint that means no good', () => {
     });
   });
 
-  it('is given up when the caller gives up', async () => {
+  it('is aborted by the signal of the caller', async () => {
     const { port } = await listen(() => undefined);
     const stop = new AbortController();
     const answer = open(post(`http://hooks.example.test:${port}/`, { signal: stop.signal }));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import { type FoundName, Resolver } from './resolve.ts';
 
-/** A resolver whose questions a test answers itself. */
+/** A resolver whose queries a test answers. */
 function stage() {
-  const timers = new FakeTimers();
+  const timers = new FakeTime({ turns: 20 });
   const asked: string[] = [];
   const refused: string[] = [];
   const open = new Map<string, PromiseWithResolvers<FoundName>>();
@@ -22,7 +22,7 @@ function stage() {
   });
   const resolve = (host: string, owner = 'app 1', signal = new AbortController().signal) =>
     resolver.resolve(host, { owner, signal });
-  /** What became of it, in a word. */
+  /** The result as text. */
   const fate = (promise: Promise<readonly string[]>) =>
     promise.then(
       (addresses) => addresses.join(),
@@ -47,7 +47,7 @@ const TOO_MANY = 'too many names are being looked up';
 const NO_ANSWER = 'the name servers did not answer in time';
 
 describe('a name', () => {
-  it('is asked for once however many ask for it, and its IPv4 addresses come first', async () => {
+  it('is queried once for many callers, and its IPv4 addresses come first', async () => {
     const { asked, resolve, answer } = stage();
     const both = [resolve('Shop.example'), resolve('shop.example')];
     answer('shop.example', 0, ['::1', '192.0.2.1']);
@@ -62,14 +62,14 @@ describe('a name', () => {
     [0, 0],
     [10_000, 10_000],
     [3600_000, 30_000],
-  ])('whose answer is good for %i ms is remembered for %i ms', async (keepMs, rememberedMs) => {
+  ])('with a TTL of %i ms is cached for %i ms', async (keepMs, rememberedMs) => {
     const { timers, asked, resolve, answer } = stage();
     const first = resolve('shop.example');
     answer('shop.example', keepMs);
     await first;
     if (rememberedMs > 0) {
       await timers.advance(rememberedMs - 1);
-      // Whoever asks.
+      // For every owner.
       expect(await resolve('shop.example', 'app 2')).toEqual(['192.0.2.1']);
       expect(asked).toHaveLength(1);
       await timers.advance(1);
@@ -78,7 +78,7 @@ describe('a name', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that cannot be resolved costs one question in five seconds', async () => {
+  it('that cannot be resolved costs one query in five seconds', async () => {
     const { timers, asked, resolve, fate, fail } = stage();
     const first = fate(resolve('dead.example'));
     fail('dead.example');
@@ -91,19 +91,19 @@ describe('a name', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('whose name server is silent is given up after five seconds, and that is remembered', async () => {
+  it('whose name server is silent fails after five seconds, and the failure is cached', async () => {
     const { timers, asked, resolver, resolve, fate, open } = stage();
     const waiting = fate(resolve('dead.example'));
     await timers.advance(5_000);
     expect(await waiting).toBe(NO_ANSWER);
-    // The lookup itself was told to end.
+    // The lookup itself was aborted.
     expect(open.size).toBe(0);
     expect(resolver.open).toBe(0);
     expect(await fate(resolve('dead.example'))).toBe(NO_ANSWER);
     expect(asked).toHaveLength(1);
   });
 
-  it('is given up by one who asks without disturbing another', async () => {
+  it('may be given up by one caller without affecting another', async () => {
     const { resolve, fate, answer } = stage();
     const stop = new AbortController();
     const impatient = resolve('shop.example', 'app 1', stop.signal).catch((error) => error);
@@ -114,7 +114,7 @@ describe('a name', () => {
     expect(await patient).toBe('192.0.2.1');
   });
 
-  it('is forgotten in favour of 2,000 that are used more', async () => {
+  it('is evicted in favour of 2,000 others', async () => {
     const { asked, resolve, answer } = stage();
     for (let number = 0; number <= 2_000; number++) {
       const one = resolve(`n${number}.example`);
@@ -128,8 +128,8 @@ describe('a name', () => {
   });
 });
 
-describe('open questions', () => {
-  it('are 64 for one owner at most; another owner does not notice', async () => {
+describe('open queries', () => {
+  it('are limited to 64 for one owner, without affecting another', async () => {
     const { refused, resolver, resolve, fate, answer } = stage();
     const waiting = Array.from({ length: 64 }, (_, at) => fate(resolve(`n${at}.example`)));
     expect(await fate(resolve('one-more.example'))).toBe(TOO_MANY);
@@ -144,7 +144,7 @@ describe('open questions', () => {
     expect(resolver.open).toBe(64);
   });
 
-  it('are 256 in all, and the owner with the most loses its newest to one with fewer', async () => {
+  it('are limited to 256, and the owner with the most loses its newest', async () => {
     const { refused, resolver, resolve, fate, answer } = stage();
     const fates = new Map<string, string>();
     for (const owner of ['a', 'b', 'c', 'd']) {
@@ -159,12 +159,12 @@ describe('open questions', () => {
     expect(fates).toEqual(new Map([['a63.example', TOO_MANY]]));
     expect(refused).toEqual(['a']);
     expect(resolver.open).toBe(255);
-    // It lost its place for now, which says nothing of the name.
+    // A refusal is not cached: it says nothing about the name.
     void fate(resolve('a63.example', 'a')).then((became) => fates.set('again', became));
     expect(resolver.open).toBe(256);
   });
 
-  it('never exceed their bounds, and each ends, whatever is asked', async () => {
+  it('never exceed their limits, and all end', async () => {
     const ask = fc.record({
       owner: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       count: fc.integer({ min: 1, max: 90 }),

@@ -1,6 +1,6 @@
 import { Resolver } from './resolve.ts';
 
-/** A resolver that asks this function, each time anew. */
+/** A resolver on this lookup, without a cache. */
 export function resolverBy(lookup: (host: string) => Promise<readonly string[]>): Resolver {
   return new Resolver({
     lookup: async (host) => ({ addresses: await lookup(host), keepMs: 0 }),
@@ -14,7 +14,7 @@ export function resolverBy(lookup: (host: string) => Promise<readonly string[]>)
   });
 }
 
-/** A resolver by which every name has these addresses. */
+/** A resolver for which every name has these addresses. */
 export function resolverTo(...addresses: readonly string[]): Resolver {
   return resolverBy(async () => addresses);
 }

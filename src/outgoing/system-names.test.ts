@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { candidatesOf, parseHosts, parseResolvConf, SystemNames } from './system-names.ts';
 
 describe('/etc/hosts', () => {
-  it('gives a name all its addresses, and knows comments, tabs and upper case', () => {
+  it('gives all addresses of a name, and accepts comments, tabs and upper case', () => {
     const hosts = parseHosts(
       [
         '127.0.0.1\tlocalhost Machine',
@@ -24,7 +24,7 @@ describe('/etc/hosts', () => {
     ]);
   });
 
-  it('and resolv.conf may hold anything', () => {
+  it('and resolv.conf may contain anything', () => {
     const text = fc.array(
       fc.oneof(fc.string(), fc.constantFrom('search', 'options', 'ndots:', ' ', '\n', '9')),
     );
@@ -41,7 +41,7 @@ describe('/etc/hosts', () => {
 });
 
 describe('/etc/resolv.conf', () => {
-  it('says by the last line of each kind how names are completed', () => {
+  it('is read for search domains and ndots; the last line counts', () => {
     expect(
       parseResolvConf('nameserver 10.0.0.1\nsearch old.test\nsearch a.test .b.test.\n'),
     ).toEqual({ search: ['a.test', 'b.test'], ndots: 1 });
@@ -57,7 +57,7 @@ describe('/etc/resolv.conf', () => {
 describe('a name', () => {
   const search = ['ns.svc.test', 'svc.test'];
 
-  it('with few dots is completed first, and asked for as it is at last', () => {
+  it('with few dots is completed first, and queried as it is last', () => {
     expect(candidatesOf('shop.other', { search, ndots: 5 })).toEqual([
       'shop.other.ns.svc.test',
       'shop.other.svc.test',
@@ -65,12 +65,12 @@ describe('a name', () => {
     ]);
   });
 
-  it('with enough dots is asked for as it is first', () => {
+  it('with enough dots is queried as it is first', () => {
     expect(candidatesOf('a.example', { search, ndots: 1 })[0]).toBe('a.example');
     expect(candidatesOf('shop', { search, ndots: 1 })[0]).toBe('shop.ns.svc.test');
   });
 
-  it('that ends with a dot is complete', () => {
+  it('that ends with a dot is not completed', () => {
     expect(candidatesOf('shop.', { search, ndots: 5 })).toEqual(['shop.']);
   });
 });
@@ -82,7 +82,7 @@ describe('the files of the machine', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('are read again within a second of a change, and may be missing', () => {
+  it('are read again within a second of a change; they may be missing', () => {
     let nowMs = 0;
     const hostsFile = join(directory, 'hosts');
     const resolvConfFile = join(directory, 'resolv.conf');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FairBudget } from './fair-budget.ts';
 
-/** What a caller does: takes for the owner, and lets others yield one at a time. Whether the owner got it. */
+/** Takes as callers do, letting others yield one at a time; gives whether the owner got it. */
 function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {
   for (;;) {
     const yielding = budget.whoYields(owner, amount);
@@ -26,7 +26,7 @@ describe('a fair budget', () => {
     expect(takeFairly(budget, 'a')).toBe(false);
   });
 
-  it('gives a newcomer its part at the cost of whoever holds most', () => {
+  it('gives a new owner its share at the expense of the largest', () => {
     const budget = new FairBudget(100);
     takeAll(budget, 'a');
     expect(takeAll(budget, 'b')).toBe(50);
@@ -34,7 +34,7 @@ describe('a fair budget', () => {
     expect(budget.total).toBe(100);
   });
 
-  it('leaves each of many greedy owners the same, whenever they came', () => {
+  it('leaves each of many greedy owners the same share, in any order of arrival', () => {
     const budget = new FairBudget(100);
     for (let owner = 0; owner < 20; owner++) takeAll(budget, String(owner));
     for (let owner = 0; owner < 20; owner++) {
@@ -42,7 +42,7 @@ describe('a fair budget', () => {
     }
   });
 
-  it('takes nothing from others for an owner that would then hold as much as the largest', () => {
+  it('does not take from the largest for an owner that would then hold as much', () => {
     const budget = new FairBudget(10);
     budget.add('a', 5);
     budget.add('b', 5);
@@ -52,7 +52,7 @@ describe('a fair budget', () => {
     expect(budget.whoYields('c', 11)).toBe('c');
   });
 
-  it('takes nothing back that nobody holds', () => {
+  it('refuses a release of more than an owner holds', () => {
     const budget = new FairBudget(10);
     budget.add('a', 2);
     expect(() => budget.release('a', 3)).toThrow();
@@ -61,7 +61,7 @@ describe('a fair budget', () => {
     expect(budget.total).toBe(0);
   });
 
-  it('always names the largest, never hands out more than it has, and adds up', () => {
+  it('always names the largest owner, and never exceeds its capacity', () => {
     const step = fc.record({
       owner: fc.constantFrom('a', 'b', 'c', 'd'),
       amount: fc.integer({ min: 1, max: 30 }),

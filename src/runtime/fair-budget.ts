@@ -1,24 +1,23 @@
 /**
  * Splits a fixed capacity among owners: apps, instances, client addresses.
  *
- * One owner alone may use all of it. Once it is full, whoever holds most loses first: an owner that wants more and
- * would still hold less than the largest one gets it at the cost of that one. So nobody can keep others out, and
- * nothing lies idle. What is counted may be of any unit. Costs do not grow with the number of owners, except
- * that the largest is searched for again after it has given something up and is no longer the largest.
+ * One owner alone may use all of it. Once it is full, the largest owner loses first: an owner that would still hold less
+ * than the largest takes from it. So no owner can keep others out, and no capacity is wasted. The unit is up to the
+ * caller. Operations take constant time, except that the largest owner is searched for again after it has shrunk.
  */
 export class FairBudget<Owner = string> {
   readonly capacity: number;
   private readonly held = new Map<Owner, number>();
   private sum = 0;
   private largest: Owner | undefined;
-  /** No other owner holds more than this. */
-  private othersMost = 0;
+  /** Upper bound of what any other owner holds. */
+  private othersMax = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
   }
 
-  /** What all owners hold. */
+  /** What all owners hold together. */
   get total(): number {
     return this.sum;
   }
@@ -29,8 +28,8 @@ export class FairBudget<Owner = string> {
   }
 
   /**
-   * Who must give something up before the owner may take `amount` more: `undefined` where there is room, and the owner
-   * itself where the largest would then hold less than it. Callers drop something of the one that this names,
+   * The owner that must give something up before `owner` may take `amount` more. `undefined`: there is room. `owner`
+   * itself: it may not take more, because the largest would then hold less. Callers drop something of that owner,
    * release it, and ask again.
    */
   whoYields(owner: Owner, amount = 1): Owner | undefined {
@@ -41,20 +40,20 @@ export class FairBudget<Owner = string> {
     return this.of(largest) - missing < this.of(owner) + amount ? owner : largest;
   }
 
-  /** Takes `amount` for the owner where there is room; otherwise changes nothing and gives `false`. */
+  /** Takes `amount` for the owner if there is room; otherwise changes nothing and gives `false`. */
   take(owner: Owner, amount = 1): boolean {
     if (this.sum + amount > this.capacity) return false;
     this.add(owner, amount);
     return true;
   }
 
-  /** Counts what the owner now holds, whether there was room or not. */
+  /** Takes `amount` for the owner even if there is no room. */
   add(owner: Owner, amount = 1): void {
     if (amount === 0) return;
     const now = this.of(owner) + amount;
     this.held.set(owner, now);
     this.sum += amount;
-    if (owner !== this.largest) this.othersMost = Math.max(this.othersMost, now);
+    if (owner !== this.largest) this.othersMax = Math.max(this.othersMax, now);
   }
 
   /** Gives back part of what the owner holds. */
@@ -67,19 +66,19 @@ export class FairBudget<Owner = string> {
     this.sum -= amount;
   }
 
-  /** Who holds most; `undefined` where nobody holds anything. */
+  /** The owner that holds most; `undefined` if none holds anything. */
   largestOwner(): Owner | undefined {
-    if (this.largest !== undefined && this.of(this.largest) >= this.othersMost) return this.largest;
-    let most = 0;
+    if (this.largest !== undefined && this.of(this.largest) >= this.othersMax) return this.largest;
+    let largestAmount = 0;
     this.largest = undefined;
-    this.othersMost = 0;
+    this.othersMax = 0;
     for (const [owner, amount] of this.held) {
-      if (amount > most) {
-        this.othersMost = most;
-        most = amount;
+      if (amount > largestAmount) {
+        this.othersMax = largestAmount;
+        largestAmount = amount;
         this.largest = owner;
       } else {
-        this.othersMost = Math.max(this.othersMost, amount);
+        this.othersMax = Math.max(this.othersMax, amount);
       }
     }
     return this.largest;

@@ -7,7 +7,7 @@ const ONE = { items: 1, bytes: 1 };
 const itemsOf = (taken: readonly { item: number | string }[]) => taken.map(({ item }) => item);
 
 describe('a fair queue', () => {
-  it('takes one of each owner in turn, and keeps the order of each', () => {
+  it('takes entries from owners in turn, and those of one owner in order', () => {
     const queue = new FairQueue<string>({ items: 100, bytes: 100 });
     for (const item of ['a1', 'a2', 'a3']) queue.push('a', item, ONE);
     for (const item of ['b1', 'b2']) queue.push('b', item, ONE);
@@ -18,7 +18,7 @@ describe('a fair queue', () => {
     expect(queue.total).toEqual({ items: 0, bytes: 0 });
   });
 
-  it('gives no more once what it gave has so many bytes', () => {
+  it('takes no more entries once the byte limit is reached', () => {
     const queue = new FairQueue<string>({ items: 100, bytes: 100 });
     for (const item of ['a1', 'a2', 'a3']) queue.push('a', item, { items: 1, bytes: 5 });
     queue.push('b', 'b1', ONE);
@@ -27,7 +27,7 @@ describe('a fair queue', () => {
     expect(itemsOf(queue.take(10, 6))).toEqual(['a2', 'a3']);
   });
 
-  it('drops the newest of whoever has most where it is full', () => {
+  it('drops the newest entry of the largest owner when it is full', () => {
     const queue = new FairQueue<string>({ items: 4, bytes: 100 });
     for (const item of ['a1', 'a2', 'a3', 'a4']) expect(queue.push('a', item, ONE)).toEqual([]);
     expect(queue.push('b', 'b1', ONE)).toEqual([{ owner: 'a', item: 'a4', weight: ONE }]);
@@ -35,7 +35,7 @@ describe('a fair queue', () => {
     expect(itemsOf(queue.take())).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 
-  it('is full by bytes as well', () => {
+  it('may be full by bytes as well', () => {
     const queue = new FairQueue<string>({ items: 100, bytes: 10 });
     queue.push('a', 'large', { items: 1, bytes: 9 });
     expect(queue.push('b', 'small', { items: 1, bytes: 2 })).toMatchObject([{ item: 'large' }]);
@@ -45,7 +45,7 @@ describe('a fair queue', () => {
     expect(itemsOf(queue.take())).toEqual(['small']);
   });
 
-  it('loses nothing of an owner that stays below its share, whatever others do', () => {
+  it('drops nothing of an owner that stays below its share', () => {
     const greedy = fc.constantFrom('x', 'y', 'z');
     fc.assert(
       fc.property(fc.array(greedy, { minLength: 50, maxLength: 300, size: 'max' }), (pushes) => {
@@ -53,7 +53,7 @@ describe('a fair queue', () => {
         const lost: string[] = [];
         for (const [index, owner] of pushes.entries()) {
           for (const { owner: whose } of queue.push(owner, index, ONE)) lost.push(whose);
-          // The honest one never has more than 5 waiting, of 10 that are its share.
+          // The honest owner never has more than 5 entries waiting; its share is 10.
           if (index % 10 === 0) {
             for (const { owner: whose } of queue.push('honest', index, ONE)) lost.push(whose);
           }
@@ -64,7 +64,7 @@ describe('a fair queue', () => {
     );
   });
 
-  it('never holds more than its capacity, nor loses count', () => {
+  it('never holds more than its capacity', () => {
     const step = fc.record({
       owner: fc.constantFrom('a', 'b', 'c'),
       bytes: fc.integer({ min: 0, max: 12 }),

@@ -1,6 +1,6 @@
 import { FairBudget } from './fair-budget.ts';
 
-/** How much may wait in all: items, and the bytes (or characters) that they keep in memory. */
+/** Limits of all that waits: items, and the bytes (or characters) that they keep in memory. */
 export interface QueueCapacity {
   readonly items: number;
   readonly bytes: number;
@@ -12,7 +12,7 @@ export interface Weight {
   readonly bytes: number;
 }
 
-/** An entry that is not in the queue any more, and whose it was. */
+/** An entry that was taken out of the queue, and its owner. */
 export interface Dequeued<Item> {
   readonly owner: string;
   readonly item: Item;
@@ -25,13 +25,13 @@ interface Entry<Item> {
 }
 
 /**
- * A bounded queue that several owners share. Where it is full, the owner that has most waiting loses its newest
- * entries first; what is taken out is taken from one owner after the other. The order of one owner's entries is kept.
+ * A bounded queue that several owners share. When it is full, the owner with most waiting loses its newest entries.
+ * Entries are taken from the owners in turn, and those of one owner in order.
  */
 export class FairQueue<Item> {
   private readonly items: FairBudget;
   private readonly bytes: FairBudget;
-  /** In the order in which it is their turn. */
+  /** By owner; the next one first. */
   private readonly queues = new Map<string, Entry<Item>[]>();
 
   constructor(capacity: QueueCapacity) {
@@ -48,7 +48,7 @@ export class FairQueue<Item> {
     return this.queues.size === 0;
   }
 
-  /** Adds an entry. Gives what had to go for it: entries of others, or this one. */
+  /** Adds an entry. Gives what was dropped for it: entries of others, or this one. */
   push(owner: string, item: Item, weight: Weight): readonly Dequeued<Item>[] {
     const dropped: Dequeued<Item>[] = [];
     for (;;) {
@@ -66,7 +66,7 @@ export class FairQueue<Item> {
     return dropped;
   }
 
-  /** Takes out up to so many entries, one of each owner in turn, and no more once they have so many bytes together. */
+  /** Takes out entries, one of each owner in turn, until either limit is reached. */
   take(
     entriesMax = Number.POSITIVE_INFINITY,
     bytesMax = Number.POSITIVE_INFINITY,
@@ -74,14 +74,14 @@ export class FairQueue<Item> {
     const taken: Dequeued<Item>[] = [];
     const bytesLeftMin = this.bytes.total - bytesMax;
     const isEnough = () => taken.length >= entriesMax || this.bytes.total <= bytesLeftMin;
-    // Taking the first entry of an array costs as much as the array is long: places are kept instead.
+    // Removing the first entry would move all others, so positions are counted and the arrays cut once at the end.
     const places = new Map<string, number>();
     while (!isEnough() && this.queues.size > 0) {
       for (const [owner, queue] of this.queues) {
         if (isEnough()) break;
         const place = places.get(owner) ?? 0;
         const entry = queue[place];
-        // To the end of the line.
+        // Reinserted below: the owner goes to the end.
         this.queues.delete(owner);
         if (entry === undefined) continue;
         places.set(owner, place + 1);
@@ -97,8 +97,7 @@ export class FairQueue<Item> {
   private dropNewest(owner: string): Dequeued<Item> {
     const queue = this.queues.get(owner);
     const entry = queue?.pop();
-    if (queue === undefined || entry === undefined)
-      throw new Error('An owner holds what is not there');
+    if (queue === undefined || entry === undefined) throw new Error('no entry to drop');
     if (queue.length === 0) this.queues.delete(owner);
     this.release(owner, entry.weight);
     return { owner, ...entry };

@@ -2,18 +2,18 @@ import { describe, expect, it } from 'bun:test';
 import { FairRateLimiter } from './fair-rate-limiter.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** A minute's worth of 100 a second at once. */
+/** 100 a second, with a burst of one minute. */
 const RATE: Rate = { perSecond: 100, burst: 6_000 };
 const FILL_MS = 60_000;
 
-/** Takes one token after the other, until it is refused; gives how many there were. */
+/** Takes tokens one by one until one is refused; gives how many it got. */
 function drain(rates: FairRateLimiter<string>, member: string, nowMs: number): number {
   let taken = 0;
   while (rates.take('group', member, RATE, nowMs)) taken++;
   return taken;
 }
 
-describe('a rate that members share', () => {
+describe('a rate limit shared by members', () => {
   it('gives one member half of a burst, and then all of the rate', () => {
     const rates = new FairRateLimiter<string>();
     expect(drain(rates, 'a', 0)).toBe(3_001);
@@ -31,7 +31,7 @@ describe('a rate that members share', () => {
     expect(rates.take('group', 'another', RATE, 0)).toBe(false);
   });
 
-  it('serves whoever takes little beside many that take all they can', () => {
+  it('serves members that take little beside many greedy ones', () => {
     const rates = new FairRateLimiter<string>();
     const greedy = Array.from({ length: 20 }, (_, n) => `greedy ${n}`);
     let taken = 0;
@@ -41,16 +41,16 @@ describe('a rate that members share', () => {
         if (nowMs >= 2 * FILL_MS) taken += now;
       }
       if (nowMs < 1_000) continue;
-      // A member that is new asks each 100 ms, as phones that are just switched on.
+      // A new member every 100 ms, as when phones are switched on.
       for (let n = 0; n < 3; n++) {
         expect([nowMs, rates.take('group', `new at ${nowMs}`, RATE, nowMs)]).toEqual([nowMs, true]);
       }
     }
-    // What the new ones left of three minutes.
+    // What the new members left of three minutes.
     expect(taken).toBeGreaterThan(0.95 * 180 * 70);
   });
 
-  it('gives equal shares to many that take all they can', () => {
+  it('gives equal shares to many greedy members', () => {
     const rates = new FairRateLimiter<string>();
     const rate: Rate = { perSecond: 5_000, burst: 300_000 };
     const taken = Array<number>(200).fill(0);
@@ -64,7 +64,7 @@ describe('a rate that members share', () => {
     expect(Math.max(...taken) / Math.min(...taken)).toBeLessThan(1.2);
   });
 
-  it('serves a member that stands for 10,000 phones which come within an hour', () => {
+  it('serves a member that is 10,000 phones which arrive within an hour', () => {
     const rates = new FairRateLimiter<string>();
     const rate: Rate = { perSecond: 5_000, burst: 300_000 };
     for (let nowMs = 0; nowMs <= 20 * FILL_MS; nowMs += 360) {
@@ -77,7 +77,7 @@ describe('a rate that members share', () => {
     }
   });
 
-  it('keeps something for a new member, however many others came one after the other', () => {
+  it('leaves something for a new member after any number of others', () => {
     const rates = new FairRateLimiter<string>();
     for (let n = 0; n < 50; n++) drain(rates, `greedy ${n}`, 0);
     expect(drain(rates, 'new', 0)).toBeGreaterThanOrEqual(10);
@@ -89,7 +89,7 @@ describe('a rate that members share', () => {
     expect(rates.take(2, 'a', RATE, 0, 6_000)).toBe(true);
   });
 
-  it('lets something be taken that costs all of a full bucket', () => {
+  it('allows a cost as large as the bucket', () => {
     const rates = new FairRateLimiter<string>();
     expect(rates.take('group', 'a', RATE, 0, 6_000)).toBe(true);
     expect(rates.take('group', 'a', RATE, 1_000)).toBe(false);

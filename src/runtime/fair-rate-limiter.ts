@@ -1,16 +1,16 @@
 import { RateLimiter } from './rate-limiter.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** Members that are remembered at most. Beyond it, the one that took longest ago counts as one that took nothing. */
+/** Members that are remembered. Beyond it, the one that took longest ago is forgotten, as if it had taken nothing. */
 const MEMBERS_MAX = 100_000;
 
-/** After so many times of filling a bucket, less than a hundredth of what a member took is left of it. */
+/** Refill times after which a member is forgotten: less than 1 % of what it took would still count. */
 const FILLINGS_REMEMBERED = 5;
 
-/** Once half of a bucket is gone, no member may have taken more of it than this part of what is left. */
-const PART = 1 / 20;
+/** Below half of a bucket, no member may have taken more lately than this share of what is left. */
+const SHARE = 1 / 20;
 
-/** What each member may have however little is left: what one phone that starts asks for. */
+/** What each member may have however little is left: the requests of one phone that starts. */
 const FEW_TOKENS = 10;
 
 interface Taken {
@@ -20,13 +20,12 @@ interface Taken {
 }
 
 /**
- * A token bucket for each group, which its members share: of an instance, the client addresses of its devices.
+ * A token bucket for each group, shared fairly by its members: for example an instance and its client addresses.
  *
- * While a bucket is at least half full, any member may take from it. Below that, a member is refused where it would have
- * taken more lately than a small part of what is left, so those that took most wait first. However fast some members
- * ask, one that takes no more than a fortieth of the rate is served; beside more than 40 such members, one that takes
- * no more than an equal share. What a member took fades with the time in which its bucket fills: to a third in one such
- * time. Memory is bounded.
+ * While the bucket is at least half full, any member may take from it. Below that, a member is refused if it would have
+ * taken more lately than 1/20 of what is left, so those that took most are refused first. However fast others ask, a
+ * member that takes at most 1/40 of the rate is served; beside more than 40 greedy members, one that takes at most an
+ * equal share. What a member took decays exponentially with the refill time of the bucket. Memory is bounded.
  */
 export class FairRateLimiter<Group extends string | number> {
   private readonly buckets = new RateLimiter<Group>();
@@ -38,13 +37,13 @@ export class FairRateLimiter<Group extends string | number> {
     this.membersMax = membersMax;
   }
 
-  /** Takes `tokens` for a member from the bucket of its group, if they are there and others are not to have them. */
+  /** Takes `tokens` for a member from the bucket of its group, if they are there and within the member's share. */
   take(group: Group, member: string, rate: Rate, nowMs: number, tokens = 1): boolean {
     const key = `${group} ${member}`;
     const fillMs = (rate.burst * 1000) / rate.perSecond;
     const taken = tokens + this.takenLately(key, fillMs, nowMs);
     const left = this.buckets.left(group, rate, nowMs);
-    if (left < rate.burst / 2 && taken > Math.max(PART * left, FEW_TOKENS)) return false;
+    if (left < rate.burst / 2 && taken > Math.max(SHARE * left, FEW_TOKENS)) return false;
     if (!this.buckets.take(group, rate, nowMs, tokens)) return false;
     this.taken.delete(key);
     this.forgetSome(nowMs);
@@ -64,7 +63,7 @@ export class FairRateLimiter<Group extends string | number> {
   private takenLately(key: string, fillMs: number, nowMs: number): number {
     const entry = this.taken.get(key);
     if (entry === undefined) return 0;
-    // A clock that was set back makes nothing more of it.
+    // A clock that was set back counts as no time.
     const elapsedMs = Math.max(0, nowMs - entry.atMs);
     return entry.tokens * Math.exp(-elapsedMs / fillMs);
   }

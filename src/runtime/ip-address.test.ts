@@ -12,14 +12,14 @@ import {
 const bytesOf = (text: string) => parseAddress(text) ?? [];
 
 describe('an address', () => {
-  it('is written the way RFC 5952 has it', () => {
+  it('is formatted as RFC 5952 says', () => {
     expect(addressText(bytesOf('2001:DB8:0:0:0:0:0:1'))).toBe('2001:db8::1');
     expect(addressText(bytesOf('1.2.3.4'))).toBe('1.2.3.4');
     expect(addressText(unmapped(bytesOf('::ffff:1.2.3.4')))).toBe('1.2.3.4');
     expect(addressText(unmapped(bytesOf('::1')))).toBe('::1');
   });
 
-  it('can be read again as it was written', () => {
+  it('can be parsed again after formatting', () => {
     const byte = fc.integer({ min: 0, max: 255 });
     const bytes = fc.oneof(
       fc.array(byte, { minLength: 4, maxLength: 4 }),
@@ -28,7 +28,7 @@ describe('an address', () => {
     fc.assert(fc.property(bytes, (one) => expect(bytesOf(addressText(one))).toEqual(one)));
   });
 
-  it('is not one where a part is missing, too large, octal, or has a zone', () => {
+  it('is refused if a part is missing, too large or octal, or if it has a zone', () => {
     for (const text of [
       '',
       '1.2.3',
@@ -45,7 +45,7 @@ describe('an address', () => {
 });
 
 describe('a range', () => {
-  it('holds what shares its first bits', () => {
+  it('contains the addresses that share its first bits', () => {
     const range = parseRange('10.32.0.0/11');
     if (range === undefined) throw new Error('not read');
     expect(isInRange(bytesOf('10.32.0.0'), range)).toBe(true);
@@ -54,14 +54,14 @@ describe('a range', () => {
     expect(isInRange(bytesOf('::10.32.0.0'), range)).toBe(false);
   });
 
-  it('may hold every address, or a single one', () => {
+  it('may contain all addresses, or a single one', () => {
     expect(parseRange('0.0.0.0/0')?.bits).toBe(0);
     expect(parseRange('::1')?.bits).toBe(128);
     expect(parseRange('1.2.3.4')?.bits).toBe(32);
   });
 });
 
-describe('the key that limits by address count under', () => {
+describe('the key for limits by address', () => {
   it('is a whole IPv4 address, and the /64 of an IPv6 address', () => {
     expect(addressKey('1.2.3.4')).toBe('1.2.3.4');
     expect(addressKey('::ffff:1.2.3.4')).toBe('1.2.3.4');
@@ -76,7 +76,7 @@ describe('the key that limits by address count under', () => {
     expect(addressKey('64:ff9b:1::1.2.3.4')).toBe('64:ff9b:1:0::/64');
   });
 
-  it('is the text itself where that is no address', () => {
+  it('is the text itself if that is no address', () => {
     expect(addressKey('')).toBe('');
     expect(addressKey('fe80::1%eth0')).toBe('fe80::1%eth0');
   });

@@ -1,29 +1,29 @@
 /** The 4 or 16 bytes of an IP address, in network order. */
 export type AddressBytes = readonly number[];
 
-/** Addresses that share their first `bits` bits. */
+/** All addresses that share their first `bits` bits with `first`. */
 export interface AddressRange {
   readonly first: AddressBytes;
   readonly bits: number;
 }
 
-/** Reads an address in its textual form; `undefined` where it is none, or has a zone. */
+/** Reads an address; `undefined` if the text is none or has a zone. */
 export function parseAddress(text: string): AddressBytes | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
 
-/** Reads `ADDRESS/BITS`, or one address alone. */
+/** Reads `ADDRESS/BITS`, or a single address. */
 export function parseRange(text: string): AddressRange | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   const first = parseAddress(address);
   if (first === undefined || rest.length > 0) return undefined;
-  const most = first.length * 8;
-  if (prefix === undefined) return { first, bits: most };
+  const bitsMax = first.length * 8;
+  if (prefix === undefined) return { first, bits: bitsMax };
   const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.POSITIVE_INFINITY;
-  return bits <= most ? { first, bits } : undefined;
+  return bits <= bitsMax ? { first, bits } : undefined;
 }
 
-/** Whether an address is of a range. IPv4 addresses are never of an IPv6 range, nor the other way round. */
+/** Whether an address is in a range. IPv4 addresses are never in an IPv6 range, nor the other way round. */
 export function isInRange(address: AddressBytes, { first, bits }: AddressRange): boolean {
   if (first.length !== address.length) return false;
   for (let index = 0, left = bits; left > 0; index++, left -= 8) {
@@ -33,22 +33,22 @@ export function isInRange(address: AddressBytes, { first, bits }: AddressRange):
   return true;
 }
 
-/** An IPv4 address that arrived over IPv6 (`::ffff:a.b.c.d`) as IPv4; any other address as it is. */
+/** Converts an IPv4-mapped address (`::ffff:a.b.c.d`) to IPv4; other addresses stay. */
 export function unmapped(address: AddressBytes): AddressBytes {
   return address.length === 16 && isInRange(address, IPV4_MAPPED) ? address.slice(12) : address;
 }
 
-/** A range of IPv4 addresses that is written as IPv6 (`::ffff:a.b.c.d/120`) as IPv4; any other range as it is. */
+/** Converts an IPv4-mapped range (`::ffff:a.b.c.d/120`) to IPv4; other ranges stay. */
 export function unmappedRange({ first, bits }: AddressRange): AddressRange {
   const plain = bits < IPV4_MAPPED.bits ? first : unmapped(first);
   return { first: plain, bits: bits - (first.length - plain.length) * 8 };
 }
 
-/** Writes an address as text: IPv4 with dots, IPv6 as RFC 5952 has it. */
+/** Formats an address: IPv4 with dots, IPv6 as RFC 5952 says. */
 export function addressText(address: AddressBytes): string {
   if (address.length === 4) return address.join('.');
   const groups = groupsOf(address).join(':');
-  // The URL standard writes the host of a URL as RFC 5952 does.
+  // The URL standard formats hosts as RFC 5952 does.
   return URL.parse(`http://[${groups}]`)?.hostname.slice(1, -1) ?? groups;
 }
 
@@ -66,15 +66,15 @@ const IPV4_MAPPED: AddressRange = {
   bits: 96,
 };
 
-/** Clients with IPv4 behind a gateway that speaks IPv6 to us. Source: RFC 6052, section 2.1. */
+/** IPv4 clients behind a NAT64 gateway. Source: RFC 6052, section 2.1. */
 const NAT64: AddressRange = {
   first: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
   bits: 96,
 };
 
 /**
- * What limits by address count under: an IPv4 address, also one inside an IPv6 address, or the /64 of an IPv6 address,
- * since one customer of an internet provider has at least that. Text that is no address is its own key.
+ * The key for limits by address: an IPv4 address, also one inside an IPv6 address, or the /64 of an IPv6 address, because
+ * one customer of an internet provider has at least that. Text that is no address is its own key.
  */
 export function addressKey(text: string): string {
   // Most addresses are plain IPv4.

@@ -24,13 +24,13 @@ describe('a log throttle', () => {
     expect(lines).toEqual([{ key: 'a' }, { key: 'a', notLogged: 4 }, { key: 'a' }]);
   });
 
-  it('throttles each key alone', () => {
+  it('throttles each key on its own', () => {
     const { lines, log } = stage();
     for (const key of ['a', 'b', 'a', 'b']) log(key);
     expect(lines).toEqual([{ key: 'a' }, { key: 'b' }]);
   });
 
-  it('lets a burst through where its rate has one', () => {
+  it('allows the burst of its rate', () => {
     const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
     for (let count = 0; count < 10; count++) log('a');
     expect(lines).toHaveLength(3);
@@ -39,7 +39,7 @@ describe('a log throttle', () => {
     expect(lines.at(-1)).toEqual({ key: 'a', notLogged: 7 });
   });
 
-  it('remembers a bounded number of keys, and not at the cost of those in use', () => {
+  it('remembers a bounded number of keys, and keeps those in use', () => {
     const { lines, log } = stage();
     log('a');
     for (let count = 0; count < 5000; count++) {
@@ -49,7 +49,7 @@ describe('a log throttle', () => {
     expect(lines.filter(({ key }) => key === 'a')).toHaveLength(1);
   });
 
-  it('gives any number of keys no more than those that it remembers, and one rate', () => {
+  it('lets all further keys share one rate', () => {
     const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
     for (let key = 0; key < 5000; key++) for (let count = 0; count < 10; count++) log(String(key));
     expect(lines).toHaveLength(1000 * 3 + 3);
@@ -58,7 +58,7 @@ describe('a log throttle', () => {
     expect(lines.at(-1)).toEqual({ key: 'new', notLogged: 4000 * 10 - 3 });
   });
 
-  it('forgets no key before it may log as much as a new one, and no line that it left out', () => {
+  it('forgets only keys whose bucket is full, and counts their left-out lines', () => {
     const { clock, lines, log } = stage({ perSecond: 1, burst: 3 });
     for (let count = 0; count < 10; count++) log('loud');
     for (let key = 1; key < 1000; key++) log(String(key));

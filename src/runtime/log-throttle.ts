@@ -1,9 +1,8 @@
 import { type Rate, TokenBucket } from './token-bucket.ts';
 
-/** Keys that have a rate of their own; while all of them are in use, any more share one. */
+/** Keys with a rate of their own. While all are in use, further keys share one. */
 const KEYS_MAX = 1_000;
 
-/** Once at once, and then once a minute. */
 const ONCE_A_MINUTE: Rate = { perSecond: 1 / 60, burst: 1 };
 
 class Entry {
@@ -15,19 +14,19 @@ class Entry {
   }
 }
 
-/** Fields to add to a line that stands for others as well. */
+/** Field to add to a line that stands for others as well: how many were not logged. */
 export interface Throttled {
   readonly notLogged?: number;
 }
 
-/** Logs each kind of line no more often than a rate, and says with the next one how many were left out. */
+/** Limits how often each kind of line is logged; the next line says how many were left out. */
 export class LogThrottle {
   private readonly clock: { now(): number };
   private readonly rate: Rate;
   private readonly keysMax: number;
   /** The least recently used first. */
   private readonly entries = new Map<string, Entry>();
-  /** Of all keys that have no entry. A new one would start with a burst, so many keys would have no rate at all. */
+  /** Shared by all keys without an entry: if each started with a burst, many keys would have no limit. */
   private readonly others: Entry;
 
   constructor(clock: { now(): number }, rate = ONCE_A_MINUTE, keysMax = KEYS_MAX) {
@@ -38,8 +37,8 @@ export class LogThrottle {
   }
 
   /**
-   * Runs `log`, or counts that it did not. `key` tells the kinds of lines apart, and whose they are. `lines`: how many
-   * this one stands for.
+   * Runs `log`, or counts a line that was left out. `key` is the kind of line and its owner. `lines`: how many this one
+   * stands for.
    */
   run(key: string, log: (throttled: Throttled) => void, lines = 1): void {
     const nowMs = this.clock.now();
@@ -59,7 +58,7 @@ export class LogThrottle {
     return entry;
   }
 
-  /** Forgets the key used least recently, if it may log as much as a new one. Its lines that were left out still count. */
+  /** Forgets the least recently used key if its bucket is full. Its left-out lines count for `others`. */
   private makeRoom(nowMs: number): boolean {
     if (this.entries.size < this.keysMax) return true;
     const [oldest] = this.entries;

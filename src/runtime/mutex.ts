@@ -2,10 +2,10 @@
 export class Mutex {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` after all earlier work has ended, well or not. */
+  /** Runs `work` once all earlier work has settled. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.last.then(work);
-    // The caller sees a failure; later work runs all the same.
+    // The caller gets a failure; later work runs anyway.
     this.last = result.catch(() => undefined);
     return result;
   }

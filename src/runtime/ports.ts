@@ -3,12 +3,13 @@ export interface Clock {
   now(): number;
 }
 
-/** A clock that can also be asked to call back; what it gives calls that off. */
+/** A clock with timers. */
 export interface Timers extends Clock {
+  /** Calls `run` once after the delay. Gives a function that cancels it. */
   after(delayMs: number, run: () => void): () => void;
 }
 
-/** One line per thing worth telling an operator. Fields are flat, and never hold a secret. */
+/** The log for operators. Fields are flat, and never contain a secret. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

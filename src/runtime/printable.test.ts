@@ -4,7 +4,7 @@ import { anyCharacter } from '../../testing/any-character.ts';
 import { printable, printableLines } from './printable.ts';
 
 describe('printable text', () => {
-  it('shows what could control a terminal, or change what a line seems to say', () => {
+  it('escapes characters that control a terminal or the direction of text', () => {
     expect(printable('bad\u009b2J')).toBe('bad\\u009b2J');
     expect(printable('\u001b[31m\r\n\t\u0000\u007f')).toBe(
       '\\u001b[31m\\u000d\\u000a\\u0009\\u0000\\u007f',
@@ -13,7 +13,7 @@ describe('printable text', () => {
     expect(printable('a\u2028b\u2029c')).toBe('a\\u2028b\\u2029c');
   });
 
-  it('leaves the text of people as it is', () => {
+  it('keeps ordinary text', () => {
     for (const text of ['plain', 'grüße 日本語 👩‍👩‍👧', '{"a":1}'])
       expect(printable(text)).toBe(text);
   });
@@ -22,7 +22,7 @@ describe('printable text', () => {
     expect(printableLines('a\n\tb\r\u009b')).toBe('a\n\tb\\u000d\\u009b');
   });
 
-  it('stays the same JSON', () => {
+  it('keeps the value of JSON', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         expect(JSON.parse(printableLines(JSON.stringify(text)))).toBe(text);

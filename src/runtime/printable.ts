@@ -1,16 +1,16 @@
 /**
- * Control characters (C0, DEL, C1), the marks that change the direction of text, and the separators that some
- * terminals and editors take for the end of a line.
+ * Control characters (C0, DEL, C1), bidirectional controls, and the separators that some terminals and editors treat as
+ * the end of a line.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 const UNPRINTABLE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** Text of a stranger that can stand in one line of a terminal: what could control it is escaped as `\u009b`. */
+/** Makes untrusted text safe for one line of a terminal: control characters are escaped as `\u009b`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escaped);
 }
 
-/** The same for text of several lines: line feeds and tabs stay. Escapes are valid inside JSON strings. */
+/** The same for several lines: line feeds and tabs stay. The escapes are valid in JSON strings. */
 export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE_IN_LINES, escaped);
 }

@@ -13,7 +13,7 @@ function stage() {
   return { clock, lines, log };
 }
 
-describe('lines that strangers cause', () => {
+describe('lines that clients cause', () => {
   it('are throttled for each app, and say how many were left out', () => {
     const { clock, lines, log } = stage();
     for (let count = 0; count < 1000; count++) log.info('Refused', { app: 'loud' }, { why: 'x' });
@@ -33,7 +33,7 @@ describe('lines that strangers cause', () => {
     });
   });
 
-  it('are throttled for each instance, which is not the app of the same name', () => {
+  it('are throttled for each instance, apart from an app of the same name', () => {
     const { lines, log } = stage();
     for (let count = 0; count < 1000; count++) log.info('Changed', { instance: 'a' });
     log.info('Changed', { instance: 'b' });
@@ -49,7 +49,7 @@ describe('lines that strangers cause', () => {
     expect(lines).toHaveLength(51);
   });
 
-  it('are bounded for all addresses together, and an /64 is one of them', () => {
+  it('are limited for all addresses together, and by /64 for one', () => {
     const { lines, log } = stage();
     for (let count = 0; count < 1000; count++) log.info('a', { address: `2001:db8::${count}` });
     expect(lines).toHaveLength(50);
@@ -59,7 +59,7 @@ describe('lines that strangers cause', () => {
     expect(lines).toHaveLength(250);
   });
 
-  it('of apps are not hidden by those of addresses', () => {
+  it('about apps are not crowded out by those about addresses', () => {
     const { lines, log } = stage();
     for (let count = 0; count < 5000; count++) {
       log.info('Refused', { address: `1.2.${count >> 8}.${count & 255}` });
@@ -68,7 +68,7 @@ describe('lines that strangers cause', () => {
     expect(lines.at(-1)).toMatchObject({ app: 'a' });
   });
 
-  it('of an app have their rate and their count, however many addresses there are', () => {
+  it('about an app keep their rate and count with any number of addresses', () => {
     const { lines, log } = stage();
     for (let address = 0; address < 20_000; address++) {
       log.info('Refused', { address: `2001:db8:${address.toString(16)}::1` });
@@ -77,7 +77,7 @@ describe('lines that strangers cause', () => {
     expect(lines).toHaveLength(50 + 200);
   });
 
-  it('are bounded for all apps together, and none that was left out is forgotten', () => {
+  it('are limited for all apps together, and every left-out line is counted', () => {
     const { clock, lines, log } = stage();
     for (let app = 0; app < 100; app++) {
       for (let count = 0; count < 100; count++) log.info('Refused', { app: `${app}` });

@@ -2,16 +2,16 @@ import { addressKey } from './ip-address.ts';
 import { LogThrottle } from './log-throttle.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** Of one kind of line about one app, one instance, or one client address. */
+/** One kind of line about one app, instance or client address. */
 const RATE: Rate = { perSecond: 1, burst: 50 };
 
-/** Of one kind of line about all addresses together: a stranger may have many. */
+/** One kind of line about all addresses together: an attacker may have many. */
 const RATE_OF_ADDRESSES: Rate = { perSecond: 10, burst: 200 };
 
-/** Of one kind of line about all apps or instances together: strangers know the keys of many, and an operator reads about each. */
+/** One kind of line about all apps or instances together: attackers may know the keys of many. */
 const RATE_OF_TENANTS: Rate = { perSecond: 100, burst: 2_000 };
 
-/** Apps and instances, times kinds of lines, that have a rate of their own. */
+/** Pairs of tenant and kind of line with a rate of their own. */
 const TENANT_LINES_MAX = 10_000;
 
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -23,8 +23,8 @@ interface Lines {
 }
 
 /**
- * Whose line it is: the app's whose clients cause it, the instance's whose backend or devices do, or, where neither is
- * known, the address's.
+ * Who causes a line: the clients of an app, the backend or devices of an instance, or, if neither is known, a client
+ * address.
  */
 export interface Whose {
   readonly app?: string | undefined;
@@ -32,16 +32,16 @@ export interface Whose {
   readonly address?: string | undefined;
 }
 
-/** Each owner has a rate for each kind of line, and so have all of them together. */
+/** Limits for each owner and for all owners together. */
 interface Throttles {
   readonly byOwner: LogThrottle;
   readonly byKind: LogThrottle;
 }
 
 /**
- * The log of what strangers and tenants can cause as often as they like. Each app, each instance and each address has a
- * rate for each kind of line, and a line says how many like it were left out. So nobody fills the disk, nor hides the
- * lines about others. Tenants and addresses are remembered apart: a stranger may have any number of addresses.
+ * A log for lines that clients and tenants can cause as often as they like. Each app, instance and address has a rate for
+ * each kind of line, and a line says how many like it were left out. So none can fill the disk or crowd out lines about
+ * others. Tenants and addresses are counted apart, because an attacker may have any number of addresses.
  */
 export class RateLimitedLog {
   private readonly lines: Lines;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { RateLimiter } from './rate-limiter.ts';
 import { perSecond } from './token-bucket.ts';
 
-describe('rates by key', () => {
+describe('a rate limiter', () => {
   it('keeps a bucket for each key', () => {
     const rates = new RateLimiter<string>();
     expect(rates.take('a', perSecond(1), 0)).toBe(true);
@@ -18,10 +18,10 @@ describe('rates by key', () => {
     expect(rates.size).toBeLessThan(4000);
   });
 
-  it('does not forget a key in use, however many others there are', () => {
+  it('keeps a key in use beside any number of others', () => {
     const rates = new RateLimiter<number>();
     for (let nowMs = 0; nowMs < 10_000; nowMs += 500) {
-      // Half of its rate, and then all that is left.
+      // Takes half of the rate, and then all that is left.
       expect(rates.take(0, perSecond(2), nowMs)).toBe(true);
       for (let other = 1; other <= 1000; other++) {
         rates.take(nowMs * 1000 + other, perSecond(1), nowMs);
@@ -31,7 +31,7 @@ describe('rates by key', () => {
     expect(rates.take(0, perSecond(2), 9_500)).toBe(false);
   });
 
-  it('remembers no more keys than it may, and forgets the least recently used', () => {
+  it('forgets the least recently used key at its limit', () => {
     const rates = new RateLimiter<number>(10);
     for (let key = 0; key < 1000; key++) {
       rates.take(key, perSecond(1), 0);
@@ -40,7 +40,7 @@ describe('rates by key', () => {
     expect(rates.size).toBe(10);
   });
 
-  it('never lets through more than the rate and one burst, whatever other keys do', () => {
+  it('never allows more than the rate and one burst, whatever other keys do', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ key: fc.nat(3), waitMs: fc.nat(400) }), { maxLength: 200 }),

@@ -1,18 +1,18 @@
 import { type Rate, TokenBucket } from './token-bucket.ts';
 
-/** Buckets that are kept before it is worth looking for full ones. */
+/** Number of buckets from which on full ones are removed. */
 const CLEAN_FROM = 1000;
 
-/** Keys that are remembered at most. Beyond it, the least recently used one starts anew with a full bucket. */
+/** Keys that are remembered. Beyond it, the least recently used one is forgotten: its bucket counts as full. */
 const KEYS_MAX = 100_000;
 
 interface Entry {
   readonly bucket: TokenBucket;
-  /** When the bucket is as good as a new one. Milliseconds. */
+  /** When the bucket is full again and can be removed. */
   fullAtMs: number;
 }
 
-/** A token bucket for each key: a client address, an app, an instance. Memory is bounded, and idle keys cost nothing. */
+/** A token bucket for each key, such as a client address or an app. Memory is bounded; full buckets are removed. */
 export class RateLimiter<Key> {
   private readonly keysMax: number;
   /** The least recently used first. */
@@ -31,7 +31,7 @@ export class RateLimiter<Key> {
     return isTaken;
   }
 
-  /** Takes tokens for something that has happened already: the bucket may owe some then. */
+  /** Takes tokens for something that has already happened: the bucket may go below zero. */
   charge(key: Key, rate: Rate, nowMs: number, tokens: number): void {
     const entry = this.used(key, rate, nowMs);
     entry.bucket.has(rate, nowMs);
@@ -49,12 +49,12 @@ export class RateLimiter<Key> {
     return this.entries.get(key)?.bucket.left(rate, nowMs) ?? rate.burst;
   }
 
-  /** How many keys are remembered: those whose buckets may not be full, and not many more. */
+  /** How many keys are remembered. */
   get size(): number {
     return this.entries.size;
   }
 
-  /** The entry of the key, which is the most recently used one now. */
+  /** Gives the entry of a key, and marks it as the most recently used. */
   private used(key: Key, rate: Rate, nowMs: number): Entry {
     let entry = this.entries.get(key);
     if (entry === undefined) {
@@ -71,7 +71,7 @@ export class RateLimiter<Key> {
     if (this.entries.size >= this.cleanAt) {
       for (const [key, { fullAtMs }] of this.entries)
         if (fullAtMs <= nowMs) this.entries.delete(key);
-      // Twice as many before the next time, so that cleaning costs each new key the same.
+      // Next at twice the size, so that cleaning takes constant time for each new key.
       this.cleanAt = Math.max(CLEAN_FROM, 2 * this.entries.size);
     }
     if (this.entries.size < this.keysMax) return;

@@ -5,8 +5,16 @@ const after: Timers['after'] = (delayMs, run) => {
   return () => clearTimeout(timer);
 };
 
-/** The machine's clock, which an operator may set: for times of day. */
+/** The wall clock, which may be set: for times of day. */
 export const systemTimers: Timers = { now: Date.now, after };
 
-/** Milliseconds since the process began. It never goes back: for durations and rates. */
+/** Milliseconds since the process started. They never go back: for durations and rates. */
 export const monotonicTimers: Timers = { now: () => performance.now(), after };
+
+/** Waits for `work`, but no longer than `maxMs`. Leaves no timer behind. */
+export async function withTimeout(maxMs: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, maxMs);
+  await Promise.race([work, late.promise]);
+  clearTimeout(timer);
+}

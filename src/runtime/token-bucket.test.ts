@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { perSecond, TokenBucket } from './token-bucket.ts';
 
-/** How many of the tries at one moment succeed. */
+/** How many of several tries at one time succeed. */
 function taken(bucket: TokenBucket, count: number, nowMs: number, tries = 100): number {
   let through = 0;
   for (let index = 0; index < tries; index++) if (bucket.take(perSecond(count), nowMs)) through++;
@@ -10,11 +10,11 @@ function taken(bucket: TokenBucket, count: number, nowMs: number, tries = 100): 
 }
 
 describe('a token bucket of 10 per second', () => {
-  it('gives 10 at once, and no 11th', () => {
+  it('allows 10 at once, but no 11th', () => {
     expect(taken(new TokenBucket(perSecond(10), 0), 10, 0)).toBe(10);
   });
 
-  it('gives one each tenth of a second after that', () => {
+  it('allows one each tenth of a second after that', () => {
     const bucket = new TokenBucket(perSecond(10), 5000);
     taken(bucket, 10, 5000);
 
@@ -24,14 +24,14 @@ describe('a token bucket of 10 per second', () => {
     expect(taken(bucket, 10, 5400)).toBe(1);
   });
 
-  it('never holds more than 10, however long nobody takes one', () => {
+  it('never holds more than 10', () => {
     const bucket = new TokenBucket(perSecond(10), 0);
     taken(bucket, 10, 0);
 
     expect(taken(bucket, 10, 3_600_000)).toBe(10);
   });
 
-  it('gives nothing for a clock that was set back, and goes on from there', () => {
+  it('gains nothing when the clock is set back, and goes on from there', () => {
     const bucket = new TokenBucket(perSecond(10), 60_000);
     taken(bucket, 10, 60_000);
 
@@ -46,7 +46,7 @@ describe('a token bucket of 10 per second', () => {
     expect(taken(bucket, 50, 1000)).toBe(50);
   });
 
-  it('lets through no more than its rate and once as much, in whatever stretch of time', () => {
+  it('never allows more than the rate and one burst in any period', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -65,14 +65,14 @@ describe('a token bucket of 10 per second', () => {
     );
   });
 
-  it('never refuses who stays below its rate', () => {
+  it('never refuses below its rate', () => {
     const bucket = new TokenBucket(perSecond(10), 0);
     for (let nowMs = 0; nowMs < 60_000; nowMs += 101)
       expect(bucket.take(perSecond(10), nowMs)).toBe(true);
   });
 });
 
-it('gives a burst at once that is larger than the sustained rate', () => {
+it('allows a burst larger than the sustained rate', () => {
   const rate = { perSecond: 10, burst: 30 };
   const bucket = new TokenBucket(rate, 0);
   let through = 0;

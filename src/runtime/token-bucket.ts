@@ -1,4 +1,4 @@
-/** How often something may happen. Both numbers are positive. */
+/** A rate limit. Both numbers are positive. */
 export interface Rate {
   /** The sustained rate. */
   readonly perSecond: number;
@@ -12,8 +12,7 @@ export function perSecond(count: number): Rate {
 }
 
 /**
- * Lets a burst through at once and the sustained rate after that. A fixed window would let twice as many
- * through around its edge.
+ * Allows a burst at once, and the sustained rate after that. A fixed window would allow twice as many around its edge.
  */
 export class TokenBucket {
   private tokens: number;
@@ -37,21 +36,21 @@ export class TokenBucket {
     return this.left(rate, nowMs) >= tokens;
   }
 
-  /** How many tokens are there; negative where the bucket owes some. */
+  /** How many tokens are there; below zero after `charge`. */
   left({ perSecond, burst }: Rate, nowMs: number): number {
-    // A clock that was set back adds nothing and takes nothing away.
+    // A clock that was set back counts as no time.
     const elapsedMs = Math.max(0, nowMs - this.refilledAtMs);
     this.tokens = Math.min(burst, this.tokens + (elapsedMs * perSecond) / 1000);
     this.refilledAtMs = nowMs;
     return this.tokens;
   }
 
-  /** When it is full again if nothing is taken until then. Milliseconds. */
+  /** When it is full again if nothing is taken until then. */
   fullAtMs({ perSecond, burst }: Rate): number {
     return this.refilledAtMs + ((burst - this.tokens) * 1000) / perSecond;
   }
 
-  /** Takes tokens for something whose cost is known only afterwards: the bucket may owe some then. */
+  /** Takes tokens for something whose cost is only known afterwards: the bucket may go below zero. */
   charge(tokens: number): void {
     this.tokens -= tokens;
   }

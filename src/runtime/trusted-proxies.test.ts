@@ -8,13 +8,13 @@ const clientOf = (peer: string, xForwardedFor?: string, forwarded?: string) =>
   proxies.clientOf(peer, { xForwardedFor, forwarded });
 
 describe('the client behind a proxy', () => {
-  it('is the sender itself where that is no trusted proxy, whatever it claims', () => {
+  it('is the sender itself if that is no trusted proxy, whatever its headers say', () => {
     expect(clientOf('203.0.113.9', '1.2.3.4')).toBe('203.0.113.9');
     expect(clientOf('203.0.113.9', undefined, 'for=1.2.3.4')).toBe('203.0.113.9');
     expect(clientOf('11.0.0.1', '1.2.3.4')).toBe('11.0.0.1');
   });
 
-  it('is the last address that a trusted proxy did not have itself', () => {
+  it('is the last address that is no trusted proxy', () => {
     expect(clientOf('10.0.0.1', '1.2.3.4')).toBe('1.2.3.4');
     expect(clientOf('10.0.0.1', '6.6.6.6, 1.2.3.4, 192.0.2.7,10.1.1.1')).toBe('1.2.3.4');
     expect(clientOf('192.0.2.7', '1.2.3.4:5678')).toBe('1.2.3.4');
@@ -31,12 +31,12 @@ describe('the client behind a proxy', () => {
     expect(clientOf('10.0.0.1', undefined, 'proto=https; for=1.2.3.4')).toBe('1.2.3.4');
   });
 
-  it('is the proxy where the two headers disagree: the client wrote one of them', () => {
+  it('is the proxy if the two headers disagree', () => {
     expect(clientOf('10.0.0.1', '1.2.3.4', 'for=6.6.6.6')).toBe('10.0.0.1');
     expect(clientOf('10.0.0.1', '1.2.3.4', 'for=1.2.3.4')).toBe('1.2.3.4');
   });
 
-  it('is the proxy where that names no address', () => {
+  it('is the proxy if that names no address', () => {
     for (const header of ['', 'unknown', '_hidden', '999.1.1.1', '1.2.3.4, ', '1.2.3.4, unknown']) {
       expect(clientOf('10.0.0.1', header)).toBe('10.0.0.1');
     }
@@ -45,7 +45,7 @@ describe('the client behind a proxy', () => {
     expect(clientOf('10.0.0.1', '10.2.2.2, 10.3.3.3')).toBe('10.0.0.1');
   });
 
-  it('is nobody else where no proxy is trusted', () => {
+  it('is the sender if no proxy is trusted', () => {
     const none = new TrustedProxies([]);
     expect(none.isEmpty).toBe(true);
     expect(none.clientOf('10.0.0.1', { xForwardedFor: '1.2.3.4', forwarded: undefined })).toBe(
@@ -53,7 +53,7 @@ describe('the client behind a proxy', () => {
     );
   });
 
-  it('is found without an error in whatever a header holds, and in linear time', () => {
+  it('is found in any header without an error, in linear time', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => {
         expect(typeof clientOf('10.0.0.1', a, b)).toBe('string');
@@ -78,7 +78,7 @@ describe('the list of trusted proxies', () => {
     expect(proxies.trusts(outside)).toBe(false);
   });
 
-  it('refuses what is no range', () => {
+  it('refuses text that is no range', () => {
     for (const text of ['proxy.local', '10.0.0.0/33', '::/129', '10.0.0.0/8/8', '/8', '', '10/8']) {
       expect(() => new TrustedProxies([text])).toThrow();
     }

@@ -8,19 +8,18 @@ import {
   unmappedRange,
 } from './ip-address.ts';
 
-/** The two headers in which a proxy may name the client. `undefined`: the request has none. */
+/** The two headers in which a proxy may name the client; `undefined` if the request has none. */
 export interface ForwardingHeaders {
   readonly xForwardedFor: string | undefined;
   /** RFC 7239. */
   readonly forwarded: string | undefined;
 }
 
-/** Entries of one header that are read, from the last one back; chains of proxies are shorter. */
+/** Entries of one header that are read, from the last one back. Real chains are shorter. */
 const HOPS_MAX = 32;
 
 /**
- * Finds the client behind the proxies that the operator named. What any other sender writes into these headers
- * counts for nothing.
+ * Finds the client address behind trusted proxies. Headers of any other sender are ignored.
  */
 export class TrustedProxies {
   private readonly ranges: readonly AddressRange[];
@@ -34,7 +33,7 @@ export class TrustedProxies {
     });
   }
 
-  /** Whether none is named: no header then counts, and none needs to be read. */
+  /** No proxy is trusted, so headers need not be read. */
   get isEmpty(): boolean {
     return this.ranges.length === 0;
   }
@@ -45,11 +44,11 @@ export class TrustedProxies {
   }
 
   /**
-   * The address of the client that a request came from. `peer` is the far end of the connection.
+   * The client address of a request. `peer` is the far end of the connection.
    *
-   * Each proxy appends the address that it saw, so the client is the last entry that is no trusted proxy. Most
-   * proxies write one of the two headers and pass the other one on as the client sent it. So where both are
-   * there and name different clients, neither counts, and the request is taken for the proxy's own.
+   * Each proxy appends the address that it saw, so the client is the last entry that is no trusted proxy. Most proxies
+   * write one of the two headers and pass the other one on as the client sent it. So if both are there and name
+   * different clients, neither counts, and `peer` is taken for the client.
    */
   clientOf(peer: string, { xForwardedFor, forwarded }: ForwardingHeaders): string {
     if (this.isEmpty || !this.trusts(peer)) return peer;
@@ -61,7 +60,7 @@ export class TrustedProxies {
     return named ?? alsoNamed ?? peer;
   }
 
-  /** `undefined` where all are trusted, or the last proxy wrote no address (`unknown`, a made-up name). */
+  /** `undefined` if all are trusted, or the last untrusted entry is no address (`unknown`, an obfuscated name). */
   private lastUntrusted(hops: readonly string[]): string | undefined {
     for (const hop of hops.slice(-HOPS_MAX).toReversed()) {
       const address = addressOfHop(hop);
@@ -83,7 +82,7 @@ function forwardedHopsOf(header: string): readonly string[] {
     .map((hop) => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? '');
 }
 
-/** The address of one entry, in its shortest form, without quotes, brackets and a port. */
+/** The address of one entry in canonical form, without quotes, brackets and port. */
 function addressOfHop(hop: string): string | undefined {
   const text = hop.trim().replace(/^"(.*)"$/, '$1');
   const [, bracketed, ipv4] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+)(?::\d+)?$/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../config/plain-json.ts';
-import { isRedactedUrl, redactedUrl } from '../runtime/redacted-url.ts';
+import { isRedactedUrl, redactedUrl } from '../runtime/redact.ts';
 import { OperationRefused } from './operation-refused.ts';
 
 type Settings = Readonly<Record<string, unknown>>;

@@ -227,6 +227,6 @@ it('a server warns that other users may read its password, and starts', async ()
   mkdirSync(join(directory.path, 'data'));
   writeFileSync(file, 'a password\n', { mode: 0o640 });
   await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
-  expect(await server.logged(/may read the admin password/)).toContain('"level":"warn"');
+  expect(await server.logged(/can read the admin password/)).toContain('"level":"warn"');
   expect(await statusWith(server, 'a password')).toBe(200);
 });

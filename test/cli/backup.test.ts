@@ -120,10 +120,10 @@ describe('fanfare backup', () => {
     }
     const before = readdirSync(directory.path);
     for (const [args, url, exitCode, words] of [
-      [['taken.db'], undefined, 1, 'taken.db is there already, and is not overwritten'],
+      [['taken.db'], undefined, 1, 'taken.db exists already, and is not overwritten'],
       [['none/copy.db'], undefined, 1, 'none cannot be written to: ENOENT'],
       [['copy.db'], 'sqlite:damaged.db', 1, 'cannot be copied: the store is damaged'],
-      [['copy.db'], 'sqlite:other.db', 1, 'cannot be copied: it is no store of Fanfare'],
+      [['copy.db'], 'sqlite:other.db', 1, 'cannot be copied: it is not a store of Fanfare'],
       [['copy.db'], 'sqlite::memory:', 1, 'The store is kept in memory'],
       [['copy.db'], 'sqlite:gone/fanfare.db', 1, `There is no store at ${directory.path}/gone/`],
       [

@@ -252,14 +252,14 @@ describe('fanfare fake-gateways', () => {
     await using gateways = await run(directory.path, ...FREE);
     const refusals: readonly (readonly [object, string])[] = [
       [{ gateway: 'gcm' }, 'gateway must be one of apns, fcm, web'],
-      [{ gateway: 'fcm', tims: 1 }, 'there is no "tims"'],
+      [{ gateway: 'fcm', tims: 1 }, 'unknown field "tims"'],
       [{ gateway: 'fcm' }, 'status must be a number from 200 to 599'],
       [{ gateway: 'fcm', act: 'explode' }, 'act must be one of answer, hang'],
       [{ gateway: 'fcm', act: 'hang', times: 0 }, 'times must be a whole number'],
       [{ gateway: 'fcm', act: 'hang', to: 7 }, 'to must be a token or an endpoint'],
       [{ gateway: 'fcm', latencyMs: -1 }, 'latencyMs must be a whole number'],
       [{ gateway: 'fcm', status: 500, headers: { 'a\n': 'b' } }, 'headers must be'],
-      [{ gateway: 'fcm', status: 500, error: 7 }, 'error must be a text'],
+      [{ gateway: 'fcm', status: 500, error: 7 }, 'error must be a string'],
     ];
     for (const [body, why] of refusals) {
       const answer = await gateways.ask('POST', '/script', body);
@@ -280,7 +280,7 @@ describe('fanfare fake-gateways', () => {
       const ended = await fanfare(directory.path, ['fake-gateways', ...args]);
       expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
       expect(ended.stderr).toMatch(
-        /^fanfare: 127\.0\.0\.1:\d+ \(\w+\) is taken: another program listens there\n$/,
+        /^fanfare: 127\.0\.0\.1:\d+ \(\w+\) is in use by another program\n$/,
       );
     }
     await other.stop(true);

@@ -82,7 +82,7 @@ describe('a start that cannot be', () => {
       expect(ended.exitCode).toBe(1);
       const setting = name.toLowerCase();
       expect(ended.stderr).toBe(
-        `fanfare: 127.0.0.1:${other.port} (${setting}.host, ${setting}.port) is taken: another program listens there\n`,
+        `fanfare: 127.0.0.1:${other.port} (${setting}.host, ${setting}.port) is in use by another program\n`,
       );
     }
     await other.stop(true);

@@ -208,7 +208,7 @@ describe('the database on PostgreSQL', () => {
     await using store = await throwAwayPostgres();
     await using database = await openDatabase(store.url);
     await database.write((sql) => sql`ALTER TABLE migrations RENAME TO taken_away`);
-    expect(await database.lost()).toBe('the tables are gone from the database');
+    expect(await database.lost()).toBe('the tables are missing from the database');
   });
 
   it('must have an encoding that holds every text', async () => {
@@ -219,7 +219,7 @@ describe('the database on PostgreSQL', () => {
     }
     const url = store.url.replace(/[^/]+$/, 'narrow');
     await expect(openDatabase(url)).rejects.toThrow(
-      /cannot be opened: its encoding is LATIN1, and must be UTF8$/,
+      /cannot be opened: its encoding is LATIN1, but must be UTF8$/,
     );
     await using sql = new SQL(store.url, { max: 1 });
     await sql.unsafe('DROP DATABASE narrow');

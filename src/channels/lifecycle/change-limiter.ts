@@ -1,20 +1,20 @@
 import type { Timers } from '../../runtime/ports.ts';
 
 interface Entry {
-  /** When the last changes were told, the oldest first. */
-  readonly toldAtMs: number[];
-  /** The newest change that was not told yet. */
-  pending: { tell: () => void; readonly cancelTimer: () => void } | undefined;
+  /** When the last changes were reported, the oldest first. */
+  readonly reportedAtMs: number[];
+  /** The newest change, if it is not reported yet. */
+  pending: { report: () => void; readonly cancelTimer: () => void } | undefined;
 }
 
 /**
- * Tells changes of something, but only so often: the first ones at once, and of those that come too fast the last
- * one as soon as it may be told. So whoever listens ends up with the truth, however often it changes.
+ * Limits how often changes of something are reported. The first changes in a window are reported at once; of those beyond the
+ * limit only the last is, as soon as the limit allows. So listeners always end up with the latest state.
  */
 export class ChangeLimiter<Key> {
   private readonly timers: Timers;
   private readonly windowMs: number;
-  /** In the order in which they were told last. */
+  /** In the order of their last reports. */
   private readonly entries = new Map<Key, Entry>();
   private cancelSweep: (() => void) | undefined;
 
@@ -23,64 +23,64 @@ export class ChangeLimiter<Key> {
     this.windowMs = windowMs;
   }
 
-  /** Something changed. `tell` runs now or later, or not at all if a newer change came. `timesMax`: in one window. */
-  changed(key: Key, timesMax: number, tell: () => void): void {
-    const entry = this.entries.get(key) ?? { toldAtMs: [], pending: undefined };
+  /** Reports a change: now, later, or not at all if a newer one comes first. `limit`: reports in one window. */
+  changed(key: Key, limit: number, report: () => void): void {
+    const entry = this.entries.get(key) ?? { reportedAtMs: [], pending: undefined };
     if (entry.pending !== undefined) {
-      entry.pending.tell = tell;
+      entry.pending.report = report;
       return;
     }
-    const waitMs = this.waitMs(entry, timesMax);
+    const waitMs = this.waitMs(entry, limit);
     if (waitMs === 0) {
-      this.tellNow(key, entry, tell);
+      this.reportNow(key, entry, report);
       return;
     }
     const pending = {
-      tell,
+      report,
       cancelTimer: this.timers.after(waitMs, () => {
         entry.pending = undefined;
-        this.tellNow(key, entry, pending.tell);
+        this.reportNow(key, entry, pending.report);
       }),
     };
     entry.pending = pending;
   }
 
-  /** Forgets the change that was not told yet. */
+  /** Drops a change that is not reported yet. */
   cancel(key: Key): void {
     const entry = this.entries.get(key);
     entry?.pending?.cancelTimer();
     if (entry !== undefined) entry.pending = undefined;
   }
 
-  /** How many things are remembered: those that changed within one window. */
+  /** The number of keys that are remembered: those with a report in the last window. */
   get size(): number {
     return this.entries.size;
   }
 
-  private tellNow(key: Key, entry: Entry, tell: () => void): void {
-    entry.toldAtMs.push(this.timers.now());
+  private reportNow(key: Key, entry: Entry, report: () => void): void {
+    entry.reportedAtMs.push(this.timers.now());
     this.entries.delete(key);
     this.entries.set(key, entry);
     this.cancelSweep ??= this.timers.after(this.windowMs, () => this.sweep());
-    tell();
+    report();
   }
 
-  /** Milliseconds until one more change may be told. */
-  private waitMs({ toldAtMs }: Entry, timesMax: number): number {
+  /** Milliseconds until the limit allows one more report. */
+  private waitMs({ reportedAtMs }: Entry, limit: number): number {
     const nowMs = this.timers.now();
-    // What lies ahead was told before the clock was set back.
+    // A time in the future is from before the clock was set back.
     const isOver = (atMs: number | undefined) =>
       atMs !== undefined && (atMs <= nowMs - this.windowMs || atMs > nowMs);
-    while (isOver(toldAtMs[0])) toldAtMs.shift();
-    const oldestMs = toldAtMs[toldAtMs.length - timesMax];
+    while (isOver(reportedAtMs[0])) reportedAtMs.shift();
+    const oldestMs = reportedAtMs[reportedAtMs.length - limit];
     return oldestMs === undefined ? 0 : oldestMs + this.windowMs - nowMs;
   }
 
   private sweep(): void {
     this.cancelSweep = undefined;
     const nowMs = this.timers.now();
-    for (const [key, { toldAtMs, pending }] of this.entries) {
-      const lastMs = toldAtMs.at(-1) ?? 0;
+    for (const [key, { reportedAtMs, pending }] of this.entries) {
+      const lastMs = reportedAtMs.at(-1) ?? 0;
       if (pending !== undefined || (lastMs > nowMs - this.windowMs && lastMs <= nowMs)) break;
       this.entries.delete(key);
     }

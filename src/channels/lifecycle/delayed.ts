@@ -6,13 +6,13 @@ interface Waiting {
 }
 
 /**
- * Things that are done a fixed time later unless they are called off. One timer for all of them, and
- * calling off costs a look-up: thousands may come and go at once when a network fails.
+ * Actions that run after a fixed delay unless they are cancelled. All share one timer, and cancelling costs one look-up:
+ * thousands may start and be cancelled at once when a network fails.
  */
 export class Delayed<Key> {
   private readonly timers: Timers;
   private readonly delayMs: number;
-  // All wait equally long, so the order in which they came is the order in which they are due.
+  // The delay is the same for all, so this is also the order in which they are due.
   private readonly waiting = new Map<Key, Waiting>();
   private cancelTimer: (() => void) | undefined;
 
@@ -21,24 +21,24 @@ export class Delayed<Key> {
     this.delayMs = delayMs;
   }
 
-  /** Whether something waits under this key. */
+  /** Whether an action waits under this key. */
   has(key: Key): boolean {
     return this.waiting.has(key);
   }
 
-  /** Does it later. What waited under the same key is called off. */
+  /** Starts the delay of an action; replaces the one that waits under the same key. */
   start(key: Key, run: () => void): void {
     this.waiting.delete(key);
     this.waiting.set(key, { dueAtMs: this.timers.now() + this.delayMs, run });
     if (this.cancelTimer === undefined) this.arm();
   }
 
-  /** Calls it off; `false` where nothing waited. */
+  /** Cancels an action; `false` if none waited. */
   cancel(key: Key): boolean {
     return this.waiting.delete(key);
   }
 
-  /** Does now what waits. */
+  /** Runs all waiting actions now. */
   flush(): void {
     this.cancelTimer?.();
     this.cancelTimer = undefined;
@@ -66,7 +66,7 @@ export class Delayed<Key> {
 
   private remainingMs({ dueAtMs }: Waiting): number {
     const remainingMs = dueAtMs - this.timers.now();
-    // Nothing waits longer than the delay, unless the clock was set back: it has waited enough then.
+    // More than the delay: the clock was set back, so run it now.
     return remainingMs > this.delayMs ? 0 : Math.max(0, remainingMs);
   }
 }

@@ -11,7 +11,7 @@ import { SubscriptionCounts } from './subscription-counts.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /**
- * How long `channel_vacated` and `member_removed` are held back, and called off if whoever left returns.
+ * The delay of `channel_vacated` and `member_removed`, which are cancelled if the subscriber returns in time.
  * Milliseconds. Source: Channels protocol, §15.
  */
 const GRACE_MS = 3000;
@@ -23,7 +23,7 @@ export interface LifecycleEventsOptions {
   readonly sink: WebhookSink;
 }
 
-/** Tells backends and subscribers what happens in channels. Everything follows from transitions. */
+/** Turns transitions of channels into webhook events, and into the subscription counts that subscribers get. */
 export class LifecycleEvents {
   private readonly timers: Timers;
   private readonly sink: WebhookSink;
@@ -31,7 +31,7 @@ export class LifecycleEvents {
   private readonly vacated: Delayed<Topic>;
   private readonly removed: Delayed<string>;
   private readonly counts: SubscriptionCounts;
-  /** Cache channels whose miss was told, until they have an event or nobody is left who could miss it. */
+  /** Cache channels whose miss was reported, until they have an event or are vacated. */
   private readonly missed = new Set<Topic>();
 
   constructor({ timers, broadcaster, usage, sink }: LifecycleEventsOptions) {
@@ -50,11 +50,11 @@ export class LifecycleEvents {
     });
   }
 
-  /** A subscription came. */
+  /** A subscription was added. */
   joined(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     const topic = topicOf(app, channel);
-    // Whoever returns in time has not been away: neither the end nor the beginning is told.
+    // A return in time cancels the end, and then the beginning is not reported either.
     if (change.occupied && !this.vacated.cancel(topic)) {
       this.emit(app, { name: 'channel_occupied', channel: channel.text });
     }
@@ -69,7 +69,7 @@ export class LifecycleEvents {
     }
   }
 
-  /** The number of a channel's subscriptions is another, and those whom it concerns are confirmed. */
+  /** The number of subscriptions changed. Called after the newcomer is confirmed, so that it gets the count too. */
   counted(app: App, channel: ChannelName, { counts, vacated }: Transition): void {
     if (!app.subscriptionCounts) return;
     if (channel.kind === 'presence' || channel.kind === 'server-to-user') return;
@@ -78,7 +78,7 @@ export class LifecycleEvents {
     }
   }
 
-  /** A subscription went. */
+  /** A subscription was removed. */
   left(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     const topic = topicOf(app, channel);
@@ -100,21 +100,20 @@ export class LifecycleEvents {
     this.counted(app, channel, change);
   }
 
-  /** A subscriber found nothing remembered; however many do, backends hear of it once. */
+  /** A subscriber found no cached event. Reported once, however many subscribers miss it. */
   cacheMissed(app: App, channel: ChannelName): void {
     const topic = topicOf(app, channel);
-    // Nobody was told where nobody wants to be.
     if (this.missed.has(topic) || !wants(app, 'cache_miss')) return;
     this.missed.add(topic);
     this.emit(app, { name: 'cache_miss', channel: channel.text });
   }
 
-  /** A cache channel has an event now. */
+  /** A cache channel got an event. */
   cached(topic: Topic): void {
     this.missed.delete(topic);
   }
 
-  /** Whether anybody wants to hear of client events: their data is only then made. */
+  /** Whether a webhook takes client events, so that their data must be made. */
   wantsClientEvents(app: App): boolean {
     return wants(app, 'client_event');
   }
@@ -123,7 +122,7 @@ export class LifecycleEvents {
     this.emit(app, event);
   }
 
-  /** Tells now what is held back: there will be no later. */
+  /** Sends all delayed events now, because the server stops. */
   flush(): void {
     this.removed.flush();
     this.vacated.flush();

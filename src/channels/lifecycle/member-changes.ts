@@ -17,11 +17,11 @@ export interface MemberChangesOptions {
 }
 
 /**
- * Tells the members of presence channels who comes and goes.
+ * Sends `member_added` and `member_removed` to the members of presence channels.
  *
- * One user who comes and goes faster than `limits.memberChangesPerSecond` is told of less often, since each change
- * reaches every member. The last change is always told, even where it brings back what was told before: members
- * who joined in between have another list. Clients ignore a user who is added or removed twice (protocol, §6).
+ * Each change reaches every member, so the changes of one user are limited to `limits.memberChangesPerSecond`. The last
+ * change is always sent, even if it restores what was sent before: members who joined in between have another list. Clients
+ * ignore a user who is added or removed twice (protocol, §6).
  */
 export class MemberChanges {
   private readonly broadcaster: Broadcaster;
@@ -35,7 +35,7 @@ export class MemberChanges {
     this.limiter = new ChangeLimiter(timers, WINDOW_MS);
   }
 
-  /** The first connection of a user came. `newcomer` does not hear of itself. */
+  /** A user joined with a first connection, `newcomer`, which does not get the event. */
   added(app: App, channel: ChannelName, member: Member, newcomer: Peer): void {
     this.changed(app, channel, member, () =>
       broadcast(this.broadcaster, topicOf(app, channel), () => memberAdded(channel.text, member), {
@@ -44,7 +44,7 @@ export class MemberChanges {
     );
   }
 
-  /** The last connection of a user went. */
+  /** A user's last connection left. */
   removed(app: App, channel: ChannelName, member: Member): void {
     this.changed(app, channel, member, () =>
       broadcast(this.broadcaster, topicOf(app, channel), () =>
@@ -54,10 +54,10 @@ export class MemberChanges {
   }
 
   private changed(app: App, channel: ChannelName, member: Member, send: () => number): void {
-    const tell = () => this.usage.charge(app, send(), 'clients');
+    const sendNow = () => this.usage.charge(app, send(), 'clients');
     const { memberChangesPerSecond } = app.limits;
-    if (memberChangesPerSecond === 0) return tell();
+    if (memberChangesPerSecond === 0) return sendNow();
     const key = `${topicOf(app, channel)}\n${member.userId}`;
-    this.limiter.changed(key, memberChangesPerSecond, tell);
+    this.limiter.changed(key, memberChangesPerSecond, sendNow);
   }
 }

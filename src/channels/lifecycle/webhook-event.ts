@@ -1,6 +1,6 @@
 /**
- * One thing that happened in an app's channels, exactly as its webhooks are told of it: an event is sent as
- * the JSON of this object, so it holds nothing else. Source: Channels docs, "Webhooks".
+ * A webhook event of an app's channels. The JSON of this object is what is sent, so it has no other fields.
+ * Source: Channels docs, "Webhooks".
  */
 export type WebhookEvent =
   | {
@@ -16,7 +16,7 @@ export type WebhookEvent =
       readonly name: 'client_event';
       readonly channel: string;
       readonly event: string;
-      /** Text, also where the client sent an object: official libraries read it as text. */
+      /** Text, even if the client sent an object: official libraries read it as text. */
       readonly data: string;
       readonly socket_id: string;
       /** In presence channels only. */
@@ -28,7 +28,7 @@ export type WebhookEvent =
       readonly subscription_count: number;
     };
 
-/** A webhook event on its way from the loop where it happened to the one that sends it. */
+/** A webhook event on its way from the realtime loop to the background loop, which sends it. */
 export interface AppWebhookEvent {
   readonly appId: string;
   readonly event: WebhookEvent;

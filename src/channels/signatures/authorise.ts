@@ -4,8 +4,8 @@ import type { SocketId } from '../socket-id.ts';
 import { sameSignature, sign } from './signature.ts';
 
 /**
- * Checks that the app's backend let this connection into a channel: `undefined` if so, else why not, in the
- * words that people search for. Source: Channels protocol, §4 and §5.5.
+ * Checks the signature of the app's backend for a subscription. Returns `undefined` if it is right, else why not, in the
+ * words of the hosted service, which people search for. Source: Channels protocol, §4 and §5.5.
  */
 export function refuseSubscription(
   app: App,
@@ -21,7 +21,7 @@ export function refuseSubscription(
   return refuseSignature(app, text, auth, `subscription to ${channel.text}`, 'subscription');
 }
 
-/** Checks that the app's backend lets this connection be a user: `undefined` if so, else why not. */
+/** Checks the signature of the app's backend for a sign-in. Returns `undefined` if it is right, else why not. */
 export function refuseSignIn(
   app: App,
   socketId: SocketId,

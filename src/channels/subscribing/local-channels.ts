@@ -9,26 +9,26 @@ interface Entry {
   readonly shared: Subscription & { readonly member: undefined };
 }
 
-/** The channels that connections of this node are in: what is the same for all of them is kept once. */
+/** The channels with subscribers on this node. What all subscriptions to a channel have in common is kept once. */
 export class LocalChannels {
   private readonly byTopic = new Map<Topic, Entry>();
   /** Subscriptions by app id. */
   private readonly budget: FairBudget;
 
-  /** `limit`: subscriptions in all. */
+  /** `limit`: all subscriptions of this node. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.budget = new FairBudget(limit);
   }
 
   /**
-   * Which app must give up a subscription before this one may have one more: the id of the app that has most, which
-   * may be this one; `undefined` where there is room.
+   * Returns the id of the app that must give up a subscription before `app` may have one more: the one with the most, which
+   * may be `app` itself; `undefined` if there is room.
    */
   whoYields(app: App): string | undefined {
     return this.budget.whoYields(app.id);
   }
 
-  /** Counts one subscription more. What it gives is of everyone who is in it and has nothing of their own there. */
+  /** Counts one more subscription. Returns an object that all subscriptions without data of their own can share. */
   enter(app: App, channel: ChannelName): Subscription & { readonly member: undefined } {
     const topic = topicOf(app, channel);
     let entry = this.byTopic.get(topic);
@@ -42,7 +42,7 @@ export class LocalChannels {
     return entry.shared;
   }
 
-  /** One subscription of the app less. */
+  /** Counts one subscription less. */
   leave(app: App, topic: Topic): void {
     const entry = this.byTopic.get(topic);
     if (entry === undefined) return;

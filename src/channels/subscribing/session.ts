@@ -6,50 +6,50 @@ import type { Member, Peer } from '../ports.ts';
 import type { SocketId } from '../socket-id.ts';
 import type { UserData } from '../wire.ts';
 
-/** One channel that a connection is in. */
+/** The subscription of one connection to one channel. */
 export interface Subscription {
   readonly channel: ChannelName;
   readonly topic: Topic;
   readonly member: Member | undefined;
-  /** `joining` until the roster has answered: neither confirmed nor to be left yet. */
+  /** `joining` until the roster has answered: not confirmed, and not to be left yet. */
   readonly state: 'joining' | 'joined';
 }
 
-/** Most connections have few subscriptions: a list of them is looked through as fast as a map, and is a third of it. */
+/** Up to this many subscriptions are kept in an array: searched as fast as a map, in a third of its memory. */
 const LISTED_MAX = 16;
 
-/** How many seconds' worth of attempts a connection may make at once. */
+/** The burst of attempts to subscribe or sign in, in seconds' worth. */
 const ATTEMPTS_BURST_SECONDS = 10;
 
-const NONE: readonly Subscription[] = [];
-const NOBODY: readonly string[] = [];
+const NO_SUBSCRIPTIONS: readonly Subscription[] = [];
+const NO_USERS: readonly string[] = [];
 
-/** What the core knows of one connection; the transport adds to it. Kept small: there are many. */
+/** What the core knows of one connection; the transport extends it. Kept small, because there are many. */
 export abstract class Session {
   readonly app: App;
   abstract readonly socketId: SocketId;
   abstract readonly peer: Peer;
-  /** In the order in which they came; by channel name where they are many. */
+  /** An array in the order of subscribing; a map by channel name if there are many. */
   private subscribed: Subscription[] | Map<string, Subscription> | undefined;
-  /** Only made with the first client event. */
+  /** Made with the first client event. */
   clientEvents: TokenBucket | undefined;
-  /** Attempts to subscribe or sign in, less those that `limits.subscriptionsPerSecond` has allowed since. */
+  /** Recent attempts to subscribe or sign in; goes down by `limits.subscriptionsPerSecond` each second. */
   private attempts = 0;
   closed = false;
-  /** Whether the app's backend has let it in anywhere: by a sign-in, or into a channel that needs it. */
+  /** Whether the app's backend has authorised it: by a sign-in, or a subscription that needs a signature. */
   authorised = false;
-  /** Who the connection is signed in as. */
+  /** The user that the connection is signed in as. */
   user: UserData | undefined;
-  /** Until the user roster has answered: signed in already for the client, and not to be signed out yet. */
+  /** `true` until the user roster has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
-  /** The users whose coming and going it is told of. */
-  watching: readonly string[] = NOBODY;
+  /** The users on its watchlist. */
+  watching: readonly string[] = NO_USERS;
 
   constructor(app: App) {
     this.app = app;
   }
 
-  /** Counts one attempt to subscribe or sign in; `false` where there were too many. */
+  /** Counts one attempt to subscribe or sign in; `false` if there were too many. */
   mayAttempt(): boolean {
     const { subscriptionsPerSecond, channelsPerConnection } = this.app.limits;
     if (subscriptionsPerSecond === 0) return true;
@@ -60,7 +60,7 @@ export abstract class Session {
     return true;
   }
 
-  /** Allows the attempts of some seconds. To be called about once a second. */
+  /** Renews the attempts of some seconds. Called about once a second. */
   allowAttempts(seconds: number): void {
     if (this.attempts === 0) return;
     const allowed = seconds * this.app.limits.subscriptionsPerSecond;
@@ -79,7 +79,7 @@ export abstract class Session {
     return subscribed?.find((one) => one.channel.text === channel);
   }
 
-  /** One whose channel it has no subscription to. */
+  /** Adds a subscription to a channel that it has none to. */
   add(subscription: Subscription): void {
     const { subscribed } = this;
     if (subscribed === undefined) this.subscribed = [subscription];
@@ -91,7 +91,7 @@ export abstract class Session {
     }
   }
 
-  /** Puts another in the place of the one to the same channel. */
+  /** Replaces the subscription to the same channel. */
   replace(subscription: Subscription): void {
     const { subscribed } = this;
     const { text } = subscription.channel;
@@ -110,10 +110,10 @@ export abstract class Session {
     }
   }
 
-  /** Those of now; what changes meanwhile does not change them. */
+  /** Returns a snapshot of all subscriptions. */
   subscriptions(): readonly Subscription[] {
     const { subscribed } = this;
-    if (subscribed === undefined) return NONE;
+    if (subscribed === undefined) return NO_SUBSCRIPTIONS;
     return subscribed instanceof Map ? [...subscribed.values()] : subscribed.slice();
   }
 }

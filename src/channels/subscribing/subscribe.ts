@@ -41,7 +41,6 @@ const unauthorised = (message: string): Refusal => ({
 });
 const limitReached = (message: string): Refusal => ({ problem: 'subscription-limit', message });
 
-/** Why a connection that subscribes too often is refused. */
 function tooOften({ app }: Session): Refusal {
   const { subscriptionsPerSecond } = app.limits;
   return {
@@ -50,16 +49,16 @@ function tooOften({ app }: Session): Refusal {
   };
 }
 
-/** Lets a connection into a channel, or tells it why not. The connection stays open either way. */
+/** Subscribes a connection to a channel, or reports why not. It stays open either way. */
 export function subscribe(
   hub: Hub,
   session: Session,
   message: SubscribeMessage,
 ): MaybePromise<void> {
-  // Before anything that costs more than reading the message did.
+  // First, because everything below costs more.
   if (!session.mayAttempt()) return refuse(hub, session, message.channel, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
-    // The first subscription stands, so its handlers must not be told of an error.
+    // Not `refuse`: the first subscription stands, so its handlers must get no error.
     return reportProblem(
       hub,
       session,
@@ -78,7 +77,7 @@ export function subscribe(
     : enter(hub, session, parsed.channel, admitted.member);
 }
 
-/** Everything that can be decided without asking who else is in the channel. */
+/** Decides everything that does not depend on who else is in the channel. */
 function admit(
   session: Session,
   channel: ChannelName,
@@ -106,7 +105,7 @@ function admit(
   if (channel.kind !== 'presence') return { member: undefined };
 
   if (message.channelData === undefined && session.user !== undefined) {
-    // Who is signed in need not say again who they are. Source: §5.5.
+    // A signed-in connection need not send `channel_data`. Source: §5.5.
     return { member: { userId: session.user.id, userInfo: session.user.userInfo } };
   }
   if (message.channelData === undefined) {
@@ -118,7 +117,7 @@ function admit(
   return data.ok ? { member: data.member } : refusalOf(data.why);
 }
 
-/** Puts the connection into the channel, unless the roster finds it full. */
+/** Enters a connection into a channel, unless the roster says that it is full. */
 function enter(
   hub: Hub,
   session: Session,
@@ -152,7 +151,7 @@ function enter(
       );
     }
     if (session.closed) return leaveChannel(hub, session, joining);
-    // Where something is still to come, it must be known from a later subscription to the same channel.
+    // `hasLeft` must be able to tell a subscription that still waits for something from a later one.
     const isAlike = member === undefined && !channel.cached;
     const subscription: Subscription = isAlike ? shared : { ...joining, state: 'joined' };
     session.replace(subscription);
@@ -161,10 +160,10 @@ function enter(
   });
 }
 
-/** Makes room for one more subscription; `false` where the app itself would have to yield. */
+/** Makes room for one more subscription; `false` if the app itself would have to yield. */
 function makeRoom(hub: Hub, app: App): boolean {
   let largest = hub.channels.whoYields(app);
-  // What ended connections have not left yet still counts. Without this, more connections would end than are needed.
+  // Subscriptions of ended connections still count: leave those first, before another connection is ended.
   while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.whoYields(app);
   if (largest === app.id) return false;
   if (largest !== undefined) hub.endConnectionOf(largest);
@@ -178,7 +177,7 @@ function confirm(
   transition: Transition,
 ): MaybePromise<void> {
   const { channel, topic, member } = subscription;
-  // Before the newcomer listens: a member does not hear of itself.
+  // Before the newcomer joins the audience: a member gets no event about itself.
   if (transition.memberAdded && member !== undefined) {
     hub.memberChanges.added(session.app, channel, member, session.peer);
   }
@@ -196,12 +195,12 @@ function confirm(
         );
   return after(confirmed, () => {
     const replayed = channel.cached ? replay(hub, session, subscription) : undefined;
-    // The newcomer hears of the count too, and nothing of a channel before its confirmation.
+    // Last, because the newcomer gets the count too, and must get nothing before its confirmation.
     return after(replayed, () => hub.lifecycle.counted(session.app, channel, transition));
   });
 }
 
-/** Sends the last event of a cache channel, or says that there is none. Source: §10. */
+/** Sends the last event of a cache channel, or a cache miss. Source: §10. */
 function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
   const { channel, topic } = subscription;
   return after(
@@ -219,12 +218,12 @@ function replay(hub: Hub, session: Session, subscription: Subscription): MaybePr
   );
 }
 
-/** Whether a connection gave a subscription up while the engine was asked; it must hear no more of it. */
+/** Whether a connection left the channel while an engine was asked; then it must get nothing more of it. */
 function hasLeft(session: Session, subscription: Subscription): boolean {
   return session.subscription(subscription.channel.text) !== subscription;
 }
 
-/** Takes a connection out of a channel; the client hears nothing of it, as the protocol has it. */
+/** Unsubscribes a connection from a channel. The protocol has no confirmation of this. */
 export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
@@ -270,8 +269,8 @@ export function leaveChannel(
 }
 
 /**
- * Tells a client that it is not in a channel: once as the hosted service does, and once more in a form
- * that names the channel, which pusher-js hands to the channel's own handlers.
+ * Reports a refused subscription: as a `pusher:error`, as the hosted service does, and as a `pusher:subscription_error`,
+ * which names the channel, so that pusher-js passes it to the handlers of the channel.
  */
 function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
   hub.strangerLog.info(

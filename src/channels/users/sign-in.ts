@@ -18,18 +18,18 @@ import { watchTopic } from './watchlist-events.ts';
 /** Users that one connection may watch. Source: Channels protocol, §16. */
 const WATCHLIST_MAX = 100;
 
-/** The channel on which a backend reaches one user. */
+/** Returns the channel by which a backend reaches one user. */
 export function userChannel(userId: string): string {
   return `#server-to-user-${userId}`;
 }
 
-/** Makes a connection one of a user's, or tells it why not. It stays open either way. Source: §8.1. */
+/** Signs a connection in as a user, or reports why not. It stays open either way. Source: §8.1. */
 export function signIn(
   hub: Hub,
   session: Session,
   message: Extract<ClientMessage, { type: 'signin' }>,
 ): MaybePromise<void> {
-  // Before anything that costs more than reading the message did.
+  // First, because everything below costs more.
   if (!session.mayAttempt()) {
     const { subscriptionsPerSecond } = session.app.limits;
     const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
@@ -50,7 +50,7 @@ export function signIn(
   if (session.user !== undefined && session.user.id !== user.id) {
     return refuse(hub, session, `The connection is signed in as ${session.user.id} already`);
   }
-  // The same user again changes nothing.
+  // Signing in as the same user again changes nothing.
   if (session.user !== undefined) {
     session.peer.send(signInSucceeded(message.userData));
     return;
@@ -76,7 +76,7 @@ export function signIn(
   });
 }
 
-/** Tells of the watched users now, and of their coming and going from now on. Source: §8.3. */
+/** Sends which watched users are online, and subscribes to their changes. Source: §8.3. */
 function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromise<void> {
   const { app } = session;
   const wanted = [...new Set(watchlist)];

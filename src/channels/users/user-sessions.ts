@@ -19,13 +19,13 @@ export class UserSessions {
     if (sessions?.size === 0) this.byUser.delete(key);
   }
 
-  /** A copy, so that those who are in it may be ended. */
+  /** Returns a copy, so that the sessions may be ended while it is iterated. */
   of(app: App, userId: string): readonly Session[] {
     return [...(this.byUser.get(keyOf(app, userId)) ?? [])];
   }
 }
 
 function keyOf(app: App, userId: string): string {
-  // App ids hold no slash.
+  // App ids have no slash.
   return `${app.id}/${userId}`;
 }

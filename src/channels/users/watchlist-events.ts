@@ -6,17 +6,17 @@ import { Delayed } from '../lifecycle/delayed.ts';
 import { watchlistEvents } from '../wire.ts';
 
 /**
- * How long a user who has no connection left is still taken for online: clients that reconnect are not
- * away. Milliseconds. Source: Channels protocol, §8.3 (a choice: it is the time of the webhooks).
+ * How long a user without connections still counts as online, so that a reconnecting client does not go offline.
+ * Milliseconds. Source: Channels protocol, §8.3 (our choice: the same as for webhooks).
  */
 const OFFLINE_GRACE_MS = 3000;
 
-/** What those who watch a user listen to; no channel can have its name. */
+/** Returns the topic that watchers of a user subscribe to; no channel can have its name. */
 export function watchTopic(app: App, userId: string): Topic {
   return `${app.id}/#watch-${userId}` as Topic;
 }
 
-/** Tells those who watch a user when the user comes online or goes offline. */
+/** Notifies the watchers of a user when the user comes online or goes offline. */
 export class WatchlistEvents {
   private readonly broadcaster: Broadcaster;
   private readonly leaving: Delayed<Topic>;
@@ -29,22 +29,22 @@ export class WatchlistEvents {
   /** The user's first connection signed in. */
   online(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
-    // Whoever comes back in time has not been away.
-    if (!this.leaving.cancel(topic)) this.report(topic, [userId], []);
+    // A user who returns in time was never reported offline.
+    if (!this.leaving.cancel(topic)) this.notify(topic, [userId], []);
   }
 
-  /** The user's last connection went. */
+  /** The user's last connection ended. */
   offline(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
-    this.leaving.start(topic, () => this.report(topic, [], [userId]));
+    this.leaving.start(topic, () => this.notify(topic, [], [userId]));
   }
 
-  /** Whether the user has no connection any more, but may be back in a moment. */
+  /** Whether the user has no connection, but still counts as online. */
   isLeaving(app: App, userId: string): boolean {
     return this.leaving.has(watchTopic(app, userId));
   }
 
-  private report(topic: Topic, online: readonly string[], offline: readonly string[]): void {
+  private notify(topic: Topic, online: readonly string[], offline: readonly string[]): void {
     broadcast(this.broadcaster, topic, () => watchlistEvents(online, offline));
   }
 }

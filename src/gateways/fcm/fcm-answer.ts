@@ -1,6 +1,6 @@
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import { redactedText } from '../../runtime/redacted-text.ts';
+import { redactedText } from '../../runtime/redact.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import { tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';

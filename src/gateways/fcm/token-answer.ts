@@ -2,7 +2,7 @@ import { isFieldValue } from '../../outgoing/http2/header-field.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import { redactedText } from '../../runtime/redacted-text.ts';
+import { redactedText } from '../../runtime/redact.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** Why there is no access token, as the outcome of each notification: the account is refused, or Google is unavailable. */

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import { redactedText } from '../../runtime/redacted-text.ts';
+import { redactedText } from '../../runtime/redact.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import { tryAgain, unansweredOutcome } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';

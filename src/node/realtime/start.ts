@@ -18,9 +18,8 @@ import { type MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
-import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import { withTimeout } from '../../runtime/with-timeout.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
@@ -184,7 +183,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
   const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
   const checks = setInterval(() => {
-    slowConsumers.lookAgain();
+    slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();

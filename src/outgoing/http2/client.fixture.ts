@@ -1,15 +1,15 @@
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
 import { FakeNetwork, settled } from './network.fixture.ts';
 import type { Http2Result } from './request.ts';
 
-/** An origin on a network in memory, with time that passes when a test says so. */
-export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
-  const timers = new FakeTimers();
+/** A client on a network in memory, with fake timers. */
+export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
+  const timers = new FakeTime({ turns: 20 });
   const network = new FakeNetwork();
   const events: Http2Event[] = [];
-  const origin = new Http2Client({
+  const client = new Http2Client({
     origin: 'https://push.example.test',
     connectionsMax: 4,
     streamsPerConnectionMax: 100,
@@ -21,7 +21,7 @@ export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Requests with their path as body, and what became of each so far. */
+  /** Sends requests with their path as body; gives the result of each so far. */
   const postAs = (
     sender: Sender | undefined,
     ...paths: readonly string[]
@@ -29,21 +29,21 @@ export function originOnFakes(options: Partial<Http2ClientOptions> = {}) {
     const results: (Http2Result | undefined)[] = paths.map(() => undefined);
     for (const [index, path] of paths.entries()) {
       const request = { path, fields: [], body: Buffer.from(path), ...(sender && { sender }) };
-      void origin.send(request).then((result) => {
+      void client.send(request).then((result) => {
         results[index] = result;
       });
     }
     return results;
   };
   const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
-  return { origin, network, timers, events, post, postAs, settled };
+  return { client, network, timers, events, post, postAs, settled };
 }
 
 export function paths(count: number, prefix = '/'): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }
 
-/** The results in a few words: `200`, `unknown reset`, `-` where there is none yet. */
+/** The results as short texts: `200`, `unknown reset`, `-` for none yet. */
 export function inShort(results: readonly (Http2Result | undefined)[]): readonly string[] {
   return results.map((result) => {
     if (result === undefined) return '-';

@@ -1,26 +1,26 @@
 import { expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { originOnFakes, paths } from './client.fixture.ts';
+import { clientOnFakes, paths } from './client.fixture.ts';
 import { ERROR } from './frames.ts';
 import type { FakeLine } from './network.fixture.ts';
 import type { HeardRequest } from './peer.fixture.ts';
 
 /** What a peer may do with a request. */
 const acts = ['answer', 'answer', 'answer', 'answer later', 'refuse', 'reset', 'hang'] as const;
-/** And what may happen to a connection at any time. */
+/** What may happen to a connection at any time. */
 const turns = ['none', 'none', 'none', 'goodbye', 'cut', 'fewer', 'more', 'unreachable'] as const;
 
 const TIMEOUT_MS = 4000;
 
-it('never loses a request, and never says what is not so, whatever peers do', async () => {
+it('settles every request with the truth, whatever peers do', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.infiniteStream(fc.constantFrom(...acts)),
       fc.array(fc.constantFrom(...turns), { minLength: 10, maxLength: 10 }),
       fc.integer({ min: 1, max: 8 }),
       async (actsOfPeers, turnsOfTime, streamsMax) => {
-        const { network, post, timers } = originOnFakes({ requestTimeoutMs: TIMEOUT_MS });
-        /** How often each path was processed, by whoever. */
+        const { network, post, timers } = clientOnFakes({ requestTimeoutMs: TIMEOUT_MS });
+        /** How often each path was processed by any peer. */
         const processed = new Map<string, number>();
         const goodbyes = new Map<FakeLine, number>();
 
@@ -63,7 +63,7 @@ it('never loses a request, and never says what is not so, whatever peers do', as
 
         for (const [path, [result]] of all) {
           const times = processed.get(path) ?? 0;
-          // All are settled, and what went out more than once had not been processed before.
+          // All are settled, and only unprocessed requests were sent again.
           expect(result).toBeDefined();
           expect(times).toBeLessThanOrEqual(1);
           if (result?.result === 'answered') expect(times).toBe(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { inShort, originOnFakes, paths } from './client.fixture.ts';
+import { clientOnFakes, inShort, paths } from './client.fixture.ts';
 import { ANSWER_BYTES_MAX } from './client.ts';
 import { ERROR, SETTING } from './frames.ts';
 import { plainField } from './header-field.ts';
@@ -13,11 +13,11 @@ const alwaysAnswer = (line: FakeLine) => {
 
 describe('a request', () => {
   it('is sent whole, and settles with the answer', async () => {
-    const { origin, network, settled } = originOnFakes({
+    const { client, network, settled } = clientOnFakes({
       origin: 'https://push.example.test:8443',
     });
     const body = Buffer.from('hello');
-    const sent = origin.send({ path: '/3/device/ab', fields: [plainField('x', 'y')], body });
+    const sent = client.send({ path: '/3/device/ab', fields: [plainField('x', 'y')], body });
     await settled();
     const line = network.last;
     expect(line.target).toMatchObject({
@@ -48,15 +48,15 @@ describe('a request', () => {
   });
 
   it('needs no body', async () => {
-    const { origin, network, settled } = originOnFakes();
+    const { client, network, settled } = clientOnFakes();
     network.onOpen = alwaysAnswer;
-    const sent = origin.send({ path: '/', fields: [], body: new Uint8Array() });
+    const sent = client.send({ path: '/', fields: [], body: new Uint8Array() });
     await settled();
     expect(await sent).toMatchObject({ result: 'answered', status: 200 });
   });
 
-  it('is no concern of informational answers and trailers', async () => {
-    const { network, post, settled } = originOnFakes();
+  it('ignores informational answers and trailers', async () => {
+    const { network, post, settled } = clientOnFakes();
     const results = post('/a');
     await settled();
     const line = network.last;
@@ -66,8 +66,8 @@ describe('a request', () => {
     expect(results[0]).toMatchObject({ fields: [':status', '200', 'a', 'b'] });
   });
 
-  it('keeps only the start of a long answer, and does not let the rest come', async () => {
-    const { network, post, settled } = originOnFakes();
+  it('keeps only the start of a long answer, and resets the stream', async () => {
+    const { network, post, settled } = clientOnFakes();
     const [result] = await (async () => {
       const results = post('/a');
       await settled();
@@ -84,12 +84,12 @@ describe('a request', () => {
     expect(network.last.resets).toEqual([[1, ERROR.cancel]]);
   });
 
-  it('goes out in parts where the peer takes it so', async () => {
-    const { origin, network, settled } = originOnFakes();
+  it('is split to fit the windows and the frame size of the peer', async () => {
+    const { client, network, settled } = clientOnFakes();
     network.onOpen = (line) => line.sendSettings({ initialWindowSize: 10 });
     const body = Buffer.alloc(25, 'x');
-    const sent = origin.send({ path: '/a', fields: [], body });
-    const second = origin.send({ path: '/b', fields: [], body: Buffer.from('short') });
+    const sent = client.send({ path: '/a', fields: [], body });
+    const second = client.send({ path: '/b', fields: [], body: Buffer.from('short') });
     await settled();
     const line = network.last;
     expect(line.requests.map((request) => request.body.length)).toEqual([10]);
@@ -104,8 +104,8 @@ describe('a request', () => {
     expect(await second).toMatchObject({ result: 'answered' });
   });
 
-  it('is refused where its header would not fit into a frame', async () => {
-    const { post, network, settled } = originOnFakes();
+  it('is refused if its header does not fit into a frame', async () => {
+    const { post, network, settled } = clientOnFakes();
     const results = post(`/${'a'.repeat(20_000)}`);
     await settled();
     expect(inShort(results)).toEqual(['unprocessed too-large']);
@@ -113,9 +113,9 @@ describe('a request', () => {
   });
 });
 
-describe('what a peer takes', () => {
-  it('is not known before its settings: nothing is asked', async () => {
-    const { network, post, settled } = originOnFakes();
+describe('the limit of a peer', () => {
+  it('is unknown before its settings, so nothing is sent', async () => {
+    const { network, post, settled } = clientOnFakes();
     network.onOpen = () => undefined;
     post('/a', '/b');
     await settled();
@@ -126,8 +126,8 @@ describe('what a peer takes', () => {
     expect(network.last.requests).toHaveLength(1);
   });
 
-  it('is obeyed when it grows and when it shrinks', async () => {
-    const { network, post, settled } = originOnFakes({ connectionsMax: 1 });
+  it('is respected when it grows and when it shrinks', async () => {
+    const { network, post, settled } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 1 });
     const results = post(...paths(30));
     await settled();
@@ -148,8 +148,8 @@ describe('what a peer takes', () => {
     expect(new Set(inShort(results))).toEqual(new Set(['200']));
   });
 
-  it('is more with further connections, each opened when the one before has answered', async () => {
-    const { network, post, settled } = originOnFakes({ connectionsMax: 3 });
+  it('is raised by further connections, each opened once the one before has answered', async () => {
+    const { network, post, settled } = clientOnFakes({ connectionsMax: 3 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 5 });
     const results = post(...paths(40));
     await settled();
@@ -161,7 +161,7 @@ describe('what a peer takes', () => {
     await settled();
     network.last.answer(1);
     await settled();
-    // Three are all that it may have.
+    // Three is the limit.
     expect(network.lines).toHaveLength(3);
     for (let round = 0; round < 10; round++) {
       for (const line of network.lines) {
@@ -172,8 +172,8 @@ describe('what a peer takes', () => {
     expect(new Set(inShort(results))).toEqual(new Set(['200']));
   });
 
-  it('is no more than we want, whatever it says', async () => {
-    const { network, post, settled } = originOnFakes({
+  it('never exceeds our own limit', async () => {
+    const { network, post, settled } = clientOnFakes({
       connectionsMax: 1,
       streamsPerConnectionMax: 7,
     });
@@ -182,8 +182,8 @@ describe('what a peer takes', () => {
     expect(network.last.requests).toHaveLength(7);
   });
 
-  it('is found out where it does not say it: what it turns away goes out again', async () => {
-    const { network, post, settled, timers } = originOnFakes({ connectionsMax: 1 });
+  it('is found by trial if it does not announce one: refused requests are sent again', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ connectionsMax: 1 });
     let open = 0;
     let turnedAway = 0;
     network.onOpen = (line) => {
@@ -207,8 +207,8 @@ describe('what a peer takes', () => {
     await settled();
   });
 
-  it('is rested from where it turns away even one, and given up on after some times', async () => {
-    const { network, post, timers, settled } = originOnFakes({ connectionsMax: 1 });
+  it('causes pauses if it refuses even one request, and finally a failure', async () => {
+    const { network, post, timers, settled } = clientOnFakes({ connectionsMax: 1 });
     const atMs: number[] = [];
     const startMs = timers.now();
     network.onOpen = (line) => {
@@ -228,8 +228,8 @@ describe('what a peer takes', () => {
 });
 
 describe('a connection', () => {
-  it('that says goodbye finishes what it has taken; the rest goes over another', async () => {
-    const { network, post, settled, events } = originOnFakes();
+  it('with GOAWAY finishes its requests; the others go over another', async () => {
+    const { network, post, settled, events } = clientOnFakes();
     const results = post('/a', '/b', '/c');
     await settled();
     const [first] = network.lines;
@@ -247,8 +247,8 @@ describe('a connection', () => {
     });
   });
 
-  it('that says goodbye in two steps loses nothing', async () => {
-    const { network, post, settled, timers } = originOnFakes();
+  it('with GOAWAY in two steps loses nothing', async () => {
+    const { network, post, settled, timers } = clientOnFakes();
     network.onOpen = (line) => line.sendSettings();
     const results = post(...paths(10));
     await settled();
@@ -273,8 +273,8 @@ describe('a connection', () => {
     await timers.advance(1);
   });
 
-  it('that ends leaves what it was asked unknown, and what it was not asked to another', async () => {
-    const { network, post, settled, timers } = originOnFakes({ connectionsMax: 1 });
+  it('that ends leaves sent requests unknown, and unsent ones to another', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 2 });
     const results = post('/a', '/b', '/c', '/d');
     await settled();
@@ -292,8 +292,8 @@ describe('a connection', () => {
     expect(results[1]).toMatchObject({ detail: 'ECONNRESET' });
   });
 
-  it('that ends in the middle of an answer has answered', async () => {
-    const { network, post, settled } = originOnFakes();
+  it('that ends within an answer has answered', async () => {
+    const { network, post, settled } = clientOnFakes();
     const results = post('/a');
     await settled();
     network.last.answerInParts(1, [{ ':status': '503' }, 'half'], false);
@@ -303,8 +303,8 @@ describe('a connection', () => {
     expect(inShort(results)).toEqual(['503']);
   });
 
-  it('that is silent is asked whether it is there, and given up where it is not', async () => {
-    const { network, post, settled, timers } = originOnFakes({ requestTimeoutMs: 60_000 });
+  it('that is silent is pinged, and given up without an answer', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ requestTimeoutMs: 60_000 });
     const results = post('/a');
     await settled();
     const dead = network.last;
@@ -316,13 +316,13 @@ describe('a connection', () => {
     await timers.advance(5500);
     expect(dead.isClosed).toBe(true);
     expect(results).toEqual([{ result: 'unknown', why: 'silence', detail: 'no answer to a ping' }]);
-    // It was not sent to the one that was in doubt.
+    // It was not sent over the silent one.
     expect(inShort(later)).toEqual(['200']);
     expect(network.lines).toHaveLength(2);
   });
 
-  it('that dies holds up only what it was asked before anybody could know', async () => {
-    const { network, post, settled, timers } = originOnFakes({
+  it('that dies delays only the requests sent before that was known', async () => {
+    const { network, post, settled, timers } = clientOnFakes({
       requestTimeoutMs: 15_000,
       connectionsMax: 2,
     });
@@ -345,8 +345,8 @@ describe('a connection', () => {
     expect(dead.requests.map(({ fields }) => fields[':path'])).toEqual(['/proof', '/first']);
   });
 
-  it('on which the very first request hangs holds up no other one, though it answers pings', async () => {
-    const { network, post, timers } = originOnFakes({ requestTimeoutMs: 15_000 });
+  it('whose first request hangs delays no others, although it answers pings', async () => {
+    const { network, post, timers } = clientOnFakes({ requestTimeoutMs: 15_000 });
     network.onOpen = (line) => {
       line.sendSettings({ maxConcurrentStreams: 1 });
       line.pongs = true;
@@ -361,8 +361,8 @@ describe('a connection', () => {
     expect(inShort(results)[0]).toBe('unknown silence');
   });
 
-  it('that has hung takes requests again once it answers', async () => {
-    const { network, post, settled, timers } = originOnFakes({
+  it('that has hung gets requests again once it answers', async () => {
+    const { network, post, settled, timers } = clientOnFakes({
       requestTimeoutMs: 60_000,
       connectionsMax: 1,
     });
@@ -380,8 +380,8 @@ describe('a connection', () => {
     expect(network.lines).toHaveLength(1);
   });
 
-  it('that hangs is followed by another, one after the other, and by no more than there may be', async () => {
-    const { network, post, timers } = originOnFakes({
+  it('that hangs is followed by others, one at a time, up to the limit', async () => {
+    const { network, post, timers } = clientOnFakes({
       requestTimeoutMs: 60_000,
       connectionsMax: 3,
     });
@@ -398,8 +398,8 @@ describe('a connection', () => {
     expect(opened).toEqual([2, 3, 3, 3, 3]);
   });
 
-  it('that only takes its time is left alone', async () => {
-    const { network, post, settled, timers } = originOnFakes({ requestTimeoutMs: 60_000 });
+  it('that is only slow is kept', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ requestTimeoutMs: 60_000 });
     const results = post('/a');
     await settled();
     network.last.pongs = true;
@@ -410,8 +410,8 @@ describe('a connection', () => {
     expect(inShort(results)).toEqual(['200']);
   });
 
-  it('that nobody uses is asked once a minute, and closed in the end', async () => {
-    const { network, post, settled, timers } = originOnFakes({ idleCloseMs: 200_000 });
+  it('that is idle is pinged once a minute, and closed in the end', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ idleCloseMs: 200_000 });
     network.onOpen = alwaysAnswer;
     post('/a');
     await settled();
@@ -429,8 +429,8 @@ describe('a connection', () => {
     expect(network.lines).toHaveLength(2);
   });
 
-  it('that answers pings and nothing else is left for another one', async () => {
-    const { network, post, settled, timers } = originOnFakes({ requestTimeoutMs: 1000 });
+  it('that answers only pings is replaced', async () => {
+    const { network, post, settled, timers } = clientOnFakes({ requestTimeoutMs: 1000 });
     const results = post('/a', '/b', '/c');
     await settled();
     await timers.advance(1500);
@@ -443,8 +443,8 @@ describe('a connection', () => {
     expect(network.lines).toHaveLength(2);
   });
 
-  it('that is full takes no more until it has drained', async () => {
-    const { network, post, settled } = originOnFakes({ connectionsMax: 1 });
+  it('that is full gets no more until it has drained', async () => {
+    const { network, post, settled } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = alwaysAnswer;
     post('/a');
     await settled();
@@ -461,14 +461,14 @@ describe('a connection', () => {
   });
 
   it('is replaced on request', async () => {
-    const { origin, network, post, settled } = originOnFakes();
+    const { client, network, post, settled } = clientOnFakes();
     network.onOpen = alwaysAnswer;
     post('/a');
     await settled();
     network.last.onRequest = () => undefined;
     const underWay = post('/b');
     await settled();
-    origin.replaceConnections('the token was renewed too often');
+    client.replaceConnections('the token was renewed too often');
     const later = post('/c');
     await settled();
     const [first] = network.lines;
@@ -481,9 +481,9 @@ describe('a connection', () => {
   });
 });
 
-describe('an origin that cannot be reached', () => {
-  it('says so after two attempts, and tries again with growing pauses', async () => {
-    const { network, post, timers, events, settled } = originOnFakes({ requestTimeoutMs: 60_000 });
+describe('an unreachable origin', () => {
+  it('is reported after two attempts, and tried again with growing pauses', async () => {
+    const { network, post, timers, events, settled } = clientOnFakes({ requestTimeoutMs: 60_000 });
     network.failure = { why: 'ECONNREFUSED' };
     const results = post('/a', '/b');
     await settled();
@@ -510,8 +510,8 @@ describe('an origin that cannot be reached', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('is not asked for ever where it takes connections and ends each', async () => {
-    const { network, post, timers } = originOnFakes();
+  it('causes growing pauses if it accepts connections and ends each', async () => {
+    const { network, post, timers } = clientOnFakes();
     network.onOpen = (line) => {
       line.sendSettings();
       line.onRequest = () => line.goAway(0, ERROR.enhanceYourCalm);
@@ -522,8 +522,8 @@ describe('an origin that cannot be reached', () => {
     expect(network.lines).toHaveLength(5);
   });
 
-  it('is given up where its settings never come', async () => {
-    const { network, post, timers } = originOnFakes({ requestTimeoutMs: 60_000 });
+  it('is given up if its settings never come', async () => {
+    const { network, post, timers } = clientOnFakes({ requestTimeoutMs: 60_000 });
     network.onOpen = () => undefined;
     const results = post('/a');
     await timers.advance(21_000);
@@ -531,8 +531,8 @@ describe('an origin that cannot be reached', () => {
     expect(network.lines.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 
-  it('says at once where its addresses may not be used', async () => {
-    const { network, post, settled } = originOnFakes({
+  it('is reported at once if its addresses may not be used', async () => {
+    const { network, post, settled } = clientOnFakes({
       findAddresses: async () => ({ ok: false, allowed: false, why: '127.0.0.1 is loopback' }),
     });
     const results = post('/a');
@@ -543,16 +543,16 @@ describe('an origin that cannot be reached', () => {
     expect(network.attempts).toEqual([]);
   });
 
-  it('says at once where the peer speaks no HTTP/2', async () => {
-    const { network, post, settled } = originOnFakes();
+  it('is reported at once if the peer speaks no HTTP/2', async () => {
+    const { network, post, settled } = clientOnFakes();
     network.failure = { why: 'the peer speaks no HTTP/2', noHttp2: true };
     const results = post('/a');
     await settled();
     expect(inShort(results)).toEqual(['unprocessed no-http2']);
   });
 
-  it('is tried at all its addresses, in another order each time', async () => {
-    const { network, post, timers } = originOnFakes({
+  it('is tried at all its addresses, in a different order each time', async () => {
+    const { network, post, timers } = clientOnFakes({
       findAddresses: async () => ({
         ok: true,
         addresses: ['192.0.2.1', '2001:db8::1', '192.0.2.2'],
@@ -568,9 +568,9 @@ describe('an origin that cannot be reached', () => {
   });
 });
 
-describe('the time of a request', () => {
-  it('ends its waiting: it was not processed', async () => {
-    const { network, post, timers, settled } = originOnFakes({ connectionsMax: 1 });
+describe('the timeout of a request', () => {
+  it('ends its waiting: it is unprocessed', async () => {
+    const { network, post, timers, settled } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 1 });
     const results = post('/a', '/b');
     await settled();
@@ -579,8 +579,8 @@ describe('the time of a request', () => {
     expect(inShort(results)).toEqual(['unknown silence', 'unprocessed not-in-time']);
   });
 
-  it('ends it alone where others are answered', async () => {
-    const { network, post, timers, settled } = originOnFakes();
+  it('does not affect others that are answered', async () => {
+    const { network, post, timers, settled } = clientOnFakes();
     const slow = post('/slow');
     await settled();
     for (let round = 0; round < 11; round++) {
@@ -595,9 +595,9 @@ describe('the time of a request', () => {
   });
 });
 
-describe('bounds', () => {
-  it('no more than so many wait', async () => {
-    const { network, post, settled } = originOnFakes({ waitingMax: 3, connectionsMax: 1 });
+describe('a client', () => {
+  it('limits how many requests wait', async () => {
+    const { network, post, settled } = clientOnFakes({ waitingMax: 3, connectionsMax: 1 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 2 });
     post('/a');
     await settled();
@@ -609,12 +609,12 @@ describe('bounds', () => {
     ]);
   });
 
-  it('nothing is left open or unsettled by an origin that was closed', async () => {
-    const { origin, network, post, settled } = originOnFakes({ connectionsMax: 1 });
+  it('leaves nothing open or unsettled when it is closed', async () => {
+    const { client, network, post, settled } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = (line) => line.sendSettings({ maxConcurrentStreams: 1 });
     const results = post('/a', '/b');
     await settled();
-    await origin[Symbol.asyncDispose]();
+    await client[Symbol.asyncDispose]();
     const late = post('/c');
     await settled();
     expect(inShort([...results, ...late])).toEqual([
@@ -623,13 +623,13 @@ describe('bounds', () => {
       'unprocessed closed',
     ]);
     expect(network.last.isClosed).toBe(true);
-    expect(origin.state).toEqual({ connections: 0, inFlight: 0, waiting: 0 });
+    expect(client.state).toEqual({ connections: 0, inFlight: 0, waiting: 0 });
   });
 });
 
-describe('newcomers', () => {
-  const newcomer = { owner: {}, isTrusted: false };
-  /** Makes a peer never answer newcomers, and all others at once. */
+describe('untrusted requests', () => {
+  const untrusted = { owner: {}, isTrusted: false };
+  /** A peer that never answers untrusted requests, and all others at once. */
   const answerKnown = (line: FakeLine) => {
     line.sendSettings({ maxConcurrentStreams: 100 });
     line.pongs = true;
@@ -638,12 +638,12 @@ describe('newcomers', () => {
     };
   };
 
-  it('leave a quarter of each connection to others, and open no more than there may be', async () => {
-    const { network, post, postAs, settled } = originOnFakes({ connectionsMax: 2 });
+  it('leave a quarter of each connection to trusted ones, up to the limit of connections', async () => {
+    const { network, post, postAs, settled } = clientOnFakes({ connectionsMax: 2 });
     network.onOpen = answerKnown;
     const first = post('/warm');
     await settled();
-    postAs(newcomer, ...paths(500, '/new'));
+    postAs(untrusted, ...paths(500, '/new'));
     await settled();
     const known = post(...paths(25));
     await settled();
@@ -654,23 +654,23 @@ describe('newcomers', () => {
     expect(mostOfLine.every((count) => count <= 75)).toBe(true);
   });
 
-  it('that are never answered do not make a connection look dead to others', async () => {
-    const { network, post, postAs, settled, timers } = originOnFakes({
+  it('that are never answered do not make a connection look dead to trusted ones', async () => {
+    const { network, post, postAs, settled, timers } = clientOnFakes({
       connectionsMax: 1,
       requestTimeoutMs: 30_000,
     });
     network.onOpen = answerKnown;
     const first = post('/warm');
     await settled();
-    postAs(newcomer, '/new');
+    postAs(untrusted, '/new');
     await timers.advance(12_000);
     const second = post('/later');
     await settled();
     expect(inShort([...first, ...second])).toEqual(['200', '200']);
   });
 
-  it('take turns with others where all of them wait', async () => {
-    const { network, post, postAs, settled } = originOnFakes({ connectionsMax: 1 });
+  it('take turns with trusted ones while all wait', async () => {
+    const { network, post, postAs, settled } = clientOnFakes({ connectionsMax: 1 });
     const order: string[] = [];
     network.onOpen = (line) => {
       line.sendSettings({ maxConcurrentStreams: 4 });
@@ -679,7 +679,7 @@ describe('newcomers', () => {
         line.answer(id);
       };
     };
-    postAs(newcomer, ...paths(20, '/new'));
+    postAs(untrusted, ...paths(20, '/new'));
     const known = post(...paths(5, '/known'));
     await settled();
     expect(inShort(known)).toEqual(Array(5).fill('200'));
@@ -687,9 +687,9 @@ describe('newcomers', () => {
   });
 });
 
-describe('instances that share an origin', () => {
+describe('senders that share a client', () => {
   it('take turns, however much one of them sends', async () => {
-    const { network, postAs, settled } = originOnFakes({ connectionsMax: 1 });
+    const { network, postAs, settled } = clientOnFakes({ connectionsMax: 1 });
     const order: string[] = [];
     network.onOpen = (line) => {
       line.sendSettings({ maxConcurrentStreams: 1 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { inShort, originOnFakes, paths } from './client.fixture.ts';
+import { clientOnFakes, inShort, paths } from './client.fixture.ts';
 import { ERROR, FLAG, FRAME, SETTING } from './frames.ts';
 import type { FakeLine } from './network.fixture.ts';
 import { headerBlock } from './peer.fixture.ts';
 
-/** One request on its way to a peer. */
+/** A client with one request in flight to a peer. */
 async function asked() {
-  const fakes = originOnFakes({ connectionsMax: 1 });
+  const fakes = clientOnFakes({ connectionsMax: 1 });
   const results = fakes.post('/a');
   await fakes.settled();
   return { ...fakes, results, line: fakes.network.last };
@@ -24,10 +24,10 @@ const frame =
   (line) =>
     line.sendFrame(type, flags, id, payload);
 
-describe('a peer that breaks the rules', () => {
+describe('a peer that breaks the protocol', () => {
   const wrong: readonly (readonly [what: string, code: number, said: Said])[] = [
     ['pushes', ERROR.protocolError, frame(FRAME.pushPromise, FLAG.endHeaders, 1, Buffer.alloc(4))],
-    ['answers a stream that nobody opened', ERROR.protocolError, (line) => line.answer(3)],
+    ['answers a stream that was not opened', ERROR.protocolError, (line) => line.answer(3)],
     ['answers an even stream', ERROR.protocolError, (line) => line.answer(2)],
     ['answers stream 0', ERROR.protocolError, (line) => line.answer(0)],
     [
@@ -96,7 +96,7 @@ describe('a peer that breaks the rules', () => {
     ],
   ];
 
-  it.each(wrong)('and %s is told so and left', async (_, code, said) => {
+  it.each(wrong)('and %s gets GOAWAY', async (_, code, said) => {
     const { line, results, settled } = await asked();
     said(line);
     await settled();
@@ -108,8 +108,8 @@ describe('a peer that breaks the rules', () => {
   it.each([
     ['its first frame is no setting', (line: FakeLine) => line.ping()],
     ['it speaks HTTP/1.1', (line: FakeLine) => line.sendFrame(0x2f, 0x31, 0, Buffer.alloc(40))],
-  ])('from the start is not asked anything: %s', async (_, say) => {
-    const { network, post, settled } = originOnFakes({ connectionsMax: 1 });
+  ])('from the start gets no request: %s', async (_, say) => {
+    const { network, post, settled } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = say;
     post('/a');
     await settled();
@@ -125,7 +125,7 @@ describe('a peer that breaks the rules', () => {
     ['opens its window by nothing', (line) => line.windowUpdate(1, 0)],
   ];
 
-  it.each(wrongAnswers)('in one answer is heard no more of it: it %s', async (_, said) => {
+  it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, said) => {
     const { line, results, settled, post } = await asked();
     said(line);
     await settled();
@@ -139,8 +139,8 @@ describe('a peer that breaks the rules', () => {
   });
 });
 
-describe('a peer that keeps the rules', () => {
-  it('may pad, give priorities, split headers, and send what is unknown', async () => {
+describe('a peer that keeps the protocol', () => {
+  it('may pad frames, send priorities, split headers, and send unknown frames', async () => {
     const { line, results, settled } = await asked();
     const padded = Buffer.concat([Buffer.from([3, 0, 0, 0, 0, 9]), ok, Buffer.alloc(3)]);
     line.sendFrame(99, 255, 1, Buffer.from('whatever'));
@@ -157,14 +157,14 @@ describe('a peer that keeps the rules', () => {
     expect(result?.result === 'answered' && result.body.toString()).toBe('ABC');
   });
 
-  it('gets its pings and its settings answered', async () => {
+  it('gets its pings and settings acknowledged', async () => {
     const { line, settled } = await asked();
     line.ping();
     await settled();
     expect(line.said).toEqual(['settings ack', 'ping ack 12345678']);
   });
 
-  it('may send a megabyte and more, one small answer after the other', async () => {
+  it('may send more than a megabyte in many small answers', async () => {
     const { line, network, post, settled } = await asked();
     const before = line.windowBytes;
     network.last.answer(1);
@@ -178,10 +178,10 @@ describe('a peer that keeps the rules', () => {
     expect(line.windowBytes - before).toBeGreaterThan(500_000);
   });
 
-  it('may take chunks of any size', async () => {
+  it('may read chunks of any size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 })), async (sizes) => {
-        const { post, network, settled } = originOnFakes({ connectionsMax: 1 });
+        const { post, network, settled } = clientOnFakes({ connectionsMax: 1 });
         let sent: Buffer = Buffer.alloc(0);
         network.onOpen = (line) => {
           line.sendSettings();
@@ -207,7 +207,7 @@ describe('a peer that keeps the rules', () => {
   });
 });
 
-it('settles every request once, whatever a peer says', async () => {
+it('settles every request once, whatever a peer sends', async () => {
   const anyFrame = fc.oneof(
     fc.record({
       type: fc.integer({ min: 0, max: 10 }),
@@ -230,17 +230,17 @@ it('settles every request once, whatever a peer says', async () => {
   );
   await fc.assert(
     fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), async (said) => {
-      const { origin, network, settled } = originOnFakes({ connectionsMax: 1 });
+      const { client, network, settled } = clientOnFakes({ connectionsMax: 1 });
       let settlements = 0;
       const sent = paths(4).map((path) =>
-        origin.send({ path, fields: [], body: Buffer.from(path) }).finally(() => settlements++),
+        client.send({ path, fields: [], body: Buffer.from(path) }).finally(() => settlements++),
       );
       await settled();
       for (const { type, flags, id, payload } of said) {
         network.last.sendFrame(type, flags, id, Buffer.from(payload));
       }
       await settled();
-      await origin[Symbol.asyncDispose]();
+      await client[Symbol.asyncDispose]();
       await Promise.all(sent);
       expect(settlements).toBe(4);
     }),

@@ -1,5 +1,5 @@
 import type { Timers } from '../../runtime/ports.ts';
-import { redactedText } from '../../runtime/redacted-text.ts';
+import { redactedText } from '../../runtime/redact.ts';
 import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import { BodySender } from './body-sender.ts';
 import type { Exchange } from './exchange.ts';

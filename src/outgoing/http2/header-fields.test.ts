@@ -13,7 +13,7 @@ function pairs(list: readonly string[]): readonly string[] {
   return list.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${list[index + 1]}`] : []));
 }
 
-/** Encodes requests on one connection, each as its own block. */
+/** Encodes requests of one connection, each as a block. */
 function encoding() {
   const out = new OutBuffer();
   const encoder = new HeaderEncoder(out);
@@ -27,9 +27,9 @@ function encoding() {
   };
 }
 
-describe('reading header fields', () => {
-  it('reads the examples of the specification, with and without Huffman codes', () => {
-    // RFC 7541, C.5 and C.6, but for the size of the table.
+describe('the header decoder', () => {
+  it('decodes the examples of the specification, with and without Huffman codes', () => {
+    // RFC 7541, C.5 and C.6, but with another table size.
     for (const [first, second] of [
       [
         `4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133
@@ -53,7 +53,7 @@ describe('reading header fields', () => {
     }
   });
 
-  it('forgets the oldest fields where the table is made smaller', () => {
+  it('evicts the oldest fields when the table shrinks', () => {
     const decoder = new HeaderDecoder();
     decoder.read(bytes('40 01 61 01 31'));
     decoder.read(bytes('40 01 62 01 32'));
@@ -78,7 +78,7 @@ describe('reading header fields', () => {
     expect(() => new HeaderDecoder().read(bytes(hex))).toThrow(ProtocolFault);
   });
 
-  it('refuses a block that says much more than it is long', () => {
+  it('refuses a block that expands to too many fields', () => {
     const decoder = new HeaderDecoder();
     decoder.read(headerBlock({ a: '' }));
     const kept = Buffer.concat([bytes('40 01 61 7f 81 0f'), Buffer.alloc(2048, 'x')]);
@@ -87,7 +87,7 @@ describe('reading header fields', () => {
     expect(() => decoder.read(often)).toThrow('too many header fields');
   });
 
-  it('never throws anything else, whatever it is given', () => {
+  it('throws nothing else for any bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 })), (blocks) => {
         const decoder = new HeaderDecoder();
@@ -101,15 +101,15 @@ describe('reading header fields', () => {
   });
 });
 
-describe('writing header fields', () => {
-  it('sends a field that is kept once, and then one byte', () => {
+describe('the header encoder', () => {
+  it('sends a kept field in full once, and then as one byte', () => {
     const { block } = encoding();
     const token = keptField('authorization', `bearer ${'x'.repeat(200)}`);
     expect(block([token], '/a').length).toBeGreaterThan(200);
     expect(block([token], '/a')).toEqual(bytes('04 02 2f61 be 0f0d 01 30'));
   });
 
-  it('has no more in the table than the peer keeps', () => {
+  it('keeps no more in the table than the peer does', () => {
     const { encoder, block } = encoding();
     const decoder = new HeaderDecoder();
     const token = keptField('authorization', 'x'.repeat(200));
@@ -122,7 +122,7 @@ describe('writing header fields', () => {
     expect(block([token]).length).toBe(limited.length - 2);
   });
 
-  it('writes what its own reader reads, however many fields come and go', () => {
+  it('encodes what the decoder reads, with any sequence of fields', () => {
     const field = fc
       .tuple(
         fc.constantFrom('authorization', 'apns-topic', ':status', 'x'),

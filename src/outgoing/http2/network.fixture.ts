@@ -2,11 +2,11 @@ import type { OpenWire, WireTarget } from './open-wire.ts';
 import { Peer } from './peer.fixture.ts';
 import type { WireListener } from './wire.ts';
 
-/** One connection of a network in memory, seen from its far end. */
+/** The far end of a connection in memory. */
 export class FakeLine extends Peer {
   readonly target: WireTarget;
   isClosed = false;
-  /** The client may write on, and is told that it had better not. */
+  /** Reports backpressure to the client. */
   isFull = false;
   private collector: ((bytes: Buffer) => void) | undefined;
   private readonly listener: () => WireListener | undefined;
@@ -14,26 +14,26 @@ export class FakeLine extends Peer {
   constructor(target: WireTarget, listener: () => WireListener | undefined) {
     super((bytes) => {
       if (this.collector !== undefined) return this.collector(bytes);
-      // As a real one, it delivers later, never in the middle of a call.
+      // Like a real socket, it never delivers within a call.
       queueMicrotask(() => this.isClosed || listener()?.onBytes(bytes));
     });
     this.target = target;
     this.listener = listener;
   }
 
-  /** Ends the connection as seen from the client. */
+  /** Ends the connection for the client. */
   cut(why = 'ECONNRESET'): void {
     if (this.isClosed) return;
     this.isClosed = true;
     queueMicrotask(() => this.listener()?.onClose(why));
   }
 
-  /** Sends bytes as they are. */
+  /** Sends raw bytes. */
   sendRaw(bytes: Buffer): void {
     queueMicrotask(() => this.listener()?.onBytes(bytes));
   }
 
-  /** Hands what is sent from now on to somebody else, until the function that it gives is called. */
+  /** Hands all further bytes to `take` until the function that it gives is called. */
   collecting(take: (bytes: Buffer) => void): () => void {
     this.collector = take;
     return () => {
@@ -47,12 +47,12 @@ export class FakeLine extends Peer {
   }
 }
 
-/** A network in memory: what a client opens, and what is at the other end. */
+/** A network in memory: accepts connections of a client. */
 export class FakeNetwork {
   readonly lines: FakeLine[] = [];
-  /** What happens to each new connection, once it is open. */
+  /** Called for each new connection. */
   onOpen: (line: FakeLine) => void = (line) => line.sendSettings();
-  /** Makes the next ones fail so. */
+  /** Makes further attempts fail. */
   failure: { readonly why: string; readonly noHttp2?: boolean } | undefined;
   attempts: WireTarget[] = [];
 
@@ -84,7 +84,7 @@ export class FakeNetwork {
   }
 }
 
-/** Lets everything run that waits for no timer. */
+/** Lets everything run that does not wait for a timer. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -20,7 +20,7 @@ async function listening(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A server that sends back what it gets, with TLS where it has a certificate. */
+/** An echo server, with TLS if it has a certificate. */
 function echo(protocols: readonly string[], certificate = a): Promise<number> {
   return listening(
     createTlsServer({ ...certificate, ALPNProtocols: [...protocols] }, (socket) => {
@@ -39,7 +39,7 @@ const target = (port: number, more: Partial<WireTarget> = {}): WireTarget => ({
   ...more,
 });
 
-/** What came over a wire, and how it ended. */
+/** A listener that records what comes over a wire, and how it ends. */
 function ears() {
   const opened = Promise.withResolvers<Wire>();
   const heard = Promise.withResolvers<string>();
@@ -57,7 +57,7 @@ function ears() {
 }
 
 describe('a wire', () => {
-  it('leads to the address that was chosen, whose certificate has the name that was asked for', async () => {
+  it('connects to the given address, and verifies the certificate for the name', async () => {
     const port = await echo(['h2']);
     const { attach, opened, heard, closed } = ears();
     expect(await openWire(target(port), attach)).toEqual({ ok: true });
@@ -68,7 +68,7 @@ describe('a wire', () => {
     expect(await closed).toBe('closed');
   });
 
-  it('leads to an address that has no name', async () => {
+  it('connects to an address without a name', async () => {
     const certificate = makeSelfSigned(['127.0.0.1'], Date.now());
     const port = await echo(['h2'], certificate);
     const { attach } = ears();
@@ -80,21 +80,21 @@ describe('a wire', () => {
     });
   });
 
-  it('is not opened where the certificate has another name', async () => {
+  it('is not opened if the certificate has another name', async () => {
     const port = await echo(['h2']);
     const opening = await openWire(target(port, { serverName: 'b.example.test' }), ears().attach);
     expect(opening).toMatchObject({ ok: false, noHttp2: false });
     expect(opening).toHaveProperty('why', 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('is not opened where nobody vouches for the certificate', async () => {
+  it('is not opened if the certificate is untrusted', async () => {
     const port = await echo(['h2']);
     for (const ca of [undefined, b.cert]) {
       expect(await openWire(target(port, { ca }), ears().attach)).toMatchObject({ ok: false });
     }
   });
 
-  it('is not opened where the server speaks no HTTP/2', async () => {
+  it('is not opened if the server speaks no HTTP/2', async () => {
     const withoutAny = await echo([]);
     const onlyOld = await echo(['http/1.1']);
     for (const port of [withoutAny, onlyOld]) {
@@ -105,7 +105,7 @@ describe('a wire', () => {
     }
   });
 
-  it('says why where nobody listens, and where nobody answers in time', async () => {
+  it('gives the reason if the port is closed, or on a timeout', async () => {
     const silent = await listening(
       createServer((socket) => void socket.on('error', () => socket.destroy())),
     );
@@ -121,7 +121,7 @@ describe('a wire', () => {
     });
   });
 
-  it('needs no TLS where none is asked for', async () => {
+  it('uses no TLS without a server name', async () => {
     const port = await listening(createServer((socket) => void socket.pipe(socket)));
     const { attach, opened, heard } = ears();
     await openWire(target(port, { serverName: undefined }), attach);
@@ -129,7 +129,7 @@ describe('a wire', () => {
     expect(await heard).toBe('plain');
   });
 
-  it('is closed at once where nobody wants it any more', async () => {
+  it('is closed at once if it is not needed any more', async () => {
     const ended = Promise.withResolvers<void>();
     const port = await listening(createServer((socket) => void socket.on('close', ended.resolve)));
     const opening = await openWire(target(port, { serverName: undefined }), () => undefined);

@@ -3,7 +3,7 @@ import { HeaderDecoder } from './header-decoder.ts';
 import { plainField } from './header-field.ts';
 import { OutBuffer } from './out-buffer.ts';
 
-/** A request as it reached the peer. */
+/** A request that reached the peer. */
 export interface HeardRequest {
   readonly id: number;
   readonly fields: Readonly<Record<string, string>>;
@@ -12,17 +12,16 @@ export interface HeardRequest {
 }
 
 /**
- * The other side of an HTTP/2 connection, which does nothing by itself: a test says each frame that it sends, and
- * looks at what it heard.
+ * The far end of an HTTP/2 connection. It does nothing by itself: tests send each frame, and check what it received.
  */
 export class Peer {
   readonly requests: HeardRequest[] = [];
-  /** Ids of streams that were reset, and by which code. */
+  /** Streams that were reset, and their error codes. */
   readonly resets: (readonly [id: number, code: number])[] = [];
-  /** Frames without a stream of their own, such as `ping`, `ping ack`, `goaway 0`. */
+  /** Frames of the connection, such as `ping`, `ping ack`, `goaway 0`. */
   readonly said: string[] = [];
   readonly settings = new Map<number, number>();
-  /** Bytes that the client let it send beside what all may. */
+  /** Window that the client gave beyond the initial one. */
   windowBytes = 0;
   /** Whether it answers pings. */
   pongs = false;
@@ -38,7 +37,7 @@ export class Peer {
     this.write = write;
   }
 
-  /** Takes in what the client sends. */
+  /** Receives bytes of the client. */
   hear(bytes: Buffer): void {
     if (this.preface.length === PREFACE.length) return void this.frames.read(bytes);
     const all = Buffer.concat([this.preface, bytes]);
@@ -48,7 +47,7 @@ export class Peer {
     this.frames.read(all.subarray(PREFACE.length));
   }
 
-  /** The request with this path; throws where there is none or it is not complete. */
+  /** The request with this path; throws if there is none or it is incomplete. */
   request(path: string): HeardRequest {
     const request = this.requests.findLast(({ fields }) => fields[':path'] === path);
     if (request?.isComplete !== true) throw new Error(`no request of ${path}`);
@@ -71,7 +70,7 @@ export class Peer {
     if (body !== '') this.sendFrame(FRAME.data, FLAG.endStream, id, Buffer.from(body));
   }
 
-  /** Answers with a frame for each part: header fields, or text of the body. The last one ends it, or not. */
+  /** Answers with a frame for each part: header fields or a piece of the body. */
   answerInParts(
     id: number,
     parts: readonly (Readonly<Record<string, string>> | string)[],
@@ -84,7 +83,7 @@ export class Peer {
     }
   }
 
-  /** Answers all that was asked and not yet answered. */
+  /** Answers all open requests. */
   answerAll(): void {
     for (const { id } of this.requests.splice(0)) this.answer(id);
   }
@@ -167,7 +166,7 @@ export class Peer {
   }
 }
 
-/** Header fields in the plainest form. */
+/** Encodes header fields without any table. */
 export function headerBlock(fields: Readonly<Record<string, string>>): Buffer {
   const out = new OutBuffer();
   for (const [name, value] of Object.entries(fields)) {

@@ -1,5 +1,5 @@
 import { isGiven, isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
-import { redactedUrl } from '../../runtime/redacted-url.ts';
+import { redactedUrl } from '../../runtime/redact.ts';
 import { platforms } from '../model/device.ts';
 import type { PublishId, PublishStatus } from '../model/publish.ts';
 import { nameUuid } from './name-uuid.ts';

@@ -2,20 +2,20 @@ import type { SQL } from 'bun';
 import type { Dialect } from './dialect.ts';
 import type { Begin } from './write-queue.ts';
 
-/** What the two databases do each in its own way. */
+/** The differences between SQLite and PostgreSQL. */
 export interface Backend {
   readonly dialect: Dialect;
-  /** Sees what is committed, and nothing else. Asked for anew each time: it may be another one later. */
+  /** Reads committed data. Get it anew for each use, because it may be replaced. */
   readonly read: SQL;
   readonly begin: Begin;
-  /** The same without a limit of time: a migration may have to read all of a large table. */
+  /** The same without a time limit: a migration may have to read all of a large table. */
   readonly beginUnhurried: Begin;
   readonly commitsAtOnce: number;
-  /** Throws `StoreUnavailable` where what is in it is damaged, as far as that can be found out. */
+  /** Throws `StoreUnavailable` if the store is damaged, as far as that can be detected. */
   check(): Promise<void>;
-  /** From now on, nobody is waited for longer than a running server can stand still. */
+  /** Shortens the time that statements wait for other processes. */
   waitBriefly(): Promise<void>;
-  /** Why the store is not the one that was opened any more; `undefined` where it is. */
+  /** Why the store is no longer the one that was opened; `undefined` if it is. */
   lost(): Promise<string | undefined>;
   close(): Promise<void>;
 }

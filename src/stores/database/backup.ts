@@ -7,14 +7,14 @@ import { requireOneName } from './sqlite.ts';
 import { copySqlite } from './sqlite-copy.ts';
 
 export interface StoreBackup {
-  /** With its whole path. */
+  /** The absolute path. */
   readonly file: string;
   readonly bytes: number;
 }
 
 /**
- * Copies the store at `url` into a new file, also while a server writes to it. The file is there when all of it
- * is on the disk, and not before. Throws `StoreUnavailable`.
+ * Copies the store at `url` into a new file, also while a server writes to it. The file appears only once it is complete
+ * and on the disk. Throws `StoreUnavailable`.
  */
 export async function backUpStore(url: string, target: string): Promise<StoreBackup> {
   const store = fileOfStore(url);
@@ -25,7 +25,7 @@ export async function backUpStore(url: string, target: string): Promise<StoreBac
   try {
     await copySqlite(store, unfinished);
     writeOut(unfinished);
-    // It has taken a while.
+    // It may have been created meanwhile.
     refuseExisting(file);
     renameSync(unfinished, file);
     writeOut(dirname(file));
@@ -42,10 +42,10 @@ export async function backUpStore(url: string, target: string): Promise<StoreBac
 function fileOfStore(url: string): string {
   const store = sqliteFileOf(url);
   if (store === undefined) {
-    throw new StoreUnavailable('The store is kept in PostgreSQL: back it up with pg_dump');
+    throw new StoreUnavailable('The store is in PostgreSQL: back it up with pg_dump');
   }
   if (store === ':memory:') {
-    throw new StoreUnavailable('The store is kept in memory: only its server could copy it');
+    throw new StoreUnavailable('The store is in memory: only its server could copy it');
   }
   if (!existsSync(store)) {
     throw new StoreUnavailable(`There is no store at ${store} (store.url is ${url})`);
@@ -56,11 +56,11 @@ function fileOfStore(url: string): string {
 
 function refuseExisting(file: string): void {
   if (existsSync(file)) {
-    throw new StoreUnavailable(`${file} is there already, and is not overwritten`);
+    throw new StoreUnavailable(`${file} exists already, and is not overwritten`);
   }
 }
 
-/** For its owner only from the beginning: it will hold secrets. */
+/** Readable by its owner only, because it will hold secrets. */
 function makeEmpty(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -71,7 +71,7 @@ function makeEmpty(file: string): void {
   }
 }
 
-/** Waits until a file is on the disk; for a directory, until the names in it are. */
+/** Flushes a file, or the names in a directory, to the disk. */
 function writeOut(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

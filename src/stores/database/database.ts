@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { SQL } from 'bun';
-import { redactedUrl } from '../../runtime/redacted-url.ts';
+import { redactedUrl } from '../../runtime/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';
@@ -10,11 +10,11 @@ import { openSqlite } from './sqlite.ts';
 import type { WriteOwner } from './waiting-changes.ts';
 import { type Change, WriteQueue } from './write-queue.ts';
 
-/** The store's database. Whoever reads uses `read`; all that changes something goes through `write`. */
+/** The store's database. */
 export class Database implements AsyncDisposable {
   readonly dialect: Dialect;
   private readonly backend: Backend;
-  /** Called for each change that is refused because too many wait, with whose it is. */
+  /** Called with the owner of each change that is refused because too many wait. */
   onRefused: (owner: WriteOwner) => void = () => undefined;
   private readonly queue: WriteQueue;
 
@@ -30,32 +30,31 @@ export class Database implements AsyncDisposable {
     });
   }
 
-  /** Sees what is committed. Not to be kept: after a fault it may be another one. */
+  /** Reads committed data. Do not keep the object: after a fault it is replaced. */
   get read(): SQL {
     return this.backend.read;
   }
 
   /**
-   * Makes a change, all of it or nothing, and settles when it is durable. Changes that wait at the same time
-   * share one commit, so it must not wait for anything but its own statements. What is done for an instance or for
-   * the admin API names it as the owner, so that no owner keeps the others waiting. Rejects with `StoreBusy` where
-   * its owner has too many changes waiting.
+   * Makes a change in one transaction, and settles when it is durable. Changes share commits, so a change must wait for
+   * nothing but its own statements. `owner` is who the change is for, see `WaitingChanges`. Rejects with `StoreBusy` if
+   * too many changes wait and the owner has most of them.
    */
   write<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
     return this.queue.run(change, owner);
   }
 
-  /** Throws `StoreUnavailable` where what is in the store is damaged, as far as that can be found out. */
+  /** Throws `StoreUnavailable` if the store is damaged, as far as that can be detected. */
   check(): Promise<void> {
     return this.backend.check();
   }
 
-  /** From now on, nobody is waited for longer than a running server can stand still. */
+  /** Shortens the time that statements wait for other processes, from that of a start to that of a running server. */
   waitBriefly(): Promise<void> {
     return this.backend.waitBriefly();
   }
 
-  /** Why this is not the store that was opened any more; `undefined` where it is. Throws where it cannot tell. */
+  /** Why this is no longer the store that was opened; `undefined` if it is. Throws if it cannot be read. */
   lost(): Promise<string | undefined> {
     return this.backend.lost();
   }
@@ -67,8 +66,8 @@ export class Database implements AsyncDisposable {
 }
 
 /**
- * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), makes it if it is not there, and brings its
- * tables up to date. Throws `StoreUnavailable`.
+ * Opens the store at `url` (`sqlite:FILE` or `postgres://…`), creating it if needed, and migrates its tables. Throws
+ * `StoreUnavailable`.
  */
 export async function openDatabase(url: string): Promise<Database> {
   const filename = sqliteFileOf(url);
@@ -91,15 +90,15 @@ export async function openDatabase(url: string): Promise<Database> {
   }
 }
 
-/** The file of a store in SQLite with its whole path, or `:memory:`; `undefined` where a store is kept elsewhere. */
+/** The absolute path of a store in SQLite, or `:memory:`; `undefined` for PostgreSQL. */
 export function sqliteFileOf(url: string): string | undefined {
   const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
   return file === undefined || file === ':memory:' ? file : resolve(file);
 }
 
-/** A store's address as people may see it. */
+/** A store's address without its password. */
 export function shownStore(url: string): string {
-  // A password that is not encoded as it should be may look like a port and a path.
+  // A password without percent-encoding may look like a port and a path.
   const masked = url.replace(/^([a-z]+:\/\/).*@/is, '$1***@');
   return sqliteFileOf(url) === undefined ? redactedUrl(masked) : url;
 }

@@ -27,14 +27,14 @@ describe('a fault of the store', () => {
     ['the store is read-only', server('25006')],
     ['the database cannot be reached', server('57P01')],
     ['the database takes too long', server('57014')],
-    ['the tables are gone from the database, or others than they were', server('42P01')],
+    ['the tables in the database are missing or were changed', server('42P01')],
     ['the database does not allow it', server('42501')],
-    ['the database refuses the user or the password', server('28P01')],
+    ['the database rejects the user or the password', server('28P01')],
     ['the store failed (22021)', server('22021')],
     ['the database cannot be reached', postgres('ERR_POSTGRES_CONNECTION_REFUSED')],
     ['the database cannot be reached', postgres('ERR_POSTGRES_CONNECTION_CLOSED')],
     ['the database does not answer', new StoreSilent('secret')],
-    ['too many changes wait for the store', new StoreBusy('secret')],
+    ['too many changes are waiting for the store', new StoreBusy('secret')],
     ['the store failed (SQLError)', new SQL.SQLError('secret')],
   ])('is told in plain words that hold nothing of what is stored: %s', (words, error) => {
     expect(plainFault(error)).toBe(words);

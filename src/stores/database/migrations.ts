@@ -3,10 +3,7 @@ import type { Backend } from './backend.ts';
 import { exclusively, inDialect } from './dialect.ts';
 import { revised } from './revisions.ts';
 
-/**
- * The changes that make the tables, in order; the number of one is its place, from 1. One that was released
- * is never changed: add another.
- */
+/** The migrations, in order, numbered from 1. Never change a released one: add another. */
 export const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE apps (
@@ -23,13 +20,13 @@ export const migrations: readonly (readonly string[])[] = [
       position INTEGER NOT NULL
     )`,
     'CREATE INDEX app_keys_by_app ON app_keys (app_id, position)',
-    // One row per kind of thing that is kept in memory elsewhere; its number grows with each change.
+    // One row per kind of data that servers keep in memory; each change increases its revision.
     'CREATE TABLE revisions (what {text} PRIMARY KEY, revision BIGINT NOT NULL)',
     "INSERT INTO revisions (what, revision) VALUES ('apps', 0)",
   ],
   [
-    // Requests that leave the server. What waits has no time at which it was finished, which both indexes
-    // go by; small columns stand before the body, so that reading them does not read it.
+    // Requests with `finished_at` NULL wait; both indexes depend on it. Small columns come before the body, so that reading
+    // them does not read the body.
     `CREATE TABLE outbox_requests (
       id {text} PRIMARY KEY,
       kind TEXT NOT NULL,
@@ -75,7 +72,7 @@ export const migrations: readonly (readonly string[])[] = [
     )`,
   ],
   [
-    // An instance's rows go by its number. Without an id, the instance is deleted and its rows are on their way out.
+    // Other tables refer to an instance by its number. Without an id, it is deleted, and its rows are garbage.
     'CREATE TABLE instance_numbers (number {number}, id {text} UNIQUE, devices BIGINT NOT NULL)',
     `CREATE TABLE instances (
       id {text} PRIMARY KEY,
@@ -107,18 +104,18 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE UNIQUE INDEX devices_by_id ON devices (id)',
     'CREATE UNIQUE INDEX devices_by_token ON devices (instance, token_identity)',
     `CREATE INDEX devices_by_user ON devices (instance, user_id, number) WHERE user_id IS NOT NULL`,
-    // The audience of an interest stands together, in device order.
+    // Clustered by interest, in device order, to read an audience fast.
     `CREATE TABLE device_interests (
       instance BIGINT NOT NULL,
       interest {text} NOT NULL,
       device BIGINT NOT NULL,
       PRIMARY KEY (instance, interest, device)
     ) {without rowid}`,
-    // Without the interest: PostgreSQL then keeps the rows of one device in one entry, an eighth of the size.
+    // Without the interest, PostgreSQL stores the rows of a device in one entry, an eighth of the size.
     'CREATE INDEX device_interests_by_device ON device_interests (device)',
-    // Devices that are gone, and whose interests are still to be taken away.
+    // Removed devices whose interests are still to be deleted.
     'CREATE TABLE removed_devices (number BIGINT PRIMARY KEY) {without rowid}',
-    // Small columns stand before the body, so that reading them does not read it.
+    // Small columns come before the body, so that reading them does not read it.
     `CREATE TABLE publishes (
       number {number},
       id {text} NOT NULL,
@@ -131,7 +128,7 @@ export const migrations: readonly (readonly string[])[] = [
       finished_at BIGINT,
       body TEXT NOT NULL
     )`,
-    // Ids begin with their time, so new ones stand together, whatever instances they are of.
+    // Ids begin with their time, so new ones are close together in the index.
     'CREATE UNIQUE INDEX publishes_by_id ON publishes (id)',
     'CREATE INDEX publishes_due ON publishes (due_at, number) WHERE finished_at IS NULL',
     'CREATE INDEX publishes_finished ON publishes (finished_at) WHERE finished_at IS NOT NULL',
@@ -181,12 +178,11 @@ export const migrations: readonly (readonly string[])[] = [
     )`,
   ],
   [
-    // Three kinds of work wait: publishes to plan, pages, and devices to try again. Each has a time at which it may
-    // be claimed, which is when it is due or when its claim ends, and none any more when it is done. Who has
-    // claimed it stays there until it is done or waits anew: it tells what was under way when a publish was
-    // cancelled. What is due is found instance by instance.
+    // Three kinds of work: plans, pages and retries. `ready_at` is when a row may be claimed: when it is due, or when its
+    // claim expires; NULL: never again. `leased_by` stays until the row is settled, because it tells what was in flight
+    // when a publish was cancelled. Due work is searched by instance.
     'DROP INDEX publishes_due',
-    // Beside the publishes and not in them, because it changes with each page and a publish's body is large.
+    // Apart from the publishes, because it changes with each page, and a publish's body is large.
     `CREATE TABLE publish_plans (
       publish BIGINT PRIMARY KEY,
       instance BIGINT NOT NULL,
@@ -200,7 +196,7 @@ export const migrations: readonly (readonly string[])[] = [
       SELECT number, instance, 0, 0, due_at, due_at FROM publishes WHERE finished_at IS NULL`,
     `CREATE INDEX publish_plans_ready ON publish_plans (instance, ready_at, publish)
       WHERE ready_at IS NOT NULL`,
-    // Small columns stand before the devices, so that reading them does not read these.
+    // Small columns come before the devices, so that reading them does not read those.
     `CREATE TABLE publish_pages (
       number {number},
       publish BIGINT NOT NULL,
@@ -220,7 +216,7 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE UNIQUE INDEX publish_pages_by_device ON publish_pages (publish, last_device)',
     `CREATE INDEX publish_pages_ready ON publish_pages (instance, ready_at, number)
       WHERE ready_at IS NOT NULL`,
-    // Devices of which there is more to tell than that their page was delivered.
+    // Devices that were not accepted at the first attempt.
     `CREATE TABLE publish_devices (
       publish BIGINT NOT NULL,
       device BIGINT NOT NULL,
@@ -240,14 +236,14 @@ export const migrations: readonly (readonly string[])[] = [
       WHERE ready_at IS NOT NULL`,
     `CREATE INDEX publish_devices_leased ON publish_devices (publish, platform)
       WHERE leased_by IS NOT NULL`,
-    // Of publishes to users: whom at least one device was reached of, and whom only others.
+    // Publishes to users: whether at least one device of a user was reached.
     `CREATE TABLE publish_users (
       publish BIGINT NOT NULL,
       user_id {text} NOT NULL,
       reached INTEGER NOT NULL,
       PRIMARY KEY (publish, user_id)
     ) {without rowid}`,
-    // Devices whose tokens reached nobody any more.
+    // Devices that were deleted because their token was dead.
     `CREATE TABLE device_tombstones (
       instance BIGINT NOT NULL,
       id {text} NOT NULL,
@@ -262,8 +258,8 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE INDEX device_tombstones_by_age ON device_tombstones (removed_at)',
   ],
   [
-    // Publishes whose end may not have been told to their webhooks yet, and when others than those who finished
-    // them tell it. Without an index on that: hardly any row is there for longer than a moment.
+    // Pending completion events, and when servers other than the one that finished the publish may send them. Without an
+    // index on that, because rows rarely stay for longer than a moment.
     `CREATE TABLE untold_ends (
       publish BIGINT PRIMARY KEY,
       finished_at BIGINT NOT NULL,
@@ -271,31 +267,31 @@ export const migrations: readonly (readonly string[])[] = [
     ) {without rowid}`,
   ],
   [
-    // Of the messages of a day, those that clients caused: they do not use up the app's quota.
+    // Messages caused by clients, which do not count against the app's quota.
     'ALTER TABLE usage_days ADD COLUMN client_messages BIGINT NOT NULL DEFAULT 0',
   ],
   [
-    // When a gateway first accepted the token of a device; NULL: never. 0 stands for devices from before this was
-    // recorded. They count as accepted: each publish since then has removed those whose tokens were dead, and the
-    // opposite would make every device of an old store a suspect. A default is instant, however many rows there are.
+    // When a gateway first accepted the token of a device; NULL: never; 0: before this was recorded. The default for old
+    // devices is 0, because publishes have pruned those with dead tokens, and NULL would make all of them newcomers. A
+    // default takes no time, however many rows there are.
     'ALTER TABLE devices ADD COLUMN accepted_at BIGINT DEFAULT 0',
     'CREATE INDEX devices_by_instance ON devices (instance, number)',
     'ALTER TABLE instance_numbers ADD COLUMN accepted BIGINT NOT NULL DEFAULT 0',
     'ALTER TABLE instance_numbers ADD COLUMN interests BIGINT NOT NULL DEFAULT 0',
     `UPDATE instance_numbers SET accepted = devices, interests = (
       SELECT COUNT(*) FROM device_interests WHERE instance = instance_numbers.number)`,
-    // A body is forgotten once its publish is finished and told. What is still asked about later is in the outline;
-    // of publishes that were accepted before, it is NULL, and their bodies stay until they are forgotten as a whole.
+    // A body is deleted once its publish is finished and its webhooks are stored. Later questions are answered from the
+    // outline; it is NULL for earlier publishes, which keep their bodies.
     'ALTER TABLE publishes ADD COLUMN body_bytes BIGINT NOT NULL DEFAULT 0',
     'ALTER TABLE publishes ADD COLUMN outline TEXT',
-    // Whether webhooks may be told of its end, so that its body is needed until they are.
+    // Whether the publish has completion events, so that its body is needed until they are stored.
     'ALTER TABLE publishes ADD COLUMN tells_end INTEGER',
-    // All that adding up their bytes needs, so that no row is read for it.
+    // Covers the query for the sum of bytes, so that no row is read.
     `CREATE INDEX publishes_unfinished ON publishes (instance, body_bytes, finished_at)
       WHERE finished_at IS NULL`,
   ],
   [
-    // How much the log keeps of each owner, and what of it is the oldest, without reading the requests.
+    // Covers the queries for the size of the log by owner, and for its oldest requests.
     `CREATE INDEX outbox_requests_finished_by_owner
       ON outbox_requests (owner_id, finished_at, body_bytes) WHERE finished_at IS NOT NULL`,
     // A request that must be over before this one is sent.
@@ -304,13 +300,13 @@ export const migrations: readonly (readonly string[])[] = [
       WHERE after_id IS NOT NULL AND finished_at IS NULL`,
   ],
   [
-    // The places of a page's devices whose results are kept while others are still under way: a crash then repeats
-    // few of them. The counts by platform are those of the devices that are left.
+    // The places of the devices of a page whose results are recorded, so that a crash repeats few of them. The counts by
+    // platform are those of the other devices.
     `ALTER TABLE publish_pages ADD COLUMN done TEXT NOT NULL DEFAULT ''`,
   ],
 ];
 
-/** Applies what is missing, all of it or nothing. Servers that start at the same time wait for one another. */
+/** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
 export async function migrate({
   dialect,
   beginUnhurried,
@@ -330,7 +326,7 @@ export async function migrate({
       for (const statement of statements) await transaction.unsafe(inDialect(dialect, statement));
       await transaction`INSERT INTO migrations (number) VALUES (${number})`;
     }
-    // Where somebody has emptied the tables, changes would never be seen.
+    // If the tables were emptied, changes would never be noticed.
     for (const what of revised) {
       await transaction`INSERT INTO revisions (what, revision) VALUES (${what}, 0)
         ON CONFLICT (what) DO NOTHING`;

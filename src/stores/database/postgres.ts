@@ -2,20 +2,19 @@ import { SQL } from 'bun';
 import type { Backend } from './backend.ts';
 import { StoreSilent, StoreUnavailable } from './faults.ts';
 
-/** Connections of one server: those that commit at the same time, and some that read. */
+/** Connections of one server, for concurrent commits and for reads. */
 const CONNECTIONS = 10;
 const COMMITS_AT_ONCE = 4;
 
 /** Seconds to wait for a connection. */
 const CONNECT_SECONDS = 5;
 
-/** Milliseconds after which the database gives up a statement, and waiting for a lock. */
+/** Milliseconds after which the database cancels a statement. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Milliseconds after which this side gives up, where not even that answer comes. */
+/** Milliseconds after which this side stops waiting for any answer. */
 const ANSWER_TIMEOUT_MS = 15_000;
 
-/** Opens a database. */
 export async function openPostgres(
   url: string,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
@@ -27,7 +26,7 @@ export async function openPostgres(
   }
   if (!URL.canParse(url)) {
     throw new StoreUnavailable(
-      'store.url: it is no address; in a user or a password, characters such as / ? # @ : must be percent-encoded',
+      'store.url: not a valid address; in a user or a password, characters such as / ? # @ : must be percent-encoded',
     );
   }
   let sql = connect(url);
@@ -37,7 +36,7 @@ export async function openPostgres(
       return await inTime(question(asked), answerTimeoutMs);
     } catch (error) {
       if (error instanceof StoreSilent && sql === asked) {
-        // Where the machine is gone, the old connections would wait for it for ever, and whoever reads with them.
+        // If the machine is gone, the old connections would wait for ever.
         sql = connect(url);
         await asked.close({ timeout: 0 });
       }
@@ -63,28 +62,28 @@ export async function openPostgres(
       }),
     commitsAtOnce: COMMITS_AT_ONCE,
     async check() {
-      // PostgreSQL looks after its own files.
+      // PostgreSQL checks its own files.
       await ask((asked) => asked`SELECT number FROM migrations LIMIT 1`);
     },
     async waitBriefly() {
-      // Nothing else waits while PostgreSQL is asked.
+      // Statements do not block the event loop.
     },
     async lost() {
       const rows: { found: string | null }[] = await ask(
         (asked) => asked`SELECT to_regclass('migrations')::text AS found`,
       );
-      return rows[0]?.found ? undefined : 'the tables are gone from the database';
+      return rows[0]?.found ? undefined : 'the tables are missing from the database';
     },
     close: () => sql.close({ timeout: CONNECT_SECONDS }),
   };
 }
 
-/** Any other encoding lacks characters that apps, users and devices have in their texts. */
+/** Other encodings lack characters of texts of apps, users and devices. */
 async function requireUnicode(sql: SQL): Promise<void> {
   const rows: { server_encoding: string }[] = await sql`SHOW server_encoding`;
   const encoding = rows[0]?.server_encoding;
   if (encoding === 'UTF8') return;
-  throw new Error(`its encoding is ${encoding}, and must be UTF8`);
+  throw new Error(`its encoding is ${encoding}, but must be UTF8`);
 }
 
 function connect(url: string): SQL {
@@ -95,7 +94,7 @@ function connect(url: string): SQL {
   });
 }
 
-/** The promise, or `StoreSilent` where it takes too long: a database that is cut off may never answer. */
+/** Rejects with `StoreSilent` after a timeout: an unreachable database may never answer. */
 async function inTime<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(

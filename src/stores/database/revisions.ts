@@ -1,17 +1,16 @@
 import type { SQL } from 'bun';
 import { StoreLost } from '../../push/store-faults.ts';
 
-/** What is kept in memory as well by those who use a store, and therefore has a revision. */
+/** Data that servers keep in memory, and that therefore has a revision. */
 export type Revised = 'apps' | 'instances';
 
-/** A row for each: it grows with each change of such a thing, by whomever. */
+/** Each has a row whose revision is increased by each change. */
 export const revised: readonly Revised[] = ['apps', 'instances'];
 
-/** Reads a revision. Throws `StoreLost` where there is none: every store that was opened has it. */
+/** Reads a revision. Throws `StoreLost` if it is missing, because every migrated store has it. */
 export async function revisionOf(sql: SQL, what: Revised): Promise<number> {
   const [row]: { revision: number | string }[] = await sql`
     SELECT revision FROM revisions WHERE what = ${what}`;
-  if (row === undefined)
-    throw new StoreLost('the store has lost what was in it; restart the server');
+  if (row === undefined) throw new StoreLost('the store has lost its contents; restart the server');
   return Number(row.revision);
 }

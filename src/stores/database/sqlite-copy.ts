@@ -3,8 +3,8 @@ import { plainFault } from './faults.ts';
 import { BUSY_TIMEOUT_MS, filenameFor } from './sqlite.ts';
 
 /**
- * Copies a store that others may be using into `target`, which must be empty or not there. What it holds is what
- * the store held at one moment. Throws where the store is not there, is none, or is damaged.
+ * Copies a consistent snapshot of a store, which may be in use, into `target`, which must be empty or not exist. Throws
+ * if the store does not exist, is not one of Fanfare, or is damaged.
  */
 export async function copySqlite(file: string, target: string): Promise<void> {
   try {
@@ -15,10 +15,10 @@ export async function copySqlite(file: string, target: string): Promise<void> {
       readwrite: true,
     });
     await store.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    // Anything else would be copied as well.
+    // Otherwise any database would be copied.
     const tables: unknown[] = await store`
       SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`;
-    if (tables.length === 0) throw new Error('it is no store of Fanfare');
+    if (tables.length === 0) throw new Error('it is not a store of Fanfare');
     await store`VACUUM INTO ${target}`;
     await using copy = new SQL({
       adapter: 'sqlite',

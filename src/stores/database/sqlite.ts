@@ -14,20 +14,17 @@ import type { Backend } from './backend.ts';
 import { StoreUnavailable } from './faults.ts';
 import type { Begin } from './write-queue.ts';
 
-/** Milliseconds that a statement waits for another process, such as the command line, to finish writing. */
+/** Milliseconds that a statement waits for another process that writes, for example a command. */
 export const BUSY_TIMEOUT_MS = 5000;
 
-/**
- * The same for a server that runs: statements wait where everything else of its loop waits too, and what
- * cannot be written now is written later.
- */
+/** The same for a running server: a waiting statement blocks its event loop, and failed writes are repeated. */
 const BUSY_TIMEOUT_RUNNING_MS = 250;
 
-/** Pages of the write-ahead log after which it is carried over into the file: about 16 MB, in one go. */
+/** Pages of the write-ahead log before a checkpoint: about 16 MB. */
 const CHECKPOINT_PAGES = 4000;
 
 /**
- * Opens `file`, a whole path or `:memory:`; two connections, so that who reads sees nothing that is not committed yet.
+ * Opens `file`, an absolute path or `:memory:`. Uses a second connection for reads, which sees only committed data.
  */
 export async function openSqlite(url: string, file: string): Promise<Backend> {
   const inMemory = file === ':memory:';
@@ -40,7 +37,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
   if (!inMemory) await requireSameFile(writer, url, file);
   await writer.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   await writer.unsafe('PRAGMA journal_mode = WAL');
-  // What was accepted must survive a power cut, not only a crash.
+  // Commits must survive a power cut, not only a crash.
   await writer.unsafe('PRAGMA synchronous = FULL');
   await writer.unsafe('PRAGMA foreign_keys = ON');
   await writer.unsafe(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -50,7 +47,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
     await reader.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     await reader.unsafe('PRAGMA cache_size = -65536');
   }
-  // Immediate: what a change reads first, nobody else may change before it writes.
+  // Immediate: other processes must not change what a change has read before it writes.
   const begin: Begin = (work) => writer.begin('immediate', work);
   const opened = inMemory ? undefined : fileIdentity(file);
   return {
@@ -67,7 +64,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
     },
     async lost() {
       if (inMemory || fileIdentity(file) === opened) return undefined;
-      // Without its name: devices hear of it, too.
+      // Without the file's name, because devices see this text.
       return "the store's file was removed or replaced while the server was running";
     },
     async close() {
@@ -77,15 +74,12 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
   };
 }
 
-/**
- * A file as Bun must be given it. In a plain path, Bun would read what follows a question mark as settings, and
- * SQLite a scheme at its beginning.
- */
+/** A file name for Bun. In a plain path, Bun would parse parameters after a question mark, and SQLite a scheme. */
 export function filenameFor(file: string): string {
   return file === ':memory:' ? file : pathToFileURL(file).href;
 }
 
-/** Throws where SQLite has opened another file than the one that is locked and watched. */
+/** Throws if SQLite has opened another file than the one that is locked and checked. */
 async function requireSameFile(sql: SQL, url: string, file: string): Promise<void> {
   const databases: { file: string }[] = await sql.unsafe('PRAGMA database_list');
   const opened = databases[0]?.file ?? '';
@@ -97,15 +91,15 @@ async function requireSameFile(sql: SQL, url: string, file: string): Promise<voi
 }
 
 /**
- * Throws where a file is reached by several names. SQLite keeps the `-wal` file, and we the lock, beside the name that
- * a program uses: two programs with different names would each have their own, and damage the file.
+ * Throws if a file has several names. The `-wal` file of SQLite and our lock file are beside the name that a program
+ * uses, so programs with different names would not see each other's, and damage the store.
  */
 export function requireOneName(url: string, name: string): void {
-  // Symbolic links do no harm: SQLite and we follow them.
+  // Symbolic links are fine: SQLite and we follow them.
   const file = existsSync(name) ? realpathSync(name) : undefined;
   if (file === undefined) return;
   const found = statSync(file);
-  if (!found.isFile()) throw new StoreUnavailable(`The store ${url} is no file: ${file}`);
+  if (!found.isFile()) throw new StoreUnavailable(`The store ${url} is not a file: ${file}`);
   if (found.nlink > 1) {
     throw new StoreUnavailable(
       `The store ${url} has several names (hard links): servers that use it by different names would damage it. Keep one name of ${file}`,
@@ -113,42 +107,42 @@ export function requireOneName(url: string, name: string): void {
   }
   if (isMountPoint(file)) {
     throw new StoreUnavailable(
-      `The store ${url} is a file that was mounted alone: the files that SQLite keeps beside it would be left out. Mount its directory instead of ${file}`,
+      `The store ${url} is a single mounted file, without the files that SQLite keeps beside it. Mount its directory instead of ${file}`,
     );
   }
 }
 
-/** Whether something was mounted over this very path, such as a single file by `docker run -v`. */
+/** Whether the path is a mount point, for example of a single file by `docker run -v`. */
 function isMountPoint(path: string): boolean {
   let mounts: string;
   try {
     mounts = readFileSync('/proc/self/mountinfo', 'utf8');
   } catch {
-    // Only Linux has it, and only Linux mounts files.
+    // Only Linux has this file, and only Linux mounts files.
     return false;
   }
   return mounts.split('\n').some((line) => {
-    // Source: proc_pid_mountinfo(5), field (5); white space and backslashes stand there as octal numbers.
+    // Source: proc_pid_mountinfo(5), field (5). White space and backslashes are octal escapes.
     const [, , , , point = ''] = line.split(' ');
     const code = (_: string, octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
     return point.replace(/\\([0-7]{3})/g, code) === path;
   });
 }
 
-/** Makes an empty file where there is none, for its owner only: it will hold secrets. */
+/** Creates a missing file, readable by its owner only, because it will hold secrets. */
 export function makeFile(filename: string): void {
   mkdirSync(dirname(filename), { recursive: true, mode: 0o700 });
-  // One that is there is left alone: closing it here would end the locks of whoever else in this process has it.
+  // An existing file must not be opened and closed here: that would end the locks that this process has on it.
   if (!existsSync(filename)) closeSync(openSync(filename, 'a', 0o600));
 }
 
-/** Tells one file from another that took its name; empty where there is none. */
+/** Identifies a file independently of its name; empty if it does not exist. */
 export function fileIdentity(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.dev}:${found.ino}`;
 }
 
-/** Reads all of the store, and throws where it is damaged: a server must not find out one day later. */
+/** Reads all of the store, and throws if it is damaged, so that this is found at the start. */
 async function quickCheck(sql: SQL, url: string): Promise<void> {
   let found: string | undefined;
   try {

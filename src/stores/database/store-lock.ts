@@ -5,10 +5,10 @@ import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
 import { fileIdentity, makeFile, requireOneName } from './sqlite.ts';
 
-/** How long a start waits for another server that is writing down who it is, or is ending. Milliseconds. */
+/** How long a start waits for another server that is writing its identity or stopping. Milliseconds. */
 const START_TIMEOUT_MS = 250;
 
-/** How long the owner waits for those who read who it is. Milliseconds. */
+/** How long the owner waits for processes that read its identity. Milliseconds. */
 const WRITE_TIMEOUT_MS = 2000;
 
 interface Owner {
@@ -18,12 +18,11 @@ interface Owner {
 }
 
 /**
- * The right of one server to use a store in SQLite, for as long as the server lives. Several servers may share a
- * store in PostgreSQL, and a store in memory belongs to its process: both need no lock.
+ * The exclusive right of a server to use a store in SQLite. Stores in PostgreSQL may be shared, and those in memory
+ * belong to one process, so both need no lock. Commands do not take it.
  *
- * Beside the store `FILE`, a small database `FILE.lock` says who the owner is, and a transaction that is never
- * committed keeps it locked. The kernel ends such a lock with the process, however that dies, and keeps it while
- * the process is only stopped. Commands do not take it.
+ * A small database `FILE.lock` beside the store `FILE` names the owner, and is locked by a transaction that is never
+ * committed. The kernel releases the lock when the process ends in any way, but not while it is stopped.
  */
 export class StoreLock implements Disposable {
   private readonly file: string | undefined;
@@ -34,14 +33,14 @@ export class StoreLock implements Disposable {
     this.held = file === undefined ? undefined : lock(file, START_TIMEOUT_MS);
   }
 
-  /** Takes the lock of the store at `url`. Throws `StoreUnavailable` where another server has it. */
+  /** Takes the lock of the store at `url`. Throws `StoreUnavailable` if another server has it. */
   static take(url: string): StoreLock {
     const store = sqliteFileOf(url);
     if (store === undefined || store === ':memory:') return new StoreLock(undefined);
     requireOneName(url, store);
     try {
       makeFile(store);
-      // Beside the file itself, by whatever path or symbolic link the store is named.
+      // Beside the file itself, even if the store is named by a symbolic link.
       return new StoreLock(`${realpathSync(store)}.lock`);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -54,8 +53,8 @@ export class StoreLock implements Disposable {
   }
 
   /**
-   * Takes the lock again if somebody has removed its file. `undefined` if this server has the lock; otherwise why
-   * it has not, without any name of a file: devices read it, too.
+   * Takes the lock again if its file was removed. Returns `undefined` if this server has the lock, otherwise why not,
+   * without the file's name, because devices see this text.
    */
   lost(): string | undefined {
     const { file, held } = this;
@@ -64,7 +63,7 @@ export class StoreLock implements Disposable {
     }
     this[Symbol.dispose]();
     try {
-      // Everything else of this loop waits, too.
+      // Without waiting, which would block the event loop.
       this.held = lock(file, 0);
       return undefined;
     } catch (error) {
@@ -85,17 +84,17 @@ interface Held {
   readonly identity: string;
 }
 
-/** Throws `StoreUnavailable` where another process has the lock, and what SQLite throws where it cannot be taken. */
+/** Throws `StoreUnavailable` if another process has the lock, otherwise SQLite's error. */
 function lock(file: string, timeoutMs: number): Held {
   makeFile(file);
   const database = new Database(file, { readwrite: true, create: true });
   try {
     const owner = { pid: process.pid, host: hostname(), since: new Date().toISOString() };
-    // What a transaction has written is seen once it is committed, which ends its lock. So the lock is taken
-    // again; another server that starts at this moment may come in between.
+    // The owner is visible only after a commit, which releases the lock. So the lock is taken again; another server that
+    // starts at this moment may take it in between.
     for (let canWrite = true; ; ) {
       database.run(`PRAGMA busy_timeout = ${timeoutMs}`);
-      // Immediate: nobody else can write any more, and everybody can still read.
+      // Immediate: other processes can read, but not write.
       database.run('BEGIN IMMEDIATE');
       if (!canWrite || isSame(ownerIn(database), owner)) break;
       canWrite = write(database, owner);
@@ -109,7 +108,7 @@ function lock(file: string, timeoutMs: number): Held {
   }
 }
 
-/** Commits who has the lock, which ends the transaction. `false` where it cannot be written: the disk may be full. */
+/** Commits the owner, which ends the transaction. `false` if it cannot be written, for example on a full disk. */
 function write(database: Database, { pid, host, since }: Owner): boolean {
   try {
     database.run(`PRAGMA busy_timeout = ${WRITE_TIMEOUT_MS}`);
@@ -120,7 +119,7 @@ function write(database: Database, { pid, host, since }: Owner): boolean {
     return true;
   } catch (error) {
     if (isBusy(error)) throw error;
-    // Some errors have ended it already.
+    // Some errors end the transaction.
     if (database.inTransaction) database.run('ROLLBACK');
     return false;
   }
@@ -130,12 +129,12 @@ function ownerIfReadable(database: Database): Owner | undefined {
   try {
     return ownerIn(database);
   } catch {
-    // The owner is writing at this very moment. That there is one is known.
+    // The owner is writing its identity at this moment.
     return undefined;
   }
 }
 
-/** Who has locked the store last; `undefined` where nobody has. */
+/** The last owner of the lock, if any. */
 function ownerIn(database: Database): Owner | undefined {
   const tables = database.query("SELECT 1 FROM sqlite_schema WHERE name = 'owner'").all();
   if (tables.length === 0) return undefined;
@@ -153,5 +152,5 @@ function isBusy(error: unknown): boolean {
 function inUse(owner: Owner | undefined): string {
   const who =
     owner === undefined ? '' : `: process ${owner.pid} on ${owner.host}, since ${owner.since}`;
-  return `is used by another server${who}. Stop that one first; one server at a time may use a store in SQLite`;
+  return `is used by another server${who}. Stop that server first: only one server at a time may use a store in SQLite`;
 }

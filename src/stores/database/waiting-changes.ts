@@ -1,30 +1,30 @@
 import { FairBudget } from '../../runtime/fair-budget.ts';
 
-/** Whose a change is: the number of an instance, or the admin API. `undefined`: the server's own work. */
+/** Who a change is for: an instance, by number, or the admin API. `undefined`: the server itself. */
 export type WriteOwner = number | 'admin' | undefined;
 
 interface Owned {
   readonly owner: WriteOwner;
 }
 
-/** What is to be committed together, in the order in which it is to run. */
+/** Changes for one commit, in the order in which they run. */
 export interface Group<Change> {
   readonly changes: readonly Change[];
-  /** How many of them must run, however long that takes: otherwise some owners might never get a turn. */
+  /** How many of them must run, however long that takes, so that each owner gets a turn. */
   readonly mustRun: number;
 }
 
 /**
- * Changes that wait for the store, shared fairly among their owners. Each owner's changes keep their order.
+ * A fair queue of changes. The changes of one owner keep their order.
  *
- * Instances and the admin API share the room: once it is full, the owner with the most changes loses its newest.
- * The server's own work has as much room for itself, and every second place of a group.
+ * Instances and the admin API share a limit: beyond it, the owner with most changes loses its newest. The server's own
+ * changes have the same limit for themselves, and every second place in a group.
  */
 export class WaitingChanges<Change extends Owned> {
   private readonly max: number;
   private readonly budget: FairBudget<WriteOwner>;
   private own: Change[] = [];
-  /** The owner whose turn is next first. None is empty. */
+  /** In the order of their turns. No queue is empty. */
   private readonly byOwner = new Map<WriteOwner, Change[]>();
 
   constructor(max: number) {
@@ -36,7 +36,7 @@ export class WaitingChanges<Change extends Owned> {
     return this.own.length + this.budget.total;
   }
 
-  /** Adds a change. Gives the one that there is no room for: this one, or one of the owner that has the most. */
+  /** Adds a change. Returns the one that there is no room for: this one, or one of the owner that has most. */
   add(change: Change): Change | undefined {
     const { owner } = change;
     if (owner === undefined) {
@@ -52,16 +52,16 @@ export class WaitingChanges<Change extends Owned> {
     return refused;
   }
 
-  /** Takes up to `most` changes: one of the server's own, one of the first owner, one of its own, one of the next. */
-  take(most: number): Group<Change> {
-    const own = this.own.splice(0, Math.max(most >> 1, most - this.budget.total));
-    const shares = this.takeShares(most - own.length);
-    const others = inTurn(shares);
-    const changes = inTurn([own, others]);
+  /** Takes up to `limit` changes, alternating between the server's own and those of the other owners in turn. */
+  take(limit: number): Group<Change> {
+    const own = this.own.splice(0, Math.max(limit >> 1, limit - this.budget.total));
+    const shares = this.takeShares(limit - own.length);
+    const others = interleaved(shares);
+    const changes = interleaved([own, others]);
     return { changes, mustRun: Math.max(1, shares.length + Math.min(own.length, shares.length)) };
   }
 
-  /** Takes back what was taken and has not run. It goes before what has come since. */
+  /** Puts back changes that have not run, before those that have come since. */
   putBack(changes: readonly Change[]): void {
     for (const [owner, some] of Map.groupBy(changes, (change) => change.owner)) {
       if (owner === undefined) {
@@ -73,7 +73,7 @@ export class WaitingChanges<Change extends Owned> {
     }
   }
 
-  /** The first changes of each owner, as evenly as can be. Whoever has got some is last in the next turn. */
+  /** Takes the first changes of each owner, as evenly as possible. These owners come last in the next group. */
   private takeShares(room: number): readonly (readonly Change[])[] {
     const shares: Change[][] = [];
     for (const [owner, count] of this.sharesOf(room)) {
@@ -120,7 +120,7 @@ export class WaitingChanges<Change extends Owned> {
 }
 
 /** The first of each list, then the second of each, and so on. */
-function inTurn<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
+function interleaved<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
   const [only] = lists;
   if (only !== undefined && lists.length === 1) return only;
   const items: Item[] = [];

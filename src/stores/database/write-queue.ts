@@ -3,20 +3,17 @@ import { StoreBusy } from '../../push/store-faults.ts';
 import { isPassing, isStatementFault } from './faults.ts';
 import { type Group, WaitingChanges, type WriteOwner } from './waiting-changes.ts';
 
-/** What several changes of one commit leave to be done together at its end. */
+/** Work that several changes of a commit leave to its end, to be done together. */
 export interface Batch<Item> {
-  /**
-   * Its place among the batches of a commit; 0 where none is given. Two commits that hold rows of two kinds each
-   * in another order would wait for each other.
-   */
+  /** Its place among the batches of a commit, by default 0. A fixed order of locks prevents deadlocks. */
   readonly place?: number;
   run(sql: TransactionSQL, items: readonly Item[]): Promise<void>;
 }
 
-/** Leaves something to the end of the commit. */
+/** Adds an item to a batch at the end of the commit. */
 export type Later = <Item>(batch: Batch<Item>, item: Item) => void;
 
-/** One change of the store. It may run again where it shared a commit with one that failed. */
+/** One change of the store. It may run again if it shared a commit with one that failed. */
 export type Change<T> = (sql: TransactionSQL, later: Later) => T | Promise<T>;
 
 /** Runs work in one transaction; settles when it is durable. */
@@ -31,33 +28,32 @@ interface Waiting {
 
 export interface WriteQueueOptions {
   readonly begin: Begin;
-  /** One for SQLite, which has one writer; more where commits may overlap. */
+  /** 1 for SQLite, which has one writer. */
   readonly commitsAtOnce: number;
-  /** A clock that only goes forward. Milliseconds. */
+  /** A monotonic clock. Milliseconds. */
   readonly now: () => number;
-  /** A change was refused because too many wait. */
+  /** Called when a change is refused because too many wait. */
   readonly refused: (owner: WriteOwner) => void;
 }
 
-/** Changes of instances and of the admin API that may wait, and as many of the server's own. */
+/** Limit of waiting changes of instances and the admin API, and another one of the server's own. */
 const WAITING_MAX = 10_000;
 
-/** Changes that share one commit: enough that the disk is asked seldom, few enough that nobody waits long. */
+/** Changes in one commit: enough to share the wait for the disk, few enough to keep commits short. */
 const COMMIT_MAX = 256;
 
 /**
- * A commit that takes longer than this begins no more changes, but for the first of each owner. A change may write
- * thousands of rows, and everybody waits for all changes of a commit. Milliseconds.
+ * A commit starts no further changes after this time, except for the first of each owner: a change may write thousands
+ * of rows, and all changes of a commit settle together. Milliseconds.
  */
 const COMMIT_MS = 50;
 
-/** How often a change is tried when other transactions are in its way. */
+/** How often a change is tried if it conflicts with other transactions. */
 const TRIES_MAX = 5;
 
 /**
- * Puts changes that wait at the same time into one commit, so that they share one wait for the disk. Each
- * settles as if it had been alone: where one of them fails, the others are done again without it. Owners share
- * the queue fairly, see `WaitingChanges`.
+ * Group commit: changes that wait at the same time share a commit, and so one wait for the disk. Each settles as if it
+ * were alone: if one fails, the others are repeated without it. Owners share the queue fairly, see `WaitingChanges`.
  */
 export class WriteQueue {
   private readonly options: WriteQueueOptions;
@@ -70,17 +66,14 @@ export class WriteQueue {
     this.options = options;
   }
 
-  /**
-   * Settles when the change is durable. Rejects with `StoreBusy` where too many changes wait, and its owner has
-   * the most of them.
-   */
+  /** Settles when the change is durable. Rejects with `StoreBusy` if the queue is full and its owner has most of it. */
   run<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiting = { owner, change, resolve: resolve as Waiting['resolve'], reject };
     const refused = this.waiting.add(waiting);
     if (refused !== undefined) {
       this.options.refused(refused.owner);
-      refused.reject(new StoreBusy('too many changes wait for it'));
+      refused.reject(new StoreBusy('too many changes are waiting'));
     }
     this.schedule();
     return promise;
@@ -93,7 +86,7 @@ export class WriteQueue {
     await this.idle.promise;
   }
 
-  /** After this turn of the loop: what it brings along shares the commit. */
+  /** Commits after this turn of the event loop, so that all its changes share the commit. */
   private schedule(): void {
     if (this.scheduled || this.committing >= this.options.commitsAtOnce) return;
     this.scheduled = true;
@@ -116,7 +109,7 @@ export class WriteQueue {
     }
   }
 
-  /** Never throws: each change hears of its own fate. What there was no time for waits again. */
+  /** Settles each change. Never throws. Changes that there was no time for wait again. */
   private async commit(group: Group<Waiting>): Promise<void> {
     const { changes } = group;
     const [one, ...others] = changes;
@@ -131,7 +124,7 @@ export class WriteQueue {
       if (results.length < changes.length) this.waiting.putBack(changes.slice(results.length));
     } catch (error) {
       if (isStatementFault(error)) {
-        // Halved until the one that fails is alone: with 256 of them that is some 16 commits, not 256.
+        // Bisects until the failing change is alone: of 256 changes, 16 commits instead of 256.
         const middle = changes.length >> 1;
         for (const half of [changes.slice(0, middle), changes.slice(middle)]) {
           await this.commit({ changes: half, mustRun: half.length });
@@ -157,7 +150,7 @@ export class WriteQueue {
     }
   }
 
-  /** Runs the changes of a group in order, as many as there is time for, and gives their results. */
+  /** Runs as many changes of a group as there is time for, and returns their results. */
   private async runChanges(
     sql: TransactionSQL,
     { changes, mustRun }: Group<Waiting>,
@@ -174,7 +167,7 @@ export class WriteQueue {
     for (const { change } of changes) {
       if (results.length >= mustRun && now() >= endMs) break;
       const result = change(sql, later);
-      // Those that leave everything to a batch are many, and have nothing to wait for.
+      // Changes that only add to a batch are many, and return no promise.
       results.push(result instanceof Promise ? await result : result);
     }
     const inOrder = [...batches].sort(([a], [b]) => (a.place ?? 0) - (b.place ?? 0));

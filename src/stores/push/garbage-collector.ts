@@ -4,55 +4,55 @@ import type { Later } from '../database/write-queue.ts';
 import type { BigInteger } from './devices/device-rows.ts';
 import { count } from './devices/instance-counts.ts';
 
-/** Rows that one piece takes away, more or less: so few that whoever waits for the store does not notice. */
+/** Rows that one piece deletes, about: few enough not to delay other commits. */
 const PIECE_ROWS = 500;
 
-/** Devices that one piece looks at: most have few interests, and some have none. */
+/** Removed devices that one piece reads: most have few interests, and some have none. */
 const PIECE_DEVICES = 100;
 
-/** Publishes that one piece looks at; each has some rows of its own. */
+/** Publishes that one piece deletes; each has some rows of its own. */
 const PIECE_PUBLISHES = 20;
 
-/** Publishes that one piece looks through for those of an instance: all instances' stand in the order they came in. */
-const PIECE_LOOKED_THROUGH = 2000;
+/** Publishes of all instances that one piece scans for those of a deleted instance. */
+const PIECE_SCANNED = 2000;
 
-/** How long a publish can be asked about after it was finished, and a device after it was found dead. */
+/** How long finished publishes and tombstones of devices are kept. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Looks for work of one kind, and does a piece of it; `false`: there was none. */
-type Sweep = (nowMs: number) => Promise<boolean>;
+/** Deletes a piece of one kind of garbage; `false`: there was none. */
+type Collect = (nowMs: number) => Promise<boolean>;
 
-/** Takes away, in small pieces, what is left of things that are gone. Several servers may do so at once. */
+/** Deletes rows of deleted instances, devices and users, and rows that have expired, in small pieces. */
 export class GarbageCollector {
   private readonly database: Database;
-  private readonly sweeps: readonly Sweep[];
-  /** Whose turn it is: much work of one kind must not keep the others waiting. */
+  private readonly collectors: readonly Collect[];
+  /** The kind that is next, so that much garbage of one kind does not delay the others. */
   private turn = 0;
-  /** The last publish that was looked at for each deleted instance. */
-  private readonly lookedThrough = new Map<number, number>();
+  /** The last publish that was scanned for each deleted instance. */
+  private readonly scannedTo = new Map<number, number>();
 
   constructor(database: Database) {
     this.database = database;
-    this.sweeps = [
-      () => this.sweepRemovedDevices(),
-      () => this.sweepDeletedInstance(),
-      (nowMs) => this.sweepExpiredKeys(nowMs),
-      (nowMs) => this.sweepFinishedPublishes(nowMs),
-      (nowMs) => this.sweepTombstones(nowMs),
+    this.collectors = [
+      () => this.collectInterests(),
+      () => this.collectInstance(),
+      (nowMs) => this.collectKeys(nowMs),
+      (nowMs) => this.collectPublishes(nowMs),
+      (nowMs) => this.collectTombstones(nowMs),
     ];
   }
 
-  /** Does one piece. `false`: nothing was left to do. */
+  /** Deletes one piece. `false`: there was no garbage. */
   async collectSome(nowMs: number): Promise<boolean> {
-    for (let tried = 0; tried < this.sweeps.length; tried += 1) {
-      const sweep = this.sweeps[this.turn];
-      this.turn = (this.turn + 1) % this.sweeps.length;
-      if (await sweep?.(nowMs)) return true;
+    for (let tried = 0; tried < this.collectors.length; tried += 1) {
+      const collect = this.collectors[this.turn];
+      this.turn = (this.turn + 1) % this.collectors.length;
+      if (await collect?.(nowMs)) return true;
     }
     return false;
   }
 
-  private async sweepRemovedDevices(): Promise<boolean> {
+  private async collectInterests(): Promise<boolean> {
     const removed: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM removed_devices ORDER BY number LIMIT ${PIECE_DEVICES}`;
     if (removed.length === 0) return false;
@@ -60,23 +60,23 @@ export class GarbageCollector {
     return true;
   }
 
-  private async sweepDeletedInstance(): Promise<boolean> {
+  private async collectInstance(): Promise<boolean> {
     const [deleted]: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM instance_numbers WHERE id IS NULL ORDER BY number LIMIT 1`;
     if (deleted === undefined) return false;
     const instance = Number(deleted.number);
-    const after = this.lookedThrough.get(instance) ?? 0;
+    const after = this.scannedTo.get(instance) ?? 0;
     const last = await this.database.write((sql) => forgetSomeOfInstance(sql, instance, after));
-    if (last === undefined) this.lookedThrough.delete(instance);
-    else this.lookedThrough.set(instance, last);
+    if (last === undefined) this.scannedTo.delete(instance);
+    else this.scannedTo.set(instance, last);
     return true;
   }
 
-  private async sweepExpiredKeys(nowMs: number): Promise<boolean> {
+  private async collectKeys(nowMs: number): Promise<boolean> {
     const [expired]: unknown[] = await this.database.read`
       SELECT 1 FROM publish_keys WHERE expires_at <= ${nowMs} LIMIT 1`;
     if (expired === undefined) return false;
-    // The outer condition repeats the inner one: the key may have been taken again in between.
+    // The outer condition repeats the inner one, because the key may be taken again in between.
     await this.database.write(
       (sql) => sql`
         DELETE FROM publish_keys
@@ -87,7 +87,7 @@ export class GarbageCollector {
     return true;
   }
 
-  private async sweepFinishedPublishes(nowMs: number): Promise<boolean> {
+  private async collectPublishes(nowMs: number): Promise<boolean> {
     const finished: { number: BigInteger }[] = await this.database.read`
       SELECT number FROM publishes
       WHERE finished_at IS NOT NULL AND finished_at <= ${nowMs - KEPT_MS}
@@ -97,7 +97,7 @@ export class GarbageCollector {
     return true;
   }
 
-  private async sweepTombstones(nowMs: number): Promise<boolean> {
+  private async collectTombstones(nowMs: number): Promise<boolean> {
     const beforeMs = nowMs - KEPT_MS;
     const [old]: unknown[] = await this.database.read`
       SELECT 1 FROM device_tombstones WHERE removed_at <= ${beforeMs} LIMIT 1`;
@@ -112,13 +112,13 @@ export class GarbageCollector {
   }
 }
 
-/** Takes away interests of devices that are removed; a device is forgotten when it has none left. */
+/** Deletes interests of removed devices, and the record of each device without interests. */
 async function forgetDevices(
   sql: TransactionSQL,
   later: Later,
   removed: readonly number[],
 ): Promise<void> {
-  // In device order only, which is that of the index: those of many devices need not be sorted for it.
+  // In the order of the index, so that nothing is sorted.
   const rows: { device: BigInteger; interest: string }[] = await sql`
     SELECT device, interest FROM device_interests WHERE device IN ${sql(removed)}
     ORDER BY device LIMIT ${PIECE_ROWS}`;
@@ -148,7 +148,7 @@ function countGone(later: Later, deleted: readonly InterestRow[]): void {
   }
 }
 
-/** Rows that a publish may have any number of, and the column by which their own index goes on after it. */
+/** Tables with any number of rows per publish, and the column that follows the publish in their index. */
 const rowsOfPublishes = [
   { table: 'publish_reports', key: 'device' },
   { table: 'publish_devices', key: 'device' },
@@ -156,11 +156,11 @@ const rowsOfPublishes = [
   { table: 'publish_pages', key: 'last_device' },
 ] as const;
 
-/** Takes away publishes with all that is known of them; first that of which there may be much. */
+/** Deletes publishes with all their rows, the large tables first. */
 async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]): Promise<void> {
   let left = PIECE_ROWS;
-  for (const { table, key } of rowsOfPublishes) {
-    left -= await forgetRows(sql, table, key, publishes, left);
+  for (const rows of rowsOfPublishes) {
+    left -= await forgetRows(sql, rows, publishes, left);
     if (left <= 0) return;
   }
   await sql`DELETE FROM publish_outcomes WHERE publish IN ${sql(publishes)}`;
@@ -171,17 +171,16 @@ async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]
   await sql`DELETE FROM publishes WHERE number IN ${sql(publishes)}`;
 }
 
-/** Takes away so many rows of publishes, or all, and gives how many: fewer means that none are left. */
+/** Deletes up to `limit` rows of publishes. Returns how many; fewer than `limit`: none are left. */
 async function forgetRows(
   sql: TransactionSQL,
-  table: string,
-  key: string,
+  { table, key }: (typeof rowsOfPublishes)[number],
   publishes: readonly number[],
-  most: number,
+  limit: number,
 ): Promise<number> {
   const rows: { publish: BigInteger; key: BigInteger }[] = await sql`
     SELECT publish, ${sql(key)} AS key FROM ${sql(table)} WHERE publish IN ${sql(publishes)}
-    ORDER BY publish, ${sql(key)} LIMIT ${most}`;
+    ORDER BY publish, ${sql(key)} LIMIT ${limit}`;
   const last = rows.at(-1);
   if (last === undefined) return 0;
   const whole = allBefore(publishes, last.publish);
@@ -192,9 +191,9 @@ async function forgetRows(
 }
 
 /**
- * Does the first of these that finds something; where none does, the number itself goes. Each reads in the
- * order of an index: otherwise PostgreSQL may go through all that the pieces before have deleted. Gives the publish
- * after which the next piece goes on; `undefined`: nothing is left.
+ * Deletes a piece of the first kind of rows that an instance still has, and at last its number. Each statement reads in
+ * the order of an index, because PostgreSQL might otherwise scan all rows that earlier pieces have deleted. Returns the
+ * publish after which the next piece continues; `undefined`: nothing is left.
  */
 async function forgetSomeOfInstance(
   sql: TransactionSQL,
@@ -211,10 +210,10 @@ async function forgetSomeOfInstance(
   if (await forgetKeys(sql, instance)) return after;
   if (await forgetTombstones(sql, instance)) return after;
 
-  // No index leads from an instance to its publishes: it would cost each publish more than all the rest.
+  // There is no index from an instance to its publishes, because it would make each publish more expensive.
   const publishes: { number: BigInteger; instance: BigInteger }[] = await sql`
     SELECT number, instance FROM publishes WHERE number > ${after}
-    ORDER BY number LIMIT ${PIECE_LOOKED_THROUGH}`;
+    ORDER BY number LIMIT ${PIECE_SCANNED}`;
   const own = publishes.filter((publish) => Number(publish.instance) === instance);
   if (own.length > 0) {
     await forgetPublishes(sql, numbersOf(own.slice(0, PIECE_PUBLISHES)));
@@ -267,13 +266,13 @@ async function forgetTombstones(sql: TransactionSQL, instance: number): Promise<
 }
 
 async function forgetNumber(sql: TransactionSQL, instance: number): Promise<void> {
-  // Locks the row, which whoever registers a device changes too: what is there is seen from here on.
+  // Locks the row, which each registration changes too. Devices registered before are visible from here on.
   await sql`UPDATE instance_numbers SET devices = 0 WHERE number = ${instance} AND id IS NULL`;
   if ((await devicesOf(sql, instance)).length > 0) return;
   await sql`DELETE FROM instance_numbers WHERE number = ${instance} AND id IS NULL`;
 }
 
-/** Those that a list, cut off within the rows of `cut`, held whole. */
+/** The numbers before `cut`, whose rows were read only in part. */
 function allBefore(numbers: readonly number[], cut: BigInteger | undefined): readonly number[] {
   return cut === undefined ? numbers : numbers.filter((number) => number < Number(cut));
 }

@@ -3,7 +3,7 @@ import type { AppKey } from '../../channels/app.ts';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
 
-/** An app as the store keeps it. `settings` holds what differs from the defaults, as in the configuration. */
+/** A stored app. `settings` holds what differs from the defaults, as in the configuration. */
 export interface StoredApp {
   readonly id: string;
   readonly name: string;
@@ -20,13 +20,13 @@ interface AppRow {
   readonly settings: string;
 }
 
-/** One row for each key of an app; one without a key where it has none. */
+/** One row for each key of an app; one without a key if it has none. */
 interface AppKeyRow extends AppRow {
   readonly app_key: string | null;
   readonly secret: string | null;
 }
 
-/** The apps that are kept in the store. Several processes may use one store; see `revision`. */
+/** Apps in the store's tables. Several processes may use one store; see `revision`. */
 export class AppStore {
   private readonly database: Database;
 
@@ -34,7 +34,7 @@ export class AppStore {
     this.database = database;
   }
 
-  /** In the order in which they were created. */
+  /** The oldest first. */
   async list(): Promise<readonly StoredApp[]> {
     const rows: AppKeyRow[] = await this.database.read`
       SELECT id, name, enabled, settings, app_key, secret
@@ -63,7 +63,7 @@ export class AppStore {
     });
   }
 
-  /** Creates the first app; `false` if there is one already, perhaps made by another server just now. */
+  /** Creates the first app; `false` if there is one already. */
   async createFirst(app: StoredApp, nowMs: number): Promise<boolean> {
     return await this.change(async (sql) => {
       const others: unknown[] = await sql`SELECT 1 FROM apps LIMIT 1`;
@@ -73,7 +73,7 @@ export class AppStore {
     });
   }
 
-  /** Changes an app by what it is; `false` where there is no such app. */
+  /** Changes an app; `false` if there is no such app. */
   async update(
     id: string,
     changed: (app: Omit<StoredApp, 'keys'>) => Pick<StoredApp, 'name' | 'enabled' | 'settings'>,
@@ -94,7 +94,7 @@ export class AppStore {
     });
   }
 
-  /** Gives the app one more pair; those it has stay valid. `false` if there is no such app. */
+  /** Adds a key. `false` if there is no such app. */
   addKey(id: string, { key, secret }: AppKey): Promise<boolean> {
     return this.changedAny(
       (sql) => sql`INSERT INTO app_keys (app_key, app_id, secret, position)
@@ -104,7 +104,7 @@ export class AppStore {
     );
   }
 
-  /** Removes a pair, but never the last one of an app. */
+  /** Removes a key, but never the last one of an app. */
   removeKey(id: string, key: string): Promise<'removed' | 'unknown' | 'last'> {
     return this.change(async (sql) => {
       const keys: { readonly app_key: string }[] = await sql`
@@ -116,19 +116,19 @@ export class AppStore {
     });
   }
 
-  /** `false` where there is no such app. */
+  /** `false` if there is no such app. */
   async setEnabled(id: string, enabled: boolean): Promise<boolean> {
     return this.changedAny(
       (sql) => sql`UPDATE apps SET enabled = ${enabled ? 1 : 0} WHERE id = ${id}`,
     );
   }
 
-  /** `false` where there is no such app. */
+  /** `false` if there is no such app. */
   async delete(id: string): Promise<boolean> {
     return this.changedAny((sql) => sql`DELETE FROM apps WHERE id = ${id}`);
   }
 
-  /** Grows with each change by whomever, so that a running server sees when to look again. */
+  /** Increased by each change, also of other processes, so that servers can tell when to read again. */
   revision(): Promise<number> {
     return revisionOf(this.database.read, 'apps');
   }
@@ -141,14 +141,14 @@ export class AppStore {
 
   private async change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
     return await this.database.write(async (sql) => {
-      // First, because it locks: what the statements then read is not changed by anybody else.
+      // First, because it locks: other processes cannot change what the statements read.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'apps'`;
       return await statements(sql);
     }, 'admin');
   }
 }
 
-/** Puts the rows of each app together, in the order of the rows. */
+/** Groups the rows of each app, in the order of the rows. */
 function appsOf(rows: readonly AppKeyRow[]): readonly StoredApp[] {
   const apps = new Map<string, StoredApp & { readonly keys: AppKey[] }>();
   for (const { id, name, enabled, settings, app_key, secret } of rows) {

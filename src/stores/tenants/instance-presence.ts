@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import { StoreLost } from '../../push/store-faults.ts';
 
-/** Throws `StoreLost` where the store does not know the instance: what is not found may then be lost. */
+/** Throws `StoreLost` if the store does not know the instance: rows that are not found may be lost. */
 export function requireInstance(sql: SQL, instance: number): Promise<void> {
   return requireInstances(sql, new Set([instance]));
 }
@@ -10,5 +10,5 @@ export function requireInstance(sql: SQL, instance: number): Promise<void> {
 export async function requireInstances(sql: SQL, instances: ReadonlySet<number>): Promise<void> {
   const found: unknown[] = await sql`
     SELECT 1 FROM instance_numbers WHERE number IN ${sql([...instances])} AND id IS NOT NULL`;
-  if (found.length < instances.size) throw new StoreLost('the store has lost what was in it');
+  if (found.length < instances.size) throw new StoreLost('the store has lost its contents');
 }

@@ -2,7 +2,7 @@ import type { SQL, TransactionSQL } from 'bun';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
 
-/** An instance as the store keeps it. `settings` holds what differs from the defaults, as in the configuration. */
+/** A stored instance. `settings` holds what differs from the defaults, as in the configuration. */
 export interface StoredInstance {
   /** A UUID in lower case. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface StoredInstance {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What can be changed of an instance, beside its secret keys. */
+/** The parts of an instance that can be changed, besides its secret keys. */
 export type InstanceChange = Pick<StoredInstance, 'name' | 'settings'>;
 
 interface InstanceRow {
@@ -21,14 +21,14 @@ interface InstanceRow {
   readonly settings: string;
 }
 
-/** One row for each secret key of an instance; one without a key where it has none. */
+/** One row for each secret key of an instance; one without a key if it has none. */
 interface InstanceKeyRow extends InstanceRow {
   readonly secret: string | null;
 }
 
 /**
- * The instances that are kept in the store, and the numbers that the rows of any instance go by. Several
- * processes may use one store; see `revision`.
+ * Instances in the store's tables, and the numbers by which other tables refer to instances. Several processes may use
+ * one store; see `revision`.
  */
 export class StoredInstances {
   private readonly database: Database;
@@ -37,7 +37,7 @@ export class StoredInstances {
     this.database = database;
   }
 
-  /** In the order in which they were created. */
+  /** The oldest first. */
   async list(): Promise<readonly StoredInstance[]> {
     // In one statement, so that no instance is seen without its keys.
     const rows: InstanceKeyRow[] = await this.database.read`
@@ -65,7 +65,7 @@ export class StoredInstances {
     });
   }
 
-  /** Creates it where there is no other; `false` where somebody was faster. */
+  /** Creates the first instance; `false` if there is one already. */
   createFirst(instance: StoredInstance, nowMs: number): Promise<boolean> {
     return this.change(async (sql) => {
       const others: unknown[] = await sql`SELECT 1 FROM instances LIMIT 1`;
@@ -75,7 +75,7 @@ export class StoredInstances {
     });
   }
 
-  /** Changes an instance by what it is; `false` where there is no such instance. */
+  /** Changes an instance; `false` if there is no such instance. */
   update(id: string, changed: (instance: InstanceChange) => InstanceChange): Promise<boolean> {
     return this.change(async (sql) => {
       const [row]: InstanceRow[] = await sql`
@@ -88,7 +88,7 @@ export class StoredInstances {
     });
   }
 
-  /** Gives the instance one more secret key; those it has stay valid. `false` if there is no such instance. */
+  /** Adds a secret key. `false` if there is no such instance. */
   addKey(id: string, secret: string): Promise<boolean> {
     return this.change(async (sql) => {
       const { count } = await sql`INSERT INTO instance_keys (instance_id, secret, position)
@@ -99,7 +99,7 @@ export class StoredInstances {
     });
   }
 
-  /** Takes a secret key away, but never the last one. */
+  /** Removes a secret key, but never the last one. */
   removeKey(id: string, secret: string): Promise<'removed' | 'unknown' | 'last'> {
     return this.change(async (sql) => {
       const keys: { readonly secret: string }[] = await sql`
@@ -112,9 +112,9 @@ export class StoredInstances {
   }
 
   /**
-   * Removes an instance with its secret keys, and gives how many devices go with it; `undefined` where there is
-   * no such instance. What its number stands for is forgotten at once, and swept away later. An instance that
-   * was in the configuration has a number only, and is removed as well.
+   * Deletes an instance, and returns the number of its devices; `undefined` if there is no such instance. Its rows are
+   * unreachable from then on, and left to the garbage collector. An instance from the configuration, which has only a
+   * number, can be deleted too.
    */
   delete(id: string): Promise<number | undefined> {
     return this.change(async (sql) => {
@@ -126,12 +126,12 @@ export class StoredInstances {
     });
   }
 
-  /** The number that an instance's rows go by: its own from the first time that it is asked for. */
+  /** The number of an instance, assigned at the first call. */
   async numberOf(id: string): Promise<number> {
     return (
       (await numberIn(this.database.read, id)) ??
       (await this.database.write(async (sql) => {
-        // Somebody else may ask at the same moment: whoever comes second gets the number of the first.
+        // Another server may assign one at the same moment: then this is used.
         await sql`INSERT INTO instance_numbers (id, devices) VALUES (${id}, 0)
           ON CONFLICT (id) DO NOTHING`;
         const number = await numberIn(sql, id);
@@ -146,14 +146,14 @@ export class StoredInstances {
     return numberIn(this.database.read, id);
   }
 
-  /** Grows with each change by whomever, so that a running server sees when to look again. */
+  /** Increased by each change, also of other processes, so that servers can tell when to read again. */
   revision(): Promise<number> {
     return revisionOf(this.database.read, 'instances');
   }
 
   private change<T>(statements: (sql: TransactionSQL) => Promise<T>): Promise<T> {
     return this.database.write(async (sql) => {
-      // First, because it locks: what the statements then read is not changed by anybody else.
+      // First, because it locks: other processes cannot change what the statements read.
       await sql`UPDATE revisions SET revision = revision + 1 WHERE what = 'instances'`;
       return await statements(sql);
     }, 'admin');
@@ -173,7 +173,7 @@ async function insert(
   }
 }
 
-/** Puts the rows of each instance together, in the order of the rows. */
+/** Groups the rows of each instance, in the order of the rows. */
 function instancesOf(rows: readonly InstanceKeyRow[]): readonly StoredInstance[] {
   return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap(([row, ...more]) => {
     if (row === undefined) return [];

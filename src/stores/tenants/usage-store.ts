@@ -8,7 +8,7 @@ interface UsageRow {
   readonly client_messages: number | string;
 }
 
-/** What each app used on each day. Days are `YYYY-MM-DD`, UTC. */
+/** The messages of each app on each day. Days are `YYYY-MM-DD`, UTC. */
 export class UsageStore {
   private readonly database: Database;
 
@@ -16,7 +16,7 @@ export class UsageStore {
     this.database = database;
   }
 
-  /** Adds to what is kept. */
+  /** Adds to the stored counts. */
   async add(usage: readonly DayUsage[]): Promise<void> {
     if (usage.length === 0) return;
     await this.database.write(async (sql) => {

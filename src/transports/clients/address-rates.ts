@@ -3,18 +3,18 @@ import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { Rate } from '../../runtime/token-bucket.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
 
-/** What all connections of one client address may do together, per second; 0: as much as they like. */
+/** The limits of all connections of one client address together, per second; 0: no limit. */
 export interface AddressLimits {
   readonly connectionsPerSecond: number;
   readonly framesPerSecond: number;
 }
 
-/** So many seconds' worth may come at once: all clients of a network or a proxy come back at the same moment. */
+/** The burst, in seconds' worth: all clients of a network or a proxy may reconnect at the same moment. */
 const BURST_SECONDS = 60;
 
 /**
- * Bounds what one client address does through one connection after the other: its limits of a connection begin anew with
- * each. Frames are counted when the connection has paid for them by waiting, and those of the rest at its end.
+ * Limits what one client address does through all of its connections: the limits of a connection start anew with each one.
+ * Frames are counted when `FrameLimit` has paid for them, and the rest when the connection ends.
  */
 export class AddressRates {
   private readonly limits: AddressLimits;
@@ -28,7 +28,7 @@ export class AddressRates {
     this.clock = clock;
   }
 
-  /** Counts a handshake; where the address may not connect now, gives the limit that says so. */
+  /** Counts a handshake; if the address may not connect now, returns the limit that forbids it. */
   refuse(address: PackedAddress): keyof AddressLimits | undefined {
     const { connectionsPerSecond, framesPerSecond } = this.limits;
     const key = keyOf(address);
@@ -44,7 +44,7 @@ export class AddressRates {
       : undefined;
   }
 
-  /** Counts frames; `false` where the address has sent more than it may. */
+  /** Counts frames; `false` if the address has sent too many. */
   count(address: PackedAddress, frames: number): boolean {
     const { framesPerSecond } = this.limits;
     if (framesPerSecond === 0 || frames === 0) return true;

@@ -3,7 +3,7 @@ import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
 
-/** Whether a connection may be, decided from its address alone. */
+/** Whether a client may connect, decided from the requested address alone. */
 export type Admission =
   | { readonly app: App }
   | { readonly app?: undefined; readonly problem: ConnectionProblem; readonly message: string };
@@ -12,7 +12,7 @@ const PROTOCOL_MIN = 5;
 const PROTOCOL_MAX = 7;
 const APP_PATH = /^\/app\/([^/]+)\/?$/;
 
-/** Reads the address of a WebSocket handshake. Source: Channels protocol, §1 and §1.1. */
+/** Finds the app of a client's handshake, or why it is refused. Source: Channels protocol, §1 and §1.1. */
 export function admit(target: RequestTarget, prefix: string, apps: AppDirectory): Admission {
   const match = APP_PATH.exec(withoutPrefix(target.path, prefix));
   if (match === null) return refused('path-not-found');
@@ -32,10 +32,10 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
   return app.enabled ? { app } : refused('app-disabled');
 }
 
-/** The first value of a parameter. */
+/** Returns the first value of a parameter. */
 function parameterOf(query: string, name: string): string | null {
   if (query.includes('%') || query.includes('+')) return new URLSearchParams(query).get(name);
-  // Several times as fast, where nothing needs decoding.
+  // Several times as fast, if nothing needs decoding.
   for (const pair of query.split('&')) {
     if (pair === name) return '';
     if (pair.startsWith(`${name}=`)) return pair.slice(name.length + 1);
@@ -43,7 +43,7 @@ function parameterOf(query: string, name: string): string | null {
   return null;
 }
 
-/** Old clients named no protocol; theirs was the major part of their version. */
+/** Old clients send no protocol: it is the major part of their version. */
 function protocolOf(protocol: string | null, version: string | null): number | ConnectionProblem {
   const text = protocol ?? /^\d+/.exec(version ?? '')?.[0];
   if (text === undefined) return 'no-protocol';
@@ -58,7 +58,7 @@ function refused(problem: ConnectionProblem, message = closeCodes[problem].messa
 
 const KNOWN_SUBPROTOCOL = /^pusher-channels-protocol-\d+$/;
 
-/** The subprotocol to echo: strict clients fail the handshake otherwise. Source: §1. */
+/** Returns the subprotocol to echo: strict clients fail the handshake otherwise. Source: §1. */
 export function knownSubprotocol(offered: string): string | undefined {
   return offered
     .split(',')

@@ -1,4 +1,4 @@
-/** Why a connection is ended by the server. */
+/** Why the server ends a connection. */
 export type ConnectionProblem =
   | 'path-not-found'
   | 'no-protocol'
@@ -25,9 +25,8 @@ export interface CloseRow {
 }
 
 /**
- * The close code of each problem, and the words that go with it: they are sent as a `pusher:error` first
- * and then as the reason of the close.
- * 4000–4099: do not come back; 4100–4199: come back after a pause; 4200–4299: come back at once.
+ * The close code and message of each problem; both are sent as a `pusher:error` first, and then with the close.
+ * Clients do not reconnect after 4000–4099, reconnect after a pause after 4100–4199, and at once after 4200–4299.
  * Source: Channels protocol, §4.
  */
 export const closeCodes: Record<ConnectionProblem, CloseRow> = {
@@ -88,7 +87,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'server-over-capacity': {
     code: 4100,
     message: 'Over capacity',
-    when: 'The server has as many connections as `channels.maxConnections` or its open files allow, and no other app or address has more of them than this one. Or this connection had to make room for another, because its app or address has most.',
+    when: 'The server has as many connections as `channels.maxConnections` or its open files allow, and no other app or address has more of them than this one. Or it had to make room for another connection, because its app or address has the most.',
     advice:
       'Raise the limit (see `ulimit -n` for open files) or add a server; clients come back by themselves.',
   },
@@ -119,7 +118,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'too-many-frames': {
     code: 1008,
     message: 'Too many messages',
-    when: 'The client went on sending more frames than `channels.framesPerSecond` allows after it was told so (4301).',
+    when: 'The client went on sending more frames than `channels.framesPerSecond` allows after it was warned (4301).',
     advice: 'Send less, or raise the setting.',
   },
   internal: {
@@ -130,7 +129,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   },
 };
 
-/** What Bun itself closes connections with, for the same documentation. */
+/** The close codes that Bun itself uses, for the documentation. */
 export const nativeCloseCodes: readonly CloseRow[] = [
   {
     code: 1002,

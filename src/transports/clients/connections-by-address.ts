@@ -2,14 +2,14 @@ import type { Connection } from './connection.ts';
 import { type AddressKey, keyOf } from './packed-address.ts';
 
 /**
- * The connections of one app, by the address of their clients. Nothing here walks through all of them: at the
- * limit of the server, every handshake asks for one of the address that has most.
+ * The connections of one app, by client address. Nothing here iterates over all of them, because on a full server every
+ * handshake asks for a connection of the address with the most.
  */
 export class ConnectionsByAddress {
   private readonly byAddress = new Map<AddressKey, Set<Connection>>();
-  /** The addresses, by how many connections each has. */
+  /** The addresses, by their number of connections. */
   private readonly bySize = new Map<number, Set<AddressKey>>();
-  /** What the address with the most connections has. */
+  /** The number of connections of the address with the most. */
   private most = 0;
 
   add(connection: Connection): void {
@@ -24,24 +24,23 @@ export class ConnectionsByAddress {
     this.most = Math.max(this.most, alike.size);
   }
 
-  /** One that is in it. */
   remove(connection: Connection): void {
     const key = keyOf(connection.address);
     const alike = this.byAddress.get(key);
     if (alike?.delete(connection) !== true) return;
     if (alike.size === 0) this.byAddress.delete(key);
     this.move(key, alike.size + 1, alike.size);
-    // The address that had most has one less now, and no other has more.
+    // No address has `most` any more; the one that had it has one less.
     if (!this.bySize.has(this.most)) this.most--;
   }
 
-  /** The oldest of the address that has most; `undefined` where the address with this key would then have as many. */
+  /** Returns the oldest connection of the address with the most; `undefined` if the address `key` would then have as many. */
   yieldsTo(key: AddressKey): Connection | undefined {
     const own = this.byAddress.get(key)?.size ?? 0;
     return this.most > own + 1 ? this.largest() : undefined;
   }
 
-  /** The oldest of an address that has most. */
+  /** Returns the oldest connection of an address with the most. */
   largest(): Connection | undefined {
     for (const key of this.bySize.get(this.most) ?? []) {
       for (const connection of this.byAddress.get(key) ?? []) return connection;

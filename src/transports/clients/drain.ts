@@ -5,8 +5,8 @@ import type { Connections } from './connections.ts';
 const STEP_MS = 100;
 
 /**
- * Ends all connections in small steps, spread over the drain time: clients come back at once, so all at
- * once would be a stampede on whoever takes over. Returns as soon as none is left.
+ * Ends all connections in small steps over the drain time. Clients reconnect at once, so ending all at the same moment would
+ * overload the server that takes over. Settles as soon as no connection is left.
  */
 export async function drain(
   connections: Connections,

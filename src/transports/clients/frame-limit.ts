@@ -1,26 +1,25 @@
 import type { App } from '../../channels/app.ts';
 import type { Connection } from './connection.ts';
 
-/** A frame counts once, and once more for each of these that it fills. Bytes. */
+/** A frame counts once, and once more for each 4 KiB. */
 const COUNTED_BYTES = 4096;
 
-/** How many seconds' worth of frames a connection may send at once. */
+/** The burst, in seconds' worth of frames. */
 const BURST_SECONDS = 10;
 
-/** What becomes of a frame: it is answered, dropped and the client warned, only dropped, or its connection closed. */
+/** What to do with a frame: answer it, drop it and warn the client, drop it, or close the connection. */
 export type FrameVerdict = 'answer' | 'warn' | 'drop' | 'close';
 
 /**
- * How many frames of all kinds one connection may send: a token bucket, kept as a debt that each frame adds to and
- * each second pays off. Above the burst, frames are dropped; a client that goes on until the debt is twice
- * the burst is closed. Counting costs an addition and a comparison, and reads no clock.
+ * Limits the frames of each connection: a token bucket, kept as a debt that each frame adds to and each second pays off.
+ * Above the burst frames are dropped; at twice the burst the connection is closed. Counting a frame reads no clock.
  */
 export class FrameLimit {
   private readonly framesPerSecond: number;
-  /** Those that were told that they send too many. Not a field of each: they are few. */
+  /** Connections that were warned. Not a field, because they are few. */
   private readonly warned = new WeakSet<Connection>();
 
-  /** `framesPerSecond`: without the client events that an app allows on top; 0: no limit. */
+  /** `framesPerSecond`: client events that an app allows come on top; 0: no limit. */
   constructor(framesPerSecond: number) {
     this.framesPerSecond = framesPerSecond;
   }
@@ -38,7 +37,7 @@ export class FrameLimit {
     return 'warn';
   }
 
-  /** Pays off what a connection may send in these seconds; gives how many frames that were. */
+  /** Pays off what a connection may send in some seconds; returns how many frames that were. */
   pay(connection: Connection, seconds: number): number {
     const { app, frameDebt } = connection;
     if (frameDebt === 0) return 0;
@@ -47,12 +46,12 @@ export class FrameLimit {
     return frameDebt - connection.frameDebt;
   }
 
-  /** Whether a connection has sent more than its rate allows, and has not waited long enough since. */
+  /** Whether a connection still owes more than a second's worth of frames. */
   isBehind({ app, frameDebt }: Connection): boolean {
     return frameDebt > this.rateOf(app);
   }
 
-  /** 0: no limit, also where an app limits its client events by nothing. */
+  /** 0: no limit, also if the app does not limit its client events. */
   private rateOf({ clientEvents, limits: { clientEventsPerSecond } }: App): number {
     if (this.framesPerSecond === 0) return 0;
     if (!clientEvents) return this.framesPerSecond;

@@ -2,16 +2,16 @@ import { PING } from '../../channels/wire.ts';
 import type { ConnectionProblem } from './close-codes.ts';
 import type { Connection } from './connection.ts';
 
-/** When a silent client is pinged, and how long it may take to answer. Seconds. */
+/** The silence after which a client is pinged, and the time it has to answer. Seconds. */
 export interface HeartbeatTimes {
   readonly activityTimeoutSeconds: number;
   readonly pongTimeoutSeconds: number;
 }
 
 /**
- * Looks after many connections at once: pings those that were silent for the activity timeout, and ends those that
- * said nothing for the pong timeout after the ping. Called every second for each connection. One timer serves all of
- * them, so an idle connection costs a comparison and no memory. Source: Channels protocol, §3.
+ * Pings connections that were silent for the activity timeout, and ends those that stayed silent for the pong timeout after
+ * the ping. Called once a second for each connection, so an idle one costs a comparison and needs no timer.
+ * Source: Channels protocol, §3.
  */
 export function checkHeartbeats(
   connections: Iterable<Connection>,

@@ -6,12 +6,12 @@ import {
 } from '../../runtime/ip-address.ts';
 
 /**
- * The address of a client in as little memory as possible, because each connection keeps one: IPv4 as one number, IPv6
- * as its 16 bytes in a string, and anything else as ''.
+ * The address of a client in as little memory as possible, because each connection keeps one: an IPv4 address as a number,
+ * an IPv6 address as its 16 bytes in a string, and anything else as `''`.
  */
 export type PackedAddress = number | string;
 
-/** What limits by address count under: an IPv4 address, or the /64 of an IPv6 address. */
+/** The key of limits by address: an IPv4 address, or the /64 of an IPv6 address. */
 export type AddressKey = number | string;
 
 const DOT = 0x2e;
@@ -21,7 +21,7 @@ export function packAddress(address: string): PackedAddress {
   return packIpv4(address) ?? packBytes(parseAddress(address) ?? []);
 }
 
-/** `undefined` where it is no IPv4 address. Digit by digit, without garbage: this runs for each connection. */
+/** Returns `undefined` if it is no IPv4 address. Digit by digit, to make no garbage: this runs for each connection. */
 function packIpv4(address: string): number | undefined {
   let packed = 0;
   let part = -1;
@@ -34,7 +34,7 @@ function packIpv4(address: string): number | undefined {
       dots++;
     } else {
       const digit = code - ZERO;
-      // A leading zero could not be given back.
+      // A leading zero would be lost.
       if (digit < 0 || digit > 9 || part === 0) return undefined;
       part = Math.max(0, part) * 10 + digit;
       if (part > 255) return undefined;
@@ -59,7 +59,7 @@ export function addressOf(packed: PackedAddress): string {
   );
 }
 
-/** Costs little, so that it can be asked for all connections of a server at once. */
+/** Cheap enough to be called for all connections of a server at once. */
 export function keyOf(packed: PackedAddress): AddressKey {
   return typeof packed === 'number' ? packed : packed.slice(0, 8);
 }

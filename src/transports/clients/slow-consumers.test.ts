@@ -117,14 +117,14 @@ describe('a connection that ended without a close frame', () => {
     slow.waiting = BUFFER;
     slowConsumers.answered(slow);
     slow.waiting = 0;
-    slowConsumers.lookAgain();
+    slowConsumers.sampleAgain();
     expect(slowConsumers.wasTooSlow(slow)).toBe(false);
 
     slow.waiting = 400;
     slowConsumers.answered(slow);
     slowConsumers.publishing('app/a', 600, 1);
     // It has read all of that.
-    slowConsumers.lookAgain();
+    slowConsumers.sampleAgain();
     expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 

@@ -6,47 +6,46 @@ import { hashOf, PLACES, placeOf } from './topic-place.ts';
 
 interface Sample {
   readonly bytes: number;
-  /** What one connection could have been sent by then, since all were looked at. */
+  /** `reach` at the time of the sample. */
   readonly reach: number;
 }
 
 export interface SlowConsumersOptions {
   readonly connections: Connections;
-  /** What may wait for one connection: Bun closes it above that. */
+  /** The limit of unread bytes for one connection: Bun closes it above that. */
   readonly bytesMax: number;
-  /** What may wait for all connections together. */
+  /** The limit of unread bytes for all connections together. */
   readonly totalBytesMax: number;
-  /** Ends a connection because it reads too slowly, in another turn of the loop: this is in the middle of a publish. */
+  /** Ends a connection that reads too slowly. Must do so in another turn of the loop: this is called while publishing. */
   readonly end: (connection: Connection) => void;
 }
 
-/** A share of what may wait: as much may be published before all connections are looked at again. */
-const LOOK_AFTER = 1 / 4;
+/** All connections are sampled once this share of a limit has been published since the last time. */
+const SAMPLE_AFTER = 1 / 4;
 
-/** What is left of all that waits after the slowest were ended. */
+/** The slowest are ended until this share of the total limit is left. */
 const LEFT_AFTER_ENDING = 3 / 4;
 
 /**
- * Knows which clients read too slowly.
+ * Detects slow consumers: clients that read more slowly than they are sent to.
  *
- * It tells a connection that Bun closed for that from one that went away: Bun reports both as 1006. What waits for
- * each connection is looked at often enough that none can fill its buffer unseen: whenever a quarter of a buffer may
- * have been published to one of them. Upper bound for one connection: all bytes that were published, and the bytes
- * of the busiest topic times the most topics that one connection has.
+ * Bun reports a connection that it closed because its buffer was full and one that just went away alike, with 1006. To tell
+ * them apart, the unread bytes of all connections are sampled whenever a quarter of a buffer may have been published to one of
+ * them, so that no buffer fills up between two samples. The estimate for one connection is the smaller of all published bytes
+ * and the bytes of the busiest topic times the most topics of one connection.
  *
- * It also bounds what waits for all connections together: above that, the slowest readers of the app for which most
- * waits are ended.
+ * It also enforces a limit of unread bytes for all connections: above it, the slowest of the app with the most are ended.
  */
 export class SlowConsumers {
   private readonly options: SlowConsumersOptions;
   private readonly connections: Connections;
   private readonly bytesMax: number;
-  /** Ended by this class, and not by Bun. */
+  /** Connections that this class has ended, not Bun. */
   private readonly ended = new Set<Connection>();
-  /** Bytes that were sent to all connections since all were looked at. */
+  /** Bytes sent to all connections since the last samples. */
   private sent = 0;
   private readonly samples = new Map<Connection, Sample>();
-  /** Since all were looked at. Topics share places, so it is no less than what was published to each of them. */
+  /** Bytes published since the last samples, by hash of the topic: topics that collide are overestimated. */
   private readonly publishedTo = new Float64Array(PLACES);
   private published = 0;
   private mostOfTopic = 0;
@@ -58,32 +57,32 @@ export class SlowConsumers {
     this.bytesMax = options.bytesMax;
   }
 
-  /** To be called when a connection has joined a topic. */
+  /** Must be called when a connection has joined a topic. */
   joined(connection: Connection): void {
     this.mostTopics = Math.max(this.mostTopics, topicsOf(connection));
   }
 
-  /** To be called before something is published: what is seen then does not hold it yet. */
+  /** Must be called before something is published, so that samples do not contain it yet. */
   publishing(topic: string, bytes: number, receivers: number): void {
     this.note(topic, bytes);
     this.sent += bytes * receivers;
     const isNear =
-      this.reach >= this.bytesMax * LOOK_AFTER ||
-      this.sent >= this.options.totalBytesMax * LOOK_AFTER;
+      this.reach >= this.bytesMax * SAMPLE_AFTER ||
+      this.sent >= this.options.totalBytesMax * SAMPLE_AFTER;
     if (!isNear) return;
     this.sample();
     this.note(topic, bytes);
   }
 
-  /** To be called after a connection was answered: answers are not published. */
+  /** Must be called after a connection was answered: answers are not counted by `publishing`. */
   answered(connection: Connection): void {
     const bytes = connection.waitingBytes();
     if (bytes > 0) this.samples.set(connection, { bytes, reach: this.reach });
     else if (this.samples.size > 0) this.samples.delete(connection);
   }
 
-  /** To be called now and then: what was read since does not make a connection slow that goes away later. */
-  lookAgain(): void {
+  /** Renews the samples. Called regularly, so that a client that has caught up and goes away does not count as slow. */
+  sampleAgain(): void {
     const { reach } = this;
     for (const connection of this.samples.keys()) {
       const bytes = connection.waitingBytes();
@@ -92,7 +91,7 @@ export class SlowConsumers {
     }
   }
 
-  /** Looks at every connection; a millisecond or so for 10,000 of them. */
+  /** Samples every connection: about a millisecond for 10,000 of them. */
   private sample(): void {
     this.publishedTo.fill(0);
     this.published = 0;
@@ -110,7 +109,7 @@ export class SlowConsumers {
     if (total > this.options.totalBytesMax) this.endSlowest(total);
   }
 
-  /** Ends the slowest readers of the app for which most waits, until enough is free again. */
+  /** Ends the slowest connections of the app with the most unread bytes, until enough is free. */
   private endSlowest(totalBytes: number): void {
     const { totalBytesMax, end } = this.options;
     const budget = new FairBudget<App>(totalBytesMax * LEFT_AFTER_ENDING);
@@ -132,7 +131,7 @@ export class SlowConsumers {
     }
   }
 
-  /** Whether a connection that was just closed with 1006 had more waiting for it than it may. */
+  /** Whether a connection that was just closed with 1006 had too many unread bytes. */
   wasTooSlow(connection: Connection): boolean {
     const sample = this.samples.get(connection);
     this.samples.delete(connection);
@@ -142,7 +141,7 @@ export class SlowConsumers {
     return sample.bytes >= this.bytesMax / 2 || most >= this.bytesMax;
   }
 
-  /** What one connection can have been sent of what was published, since all were looked at. */
+  /** The most bytes that can have been published to one connection since the last samples. */
   private get reach(): number {
     return Math.min(this.published, this.mostTopics * this.mostOfTopic);
   }

@@ -1,7 +1,7 @@
-/** What is noted of topics is noted in so many places, a power of two, and not by topic: a look-up takes longer than the rest. */
+/** The size of a hash table by topic, a power of two. It has no collision handling: collisions only overestimate. */
 export const PLACES = 4096;
 
-/** 32 bits, signed, that other topics may share, which is rare; of all characters, since names differ anywhere. */
+/** Returns a 32-bit hash of all characters of a topic: names may differ anywhere. */
 export function hashOf(topic: string): number {
   let hash = topic.length;
   for (let at = 0; at < topic.length; at++) {
@@ -10,7 +10,7 @@ export function hashOf(topic: string): number {
   return hash;
 }
 
-/** The place of a topic with this hash, from 0 to 4,095, which others share. */
+/** Returns the place of a hash in the table, from 0 to 4,095. */
 export function placeOf(hash: number): number {
   return hash & (PLACES - 1);
 }

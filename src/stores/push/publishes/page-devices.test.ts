@@ -23,12 +23,12 @@ it('takes one character for each device of a dense audience', () => {
   expect(writeDevices(numbers).length).toBeLessThan(1010);
 });
 
-it('refuses numbers that are not in device order', () => {
+it('refuses numbers that are not ascending', () => {
   for (const numbers of [[0], [2, 1], [3, 3], [-1], [1.5]]) {
-    expect(() => writeDevices(numbers)).toThrow('device order');
+    expect(() => writeDevices(numbers)).toThrow('ascending order');
   }
 });
 
 it('refuses a text that it did not write', () => {
-  expect(() => readDevices('A,B')).toThrow('cannot be read');
+  expect(() => readDevices('A,B')).toThrow('cannot be decoded');
 });

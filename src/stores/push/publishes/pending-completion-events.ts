@@ -27,7 +27,7 @@ interface PublishRow {
   readonly body: string;
 }
 
-/** Adds the ends of publishes, in the commit that finishes them. */
+/** Adds the completion events of publishes, in the commit that finishes them. */
 export async function addPendingCompletionEvents(
   sql: TransactionSQL,
   publishes: readonly number[],
@@ -47,14 +47,14 @@ const removals: Batch<{ readonly dialect: Dialect; readonly publish: number }> =
     if (first === undefined) return;
     const publishes = items.map(({ publish }) => publish);
     await sql`DELETE FROM untold_ends WHERE ${isAmong(first.dialect, sql, 'publish', publishes)}`;
-    // The requests that tell of them are in the outbox, so nobody needs their bodies any more.
+    // The webhook requests are in the outbox, so the bodies are no longer needed.
     await sql`UPDATE publishes SET body = ''
       WHERE ${isAmong(first.dialect, sql, 'number', publishes)}
         AND outline IS NOT NULL AND finished_at IS NOT NULL`;
   },
 };
 
-/** The ends that may not have been told, in the store's tables. Several servers may use one store. */
+/** Pending completion events in the store's tables. Several servers may use one store. */
 export class StoredPendingCompletionEvents implements PendingCompletionEvents {
   private readonly database: Database;
 
@@ -73,7 +73,7 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     untilMs: number,
     most: number,
   ): Promise<readonly PendingCompletionEvent[]> {
-    // There is hardly ever one, and to look for it takes no commit.
+    // There is hardly ever one, and this read needs no commit.
     const [due]: unknown[] = await this.database.read`
       SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
     if (due === undefined) return [];
@@ -85,7 +85,7 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     await this.database.write((_, later) => later(removals, { dialect, publish }));
   }
 
-  /** The outer condition repeats the inner one: another process may have claimed a row in between. */
+  /** The outer condition repeats the inner one, because another server may claim a row in between. */
   private async claimSome(
     sql: TransactionSQL,
     nowMs: number,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { isRedactedUrl, redactedUrl, redactUrls } from './redacted-url.ts';
+import { anyCharacter } from '../../testing/any-character.ts';
+import { isRedactedUrl, redactedText, redactedUrl, redactUrls } from './redact.ts';
 
-describe('a URL as people may see it', () => {
+describe('a redacted URL', () => {
   it.each([
     ['http://user:hunter2@x.test/a?token=t0k', 'http://***@x.test/a?token=***'],
     ['https://x.test:8443/a/b?a=1&b=&c&d=x#e', 'https://x.test:8443/a/b?a=***&***&***&d=***#***'],
@@ -21,8 +22,8 @@ describe('a URL as people may see it', () => {
     expect(redactedUrl(url)).toBe(shown);
   });
 
-  it('holds no secret that stood in it, and is told from a whole one', () => {
-    // A word that stands nowhere else in a URL.
+  it('contains no secret, and is recognised as redacted', () => {
+    // A word that occurs nowhere else in a URL.
     const secret = fc.stringMatching(/^[a-z0-9]{6,20}$/).map((text) => `zq${text}qz`);
     const place = fc.constantFrom<(secret: string) => string>(
       (text) => `http://${text}@x.test/`,
@@ -45,7 +46,7 @@ describe('a URL as people may see it', () => {
     );
   });
 
-  it('never throws, whatever it is', () => {
+  it('accepts any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl()), (text) => {
         expect(typeof redactedUrl(text)).toBe('string');
@@ -54,7 +55,7 @@ describe('a URL as people may see it', () => {
   });
 });
 
-describe('a text with URLs in it', () => {
+describe('a text with redacted URLs', () => {
   it.each([
     ['"http://u:hunter2@x.test/a" does not answer', '"http://***@x.test/a" does not answer'],
     ['not "htp://u:hun"ter2@x.test"', 'not "htp://***@x.test"'],
@@ -72,9 +73,44 @@ describe('a text with URLs in it', () => {
     expect(redactUrls(shown)).toBe(shown);
   });
 
-  it('is read in no more time than its length takes', () => {
+  it('is made in linear time', () => {
     const startedAt = performance.now();
     for (const part of ['/', ':/', 'a', 'a:', '://', 'a://?']) redactUrls(part.repeat(200_000));
     expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+});
+
+describe('an error text of a peer', () => {
+  it('becomes one line', () => {
+    expect(redactedText('  push subscription\r\n\thas unsubscribed\u0000 or expired.\n')).toBe(
+      'push subscription has unsubscribed or expired.',
+    );
+  });
+
+  it('loses its HTML tags', () => {
+    expect(redactedText('<HTML>\n<TITLE>Unauthorized</TITLE><BODY class="a"><h1>No</h1>')).toBe(
+      'Unauthorized No',
+    );
+  });
+
+  it('loses what may be a token', () => {
+    const token = 'dGVzdA:APA91bHqJc_-'.repeat(4);
+    expect(redactedText(`not registered: ${token}, sorry`)).toBe('not registered: …, sorry');
+    expect(redactedText(`https://push.example.test/wpush/v2/${token}`)).toBe(
+      'https://push.example.…',
+    );
+  });
+
+  it('is cut at 200 characters, and never within one', () => {
+    expect(redactedText('so sorry '.repeat(100))).toHaveLength(200);
+    fc.assert(
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 400 }), (text) => {
+        const words = redactedText(text);
+        expect(words.length).toBeLessThanOrEqual(200);
+        expect(words.isWellFormed()).toBe(true);
+        expect(words).not.toMatch(/\p{Cc}/u);
+      }),
+      { numRuns: 50 },
+    );
   });
 });

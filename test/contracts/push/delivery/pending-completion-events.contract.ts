@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import type { PublishUnderWay } from '../../../src/push/model/delivery.ts';
-import type { NewPublish } from '../../../src/push/model/publish.ts';
+import type { PublishUnderWay } from '../../../../src/push/model/delivery.ts';
+import type { NewPublish } from '../../../../src/push/model/publish.ts';
 import {
   COMPLETION_GRACE_MS,
   type PendingCompletionEvent,
   type PendingCompletionEvents,
-} from '../../../src/push/pending-completion-events.ts';
+} from '../../../../src/push/pending-completion-events.ts';
 import { DeliveryScene, type DeliveryStores, NOW_MS } from './delivery-scene.ts';
 
 /** Stores to test. */

@@ -1,7 +1,0 @@
-/** Waits for something, but not longer than this. Milliseconds. Leaves no timer behind. */
-export async function withTimeout(maxMs: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, maxMs);
-  await Promise.race([work, late.promise]);
-  clearTimeout(timer);
-}
