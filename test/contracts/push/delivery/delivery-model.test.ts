@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import type { DeviceResult } from '../../../../src/push/model/delivery.ts';
+import type { Recipient } from '../../../../src/push/model/device.ts';
+import type { NewPublish, PublishTarget } from '../../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../../src/push/model/publish-id.ts';
+import { openDatabase } from '../../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
+import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../../testing/databases/push-instance.ts';
+import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../../testing/memory-stores/stories.ts';
+import { newDevice } from '../device-store.contract.ts';
+import { LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
+import { DeliveryWorld, type World } from './delivery-world.ts';
+
+/** What servers, devices and backends do; the numbers are places in lists, or small amounts. */
+const step = fc.record({
+  what: fc.oneof(
+    { weight: 12, arbitrary: fc.constantFrom('claimJobs', 'finish', 'settlePart') },
+    { weight: 2, arbitrary: fc.constant('wait' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('claimPlans', 'addPage') },
+    { weight: 3, arbitrary: fc.constantFrom('register', 'accept', 'endPlanning') },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(
+        'cancel',
+        'deleteDevice',
+        'setToken',
+        'extend',
+        'release',
+        'report',
+      ),
+    },
+  ),
+  at: fc.nat(4),
+  server: fc.nat(1),
+  instance: fc.nat(1),
+  amount: fc.integer({ min: 1, max: 4 }),
+  few: fc.boolean(),
+  platform: fc.constantFrom('fcm', 'web'),
+  user: fc.constantFrom('ann', 'bob', undefined),
+  results: fc.array(
+    fc.constantFrom('accepted', 'retry', 'retry', 'failed', 'expired', 'pruned', undefined),
+    { minLength: 1, maxLength: 4 },
+  ),
+});
+const manySteps = fc.array(step, { maxLength: 120, size: 'max' });
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** What both worlds are given alike. */
+interface Given {
+  readonly device: ReturnType<typeof newDevice>;
+  readonly publish: NewPublish;
+}
+
+function given({ platform, user, few }: Step, nowMs: number): Given {
+  const target: PublishTarget =
+    user === undefined
+      ? { kind: 'interests', names: ['hello'] }
+      : { kind: 'users', names: ['ann', 'bob'] };
+  const publish: NewPublish = {
+    id: newPublishId(nowMs),
+    instance: 0,
+    createdAtMs: nowMs,
+    sendAtMs: few ? nowMs + 700 : undefined,
+    target,
+    platforms: ['fcm', 'web'],
+    webhookUrl: undefined,
+    body: JSON.stringify({ [target.kind]: target.names, fcm: {}, web: {} }),
+    idempotency: undefined,
+    devicesMax: 0,
+    pendingBytesMax: 0,
+  };
+  return { device: newDevice({ platform }), publish };
+}
+
+/** What has happened before the steps: devices, and publishes to plan, in both instances. */
+const before: readonly Step[] = Array.from({ length: 18 }, (_, index) => ({
+  what: index < 14 ? 'register' : 'accept',
+  at: 0,
+  server: 0,
+  instance: index % 2,
+  amount: 1,
+  few: false,
+  platform: index % 3 === 0 ? 'web' : 'fcm',
+  user: index % 4 === 0 ? 'ann' : undefined,
+  results: [],
+}));
+
+async function take(
+  world: DeliveryWorld,
+  { what, at, server, instance, amount, few, user, results }: Step,
+  { device, publish }: Given,
+  nowMs: number,
+): Promise<unknown> {
+  const untilMs = nowMs + LEASE_MS;
+  const result = (recipient: Recipient, attempts: number, index: number) =>
+    resultAt(results, recipient, attempts, index, nowMs + amount * 400);
+  switch (what) {
+    case 'register':
+      return world.register(device, instance, user, nowMs);
+    case 'deleteDevice':
+      return world.deleteDevice(at);
+    case 'setToken':
+      return world.setToken(at, device.token, nowMs);
+    case 'accept':
+      return world.accept(publish, instance);
+    case 'cancel':
+      return world.cancel(at, nowMs);
+    case 'report':
+      return world.report(at, amount, nowMs);
+    case 'claimPlans':
+      return world.claimPlans(server, nowMs, untilMs, amount);
+    case 'addPage':
+      return world.addPage(at, server, amount, few ? untilMs : undefined);
+    case 'endPlanning':
+      return world.endPlanning(at, nowMs);
+    case 'claimJobs':
+      return world.claimJobs(server, {
+        nowMs,
+        untilMs,
+        limit: few ? 1 : amount,
+        devicesPerJob: 3,
+      });
+    case 'finish':
+      return world.finish(at, server, result, nowMs);
+    case 'settlePart':
+      return world.settlePart(at, server, amount, result, nowMs);
+    case 'extend':
+      return world.extend(server, untilMs);
+    case 'release':
+      return world.release(server, few ? 'own' : 'all');
+    case 'wait':
+      return undefined;
+    default:
+      return what satisfies never;
+  }
+}
+
+function resultAt(
+  results: Step['results'],
+  recipient: Recipient,
+  attempts: number,
+  index: number,
+  dueAtMs: number,
+): DeviceResult | undefined {
+  const what = results[index % results.length];
+  return what === undefined ? undefined : resultOf(what, recipient, attempts, dueAtMs);
+}
+
+/** Plans and delivers whatever is left. */
+async function finishAll(world: DeliveryWorld, nowMs: number): Promise<void> {
+  const laterMs = nowMs + 10 * LEASE_MS;
+  for (let round = 0; round < 100; round += 1) {
+    const atMs = laterMs + round * LEASE_MS;
+    const plannings = await world.claimPlans(0, atMs, atMs + 1, 1);
+    if (plannings.length > 0) {
+      while ((await world.addPage(0, 0, 4, undefined)) !== 'empty');
+      await world.endPlanning(0, atMs);
+    }
+    const jobs = await world.claimJobs(0, {
+      nowMs: atMs,
+      untilMs: atMs + 1,
+      limit: 1,
+      devicesPerJob: 100,
+    });
+    if (jobs.length > 0) {
+      await world.finish(0, 0, (recipient) => resultOf('accepted', recipient, 1, 0), atMs);
+    }
+    if (plannings.length + jobs.length === 0 && (await world.isDone())) return;
+  }
+  throw new Error('it does not come to an end');
+}
+
+function memoryWorld(): World {
+  const devices = new MemoryDevices();
+  const publishes = new MemoryPublishes(devices);
+  return {
+    stores: {
+      store: new MemoryDeliveries(publishes, devices),
+      other: new MemoryDeliveries(publishes, devices),
+      stories: new MemoryStories(publishes, devices),
+      publishes,
+      devices,
+      audience: new MemoryAudience(devices),
+    },
+    instances: [devices.newInstance(), devices.newInstance()],
+  };
+}
+
+describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
+  it('do whatever deliveries in memory do, and end as they do', async () => {
+    await using place = await make();
+    await using database = await openDatabase(place.url);
+    // SQLite has one writer: two in one process would only wait for each other.
+    await using second = await openDatabase(
+      database.dialect === 'sqlite' ? 'sqlite::memory:' : place.url,
+    );
+    const another = database.dialect === 'sqlite' ? database : second;
+    await fc.assert(
+      fc.asyncProperty(manySteps, async (steps) => {
+        const instances = [await makeInstance(database), await makeInstance(database)];
+        const stored = new DeliveryWorld({
+          stores: {
+            store: new StoredDeliveries(database),
+            other: new StoredDeliveries(another),
+            stories: new StoredStories(database),
+            publishes: new StoredPublishes(database),
+            devices: new StoredDevices(database),
+            audience: new StoredAudience(database),
+          },
+          instances,
+        });
+        const memory = new DeliveryWorld(memoryWorld());
+        let nowMs = NOW_MS;
+        try {
+          for (const one of [...before, ...steps]) {
+            if (one.what === 'wait') nowMs += one.few ? LEASE_MS : one.amount * 250;
+            const same = given(one, nowMs);
+            const wanted = await take(memory, one, same, nowMs);
+            expect(await take(stored, one, same, nowMs)).toEqual(wanted as never);
+            expect(await stored.seen(nowMs)).toEqual((await memory.seen(nowMs)) as never);
+          }
+          expect(await stored.stories()).toEqual((await memory.stories()) as never);
+          expect(await stored.users()).toEqual((await memory.users()) as never);
+          for (const world of [memory, stored]) await finishAll(world, nowMs);
+          expect(await stored.seen(nowMs)).toEqual((await memory.seen(nowMs)) as never);
+        } finally {
+          // What is left must not be claimed by the next run.
+          await database.write(
+            (sql) => sql`UPDATE instance_numbers SET id = NULL WHERE number IN ${sql(instances)}`,
+          );
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
