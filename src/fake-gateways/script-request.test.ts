@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { readScriptRequest } from './script-request.ts';
 
-describe('what a test wants to go wrong', () => {
-  it('is a slow gateway', () => {
+describe('a request to script a fault', () => {
+  it('may set a latency', () => {
     expect(readScriptRequest({ gateway: 'fcm', latencyMs: 500 })).toEqual({
       what: 'latency',
       gateway: 'fcm',
@@ -11,7 +11,7 @@ describe('what a test wants to go wrong', () => {
     });
   });
 
-  it('is an error, as each gateway writes it', () => {
+  it('may give an error, in the form of each gateway', () => {
     const read = (gateway: string, status: number, error: string) => {
       const request = readScriptRequest({ gateway, status, error });
       if (typeof request === 'string' || request.what !== 'act') throw new Error('no act');
@@ -38,7 +38,7 @@ describe('what a test wants to go wrong', () => {
     ]);
   });
 
-  it('is any other answer, for one device and so many times', () => {
+  it('may give any answer, for one device and a number of times', () => {
     expect(
       readScriptRequest({
         gateway: 'web',
@@ -62,7 +62,7 @@ describe('what a test wants to go wrong', () => {
     });
   });
 
-  it('is no answer', () => {
+  it('may give no answer', () => {
     expect(readScriptRequest({ gateway: 'apns', act: 'cut', to: null })).toEqual({
       what: 'act',
       gateway: 'apns',
@@ -72,7 +72,7 @@ describe('what a test wants to go wrong', () => {
     });
   });
 
-  it('is read, or told what is wrong with it, whatever it is', () => {
+  it('is read or refused with a reason, for any JSON', () => {
     const names = ['gateway', 'to', 'times', 'latencyMs', 'act', 'status', 'error', 'headers'];
     const values = fc.oneof(
       fc.jsonValue(),

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { makeSelfSigned } from './self-signed.ts';
 
-it('a certificate vouches for itself and for its hosts, for a year', () => {
+it('a certificate is self-signed for its hosts, and valid for a year', () => {
   const nowMs = Date.UTC(2026, 10, 21, 18, 30);
   const { cert, key } = makeSelfSigned(['localhost', '127.0.0.1', 'push.example.test'], nowMs);
   const read = new X509Certificate(cert);

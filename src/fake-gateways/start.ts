@@ -115,7 +115,7 @@ async function onPort<Part>(
   } catch (error) {
     const why =
       errorCode(error) === 'EADDRINUSE'
-        ? 'is taken: another program listens there'
+        ? 'is in use by another program'
         : `cannot be listened on: ${error instanceof Error ? error.message : error}`;
     throw new Error(`${host}:${port} (${name}) ${why}`, { cause: error });
   }

@@ -17,11 +17,11 @@ describe('Retry-After', () => {
     expect(read('Sat, 21 Nov 2026 18:01:00 GMT')).toBe(59_500);
   });
 
-  it('is now where the date is over', () => {
+  it('is 0 for a date in the past', () => {
     expect(read('Sun, 06 Nov 1994 08:49:37 GMT')).toBe(0);
   });
 
-  it('is a day at most', () => {
+  it('is limited to a day', () => {
     expect(read('86401')).toBe(DAY_MS);
     expect(read('9'.repeat(400))).toBe(DAY_MS);
     expect(read('Fri, 31 Dec 9999 23:59:59 GMT')).toBe(DAY_MS);
@@ -37,11 +37,11 @@ describe('Retry-After', () => {
     '0x10',
     'Xxx, 99 Xxx 2026 99:99:99 GMT',
     '2026-11-21',
-  ])('is nothing where it is %p', (value) => {
+  ])('is ignored if it is %p', (value) => {
     expect(read(value)).toBeUndefined();
   });
 
-  it('is a time that can be waited for, or nothing, whatever comes', () => {
+  it('is a bounded time or ignored, for any text', () => {
     fc.assert(
       fc.property(fc.string(), (value) => {
         const ms = read(value) ?? 0;

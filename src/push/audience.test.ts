@@ -76,18 +76,18 @@ describe('the audience of a publish', () => {
     expect((await read(source, ['a', 'b', 'c'])).flat()).toEqual(upTo(300));
   });
 
-  it('is empty where nobody subscribes', async () => {
+  it('is empty if no device subscribes', async () => {
     expect(await read(new FakeSource({}), ['a', 'b'])).toEqual([]);
   });
 
-  it('goes on after a device', async () => {
+  it('can be read from after a device on', async () => {
     const source = new FakeSource({ a: upTo(30, 2), b: upTo(30, 3) });
     expect((await read(source, ['a', 'b'], { after: 20 })).flat()).toEqual([
       21, 22, 24, 26, 27, 28, 30,
     ]);
   });
 
-  it('leaves out devices that are gone meanwhile, and tells how far it has looked', async () => {
+  it('leaves out devices that were deleted meanwhile, and says how far it was read', async () => {
     const source = new FakeSource({ a: upTo(4) }, new Set([2, 4]));
     const query = {
       instance: 1,
@@ -99,7 +99,7 @@ describe('the audience of a publish', () => {
     expect(pages).toEqual([{ recipients: [recipient(1), recipient(3)], last: 4 }]);
   });
 
-  it('never reads much of one name ahead of the others', async () => {
+  it('reads only a bounded number ahead of each name', async () => {
     const many = Object.fromEntries(upTo(1000).map((name) => [`user${name}`, upTo(5000, 5)]));
     const source = new FakeSource(many);
     expect((await read(source, Object.keys(many), { pageDevices: 500 })).flat()).toEqual(
@@ -108,7 +108,7 @@ describe('the audience of a publish', () => {
     expect(source.readMost).toBe(100);
   });
 
-  it('holds for any audience, page and beginning', async () => {
+  it('is right for any audience, page size and start', async () => {
     const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 300 });
     const property = fc.asyncProperty(
       fc.array(numbers, { minLength: 1, maxLength: 8 }),

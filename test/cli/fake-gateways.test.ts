@@ -259,7 +259,7 @@ describe('fanfare fake-gateways', () => {
       [{ gateway: 'fcm', act: 'hang', to: 7 }, 'to must be a token or an endpoint'],
       [{ gateway: 'fcm', latencyMs: -1 }, 'latencyMs must be a whole number'],
       [{ gateway: 'fcm', status: 500, headers: { 'a\n': 'b' } }, 'headers must be'],
-      [{ gateway: 'fcm', status: 500, error: 7 }, 'error must be a text'],
+      [{ gateway: 'fcm', status: 500, error: 7 }, 'error must be a string'],
     ];
     for (const [body, why] of refusals) {
       const answer = await gateways.ask('POST', '/script', body);

@@ -20,7 +20,7 @@ export const TOPIC = 'com.example.app';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const who = { teamId: 'TEAM123456', keyId: 'KEY1234567' };
 
-/** A device that registered; each number has a token of its own. */
+/** A registered device; each number has a token of its own. */
 export function apnsDevice(number: number, bundleId: string | undefined = TOPIC): Recipient {
   return {
     number,
@@ -44,7 +44,7 @@ function payloadOf(published: Readonly<Record<string, unknown>>): ApnsPayload {
   return payload;
 }
 
-/** A publish that a gateway was told of. */
+/** A publish. */
 export function publishBy(
   gateway: Gateway<'apns'>,
   published: Readonly<Record<string, unknown>> = { aps: { alert: 'Hello' } },
@@ -69,11 +69,11 @@ export interface ApnsSite extends AsyncDisposable {
   readonly sandbox: FakeApns;
   readonly gateway: Gateway<'apns'>;
   readonly events: readonly Http2Event[];
-  /** What both services and the gateway take for the time. */
+  /** The time of both services and the gateway. */
   setNow(nowMs: number): void;
 }
 
-/** Both of Apple's services, faked, and a gateway that leads to them. */
+/** Fakes of both of Apple's services, and a gateway that uses them. */
 export async function apnsSite(
   options: Partial<ApnsGatewayOptions> = {},
   fakeOptions: FakeApnsOptions = {},

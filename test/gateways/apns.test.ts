@@ -12,14 +12,14 @@ function onlySession({ sessions }: FakeApns): ServedSession {
   return session;
 }
 
-/** Delivers one notification, so that a connection is open and known to be good. */
+/** Delivers one notification, so that a connection is open and has answered. */
 async function connected(site: Awaited<ReturnType<typeof apnsSite>>): Promise<ServedSession> {
   expect(await publishBy(site.gateway)(apnsDevice(1_000_000))).toEqual(accepted);
   return onlySession(site.production);
 }
 
 describe('a notification for an Apple device', () => {
-  it('arrives as Apple wants it', async () => {
+  it('arrives in Apple’s form', async () => {
     await using site = await apnsSite();
     const deliver = publishBy(site.gateway, {
       aps: { alert: { title: 'Hi', body: 'There' } },
@@ -48,7 +48,7 @@ describe('a notification for an Apple device', () => {
     });
   });
 
-  it('replaces itself where it arrives twice', async () => {
+  it('has a collapse id, so that a duplicate is shown once', async () => {
     await using site = await apnsSite();
     const deliver = publishBy(site.gateway);
     await deliverAll(deliver, [apnsDevice(1), apnsDevice(1)]);
@@ -72,7 +72,7 @@ describe('a notification for an Apple device', () => {
     expect(topics.toSorted()).toEqual(bundles.toSorted());
   });
 
-  it('is not sent where the device is none of Apple', async () => {
+  it('is not sent without a token of Apple', async () => {
     await using site = await apnsSite();
     const deliver = publishBy(site.gateway);
     const device = apnsDevice(1);
@@ -88,7 +88,7 @@ describe('a notification for an Apple device', () => {
     expect(site.production.arrivals.count).toBe(0);
   });
 
-  it('is what one of many is, at full speed, each exactly once', async () => {
+  it('arrives exactly once among many at full speed', async () => {
     await using site = await apnsSite({}, { startsWithOne: true });
     const devices = apnsDevices(site.gateway.atOnce);
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
@@ -98,7 +98,7 @@ describe('a notification for an Apple device', () => {
   });
 });
 
-describe('what Apple answers', () => {
+describe('an answer of Apple', () => {
   it.each([
     [400, 'TopicDisallowed', { result: 'refused', reason: 'TopicDisallowed', words: '' }],
     [403, 'Forbidden', { result: 'not-authorised', reason: 'Forbidden', words: '' }],
@@ -112,14 +112,14 @@ describe('what Apple answers', () => {
       'InternalServerError',
       { result: 'try-again', reason: 'InternalServerError', afterMs: undefined, scope: 'gateway' },
     ],
-  ] as const)('is handed on: %d %s', async (status, reason, outcome) => {
+  ] as const)('becomes an outcome: %d %s', async (status, reason, outcome) => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(status, reason));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(outcome);
     expect(site.production.arrivals.count).toBe(1);
   });
 
-  it('is handed on with the time that it wants', async () => {
+  it('becomes an outcome with the pause that it asks for', async () => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(429, 'TooManyRequests', { 'retry-after': '12' }));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
@@ -130,7 +130,7 @@ describe('what Apple answers', () => {
     });
   });
 
-  it('is handed on with the time since when a token is gone', async () => {
+  it('becomes an outcome with the time since when a token is gone', async () => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(410, 'Unregistered', {}, 1_700_000_000_000));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
@@ -140,7 +140,7 @@ describe('what Apple answers', () => {
     });
   });
 
-  it('goes over another connection where this one is of no use any more', async () => {
+  it('about an old connection is retried over a new one', async () => {
     await using site = await apnsSite();
     const first = await connected(site);
     site.production.script.forNext(1, apnsRefusal(400, 'IdleTimeout'));
@@ -150,7 +150,7 @@ describe('what Apple answers', () => {
       why: 'Apple asked for a new connection',
     });
     expect([...site.production.sessions].at(-1)).not.toBe(first);
-    // So soon again, another connection would not help either.
+    // Connections are replaced once a minute at most.
     site.production.script.forNext(1, apnsRefusal(503, 'Shutdown'));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toMatchObject({
       result: 'try-again',
@@ -164,12 +164,12 @@ describe('a token that Apple does not know', () => {
   const badToken = apnsRefusal(400, 'BadDeviceToken');
   const gone = { result: 'token-gone', reason: 'BadDeviceToken', sinceMs: undefined } as const;
 
-  it('is gone where others of the app are known', async () => {
+  it('is gone if others of the app are known', async () => {
     await using site = await apnsSite();
     await connected(site);
     site.production.script.forToken(apnsDevice(1).token, badToken);
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(gone);
-    // Of another app, nothing is known.
+    // No token of the other app is known.
     expect(await publishBy(site.gateway)(apnsDevice(1, 'com.example.other'))).toEqual({
       result: 'refused',
       reason: 'BadDeviceToken',
@@ -177,7 +177,7 @@ describe('a token that Apple does not know', () => {
     });
   });
 
-  it('may be none of ours: the environment is perhaps the wrong one, and no device is lost', async () => {
+  it('is refused if none of the app is known: the environment may be wrong', async () => {
     await using site = await apnsSite();
     site.production.script.forNext(3, badToken);
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
@@ -185,28 +185,28 @@ describe('a token that Apple does not know', () => {
     expect(site.sandbox.arrivals.count).toBe(0);
   });
 
-  it('is tried in the other environment once, which is remembered', async () => {
+  it('is tried in the other environment, which is remembered', async () => {
     await using site = await apnsSite({ environment: 'auto' });
     const device = apnsDevice(1);
     site.production.script.forToken(device.token, badToken);
     const deliver = publishBy(site.gateway);
     expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
     expect([site.production.arrivals.count, site.sandbox.arrivals.count]).toEqual([1, 2]);
-    // The app is from the store now.
+    // The app was reinstalled from the store.
     site.production.script.clear();
     site.sandbox.script.forToken(device.token, badToken);
     expect([await deliver(device), await deliver(device)]).toEqual([accepted, accepted]);
     expect([site.production.arrivals.count, site.sandbox.arrivals.count]).toEqual([3, 3]);
   });
 
-  it('is gone where neither environment knows it', async () => {
+  it('is gone if neither environment knows it', async () => {
     await using site = await apnsSite({ environment: 'auto' });
     site.production.script.forNext(1, badToken);
     site.sandbox.script.forNext(1, badToken);
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(gone);
   });
 
-  it('stays where the other environment does not take our key, or is in trouble', async () => {
+  it('stays if the other environment refuses our key, or is in trouble', async () => {
     await using site = await apnsSite({ environment: 'auto' });
     site.production.script.forNext(2, badToken);
     site.sandbox.script.forNext(1, apnsRefusal(403, 'BadEnvironmentKeyInToken'));
@@ -218,7 +218,7 @@ describe('a token that Apple does not know', () => {
     ]);
   });
 
-  it('is not asked about where the key is known to be for the other environment', async () => {
+  it('is not tried where the key is known to be refused', async () => {
     await using site = await apnsSite({ environment: 'auto' });
     site.production.script.forNext(10, apnsRefusal(403, 'BadEnvironmentKeyInToken'));
     const deliver = publishBy(site.gateway);
@@ -228,11 +228,11 @@ describe('a token that Apple does not know', () => {
   });
 });
 
-describe('who sends', () => {
+describe('the provider token', () => {
   /** A half hour of the clock, and a minute. */
   const startMs = Math.floor(Date.now() / 1_800_000) * 1_800_000 + 60_000;
 
-  it('is told by a token that Apple takes, and that is renewed as seldom as Apple wants', async () => {
+  it('is accepted by Apple, and renewed as rarely as Apple wants', async () => {
     await using site = await apnsSite();
     const deliver = publishBy(site.gateway);
     for (let minute = 0; minute < 150; minute++) {
@@ -241,7 +241,7 @@ describe('who sends', () => {
     }
   });
 
-  it('is told again where the token was renewed while a notification was under way', async () => {
+  it('is retried if it was renewed while a notification was in flight', async () => {
     await using site = await apnsSite();
     site.setNow(startMs);
     await connected(site);
@@ -250,7 +250,7 @@ describe('who sends', () => {
     const outcome = publishBy(site.gateway)(apnsDevice(1));
     site.setNow(startMs + 1_800_000);
     expect(await outcome).toEqual(accepted);
-    // With the newest one, it is the clock or the key that is wrong.
+    // If the newest token is refused, the clock or the key is wrong.
     site.production.script.forNext(1, apnsRefusal(403, 'ExpiredProviderToken'));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
       result: 'not-authorised',
@@ -259,7 +259,7 @@ describe('who sends', () => {
     });
   });
 
-  it('is not believed with another key, or at another time', async () => {
+  it('is refused with another key, or with a wrong clock', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     await using wrongKey = await apnsSite({ privateKey });
     expect(await publishBy(wrongKey.gateway)(apnsDevice(1))).toMatchObject({
@@ -273,7 +273,7 @@ describe('who sends', () => {
     });
   });
 
-  it('is waited with where Apple has seen too many tokens', async () => {
+  it('causes a pause if Apple has seen too many', async () => {
     await using site = await apnsSite();
     await connected(site);
     site.production.script.forNext(2, apnsRefusal(429, 'TooManyProviderTokenUpdates'));
@@ -291,7 +291,7 @@ describe('who sends', () => {
 });
 
 describe('a connection to Apple', () => {
-  it('takes one request until Apple knows who asks, and then what Apple says', async () => {
+  it('has one request until Apple has accepted a token, and then Apple’s limit', async () => {
     await using site = await apnsSite({}, { startsWithOne: true, streamsMax: 50 });
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(500));
     expect(outcomes.every(({ result }) => result === 'accepted')).toBe(true);
@@ -301,7 +301,7 @@ describe('a connection to Apple', () => {
     for (const { peakStreams } of sessions) expect(peakStreams).toBeLessThanOrEqual(50);
   });
 
-  it('finds out a bound that is not announced', async () => {
+  it('finds a limit that is not announced', async () => {
     await using site = await apnsSite({ connectionsMax: 1 });
     const session = await connected(site);
     session.enforce(20);
@@ -312,7 +312,7 @@ describe('a connection to Apple', () => {
     expect(session.refusals).toBeGreaterThan(0);
   });
 
-  it('that says goodbye in the middle loses nothing, and nothing arrives twice', async () => {
+  it('with GOAWAY loses nothing, and nothing arrives twice', async () => {
     await using site = await apnsSite();
     await connected(site);
     site.production.script.latencyMs = 5;
@@ -324,7 +324,7 @@ describe('a connection to Apple', () => {
     expect(new Set(site.production.arrivals.list().map(({ token }) => token)).size).toBe(1001);
   });
 
-  it('that breaks leaves it open what has arrived', async () => {
+  it('that breaks leaves outcomes open', async () => {
     await using site = await apnsSite();
     await connected(site);
     site.production.script.forToken(apnsDevice(3).token, { act: 'cut' }, 1);
@@ -347,7 +347,7 @@ describe('a connection to Apple', () => {
     expect(outcomes[3]).toMatchObject({ reason: 'reset', scope: 'device' });
   });
 
-  it('on which one request hangs gives that one up in time', async () => {
+  it('with a hanging request gives that one up in time', async () => {
     await using site = await apnsSite({ requestTimeoutMs: 600 });
     site.production.script.forToken(apnsDevice(1).token, { act: 'hang' });
     const hanging = publishBy(site.gateway)(apnsDevice(1));
@@ -366,7 +366,7 @@ describe('a connection to Apple', () => {
     expect(site.production.sessions.size).toBe(1);
   });
 
-  it('of which nobody is there any more is given up, and another one opened', async () => {
+  it('to a dead peer is given up, and another one opened', async () => {
     await using site = await apnsSite({ requestTimeoutMs: 500 });
     const dead = await connected(site);
     dead.freeze();
@@ -380,7 +380,7 @@ describe('a connection to Apple', () => {
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(accepted);
   });
 
-  it('cannot be made where Apple is not there', async () => {
+  it('cannot be made to a closed port', async () => {
     await using site = await apnsSite({ origins: { production: 'https://127.0.0.1:1' } });
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
     expect(outcomes).toEqual(
@@ -394,7 +394,7 @@ describe('a connection to Apple', () => {
     expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 
-  it('is not made to somebody who only says that he is Apple', async () => {
+  it('is not made to an untrusted certificate', async () => {
     await using site = await apnsSite({ ca: undefined });
     expect(await publishBy(site.gateway)(apnsDevice(1))).toMatchObject({ reason: 'unreachable' });
     expect(site.production.arrivals.count).toBe(0);

@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const good = { authorization: bearer(), 'apns-topic': 'com.example.app' };
 
-/** The status and the reason that a notification is answered with. */
+/** The status and reason of the answer to a notification. */
 async function ask(
   fields: Readonly<Record<string, string>>,
   path = `/3/device/${'ab'.repeat(32)}`,
@@ -63,7 +63,7 @@ async function ask(
 }
 
 describe('the fake of Apple', () => {
-  it('takes what is right, without TLS too', async () => {
+  it('accepts a valid notification, also without TLS', async () => {
     expect(await ask(good)).toBe('200');
     const all = {
       ...good,
@@ -105,7 +105,7 @@ describe('the fake of Apple', () => {
     expect(await ask(fields)).toBe(answer);
   });
 
-  it('answers for what is no device, and for no and too much payload', async () => {
+  it('refuses a malformed token, and an empty or too large payload', async () => {
     expect(await ask(good, '/3/device/xyz')).toBe('400 BadDeviceToken');
     expect(await ask(good, '/4/device/abab')).toBe('404 BadPath');
     expect(await ask(good, undefined, '')).toBe('400 PayloadEmpty');

@@ -16,10 +16,10 @@ import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
 import { FieldFault } from '../../src/push/refusal.ts';
 
-/** Making one takes a while. */
+/** Shared, because making one takes a while. */
 const account = newFakeAccount();
 
-/** A device that registered; each number has a token of its own. */
+/** A registered device; each number has a token of its own. */
 export function fcmDevice(number: number): Recipient {
   return {
     number,
@@ -37,7 +37,7 @@ export function fcmDevices(count: number): readonly Recipient[] {
   return Array.from({ length: count }, (_, number) => fcmDevice(number));
 }
 
-/** A publish that a gateway was told of. */
+/** A publish. */
 export function publishBy(
   gateway: Gateway<'fcm'>,
   published: Readonly<Record<string, unknown>> = { notification: { title: 'Hello' } },
@@ -63,13 +63,13 @@ export interface FcmSite extends AsyncDisposable {
   readonly fcm: FakeFcm;
   readonly gateway: Gateway<'fcm'>;
   readonly events: readonly Http2Event[];
-  /** Another gateway to the same FCM. Whoever opens it closes it. */
+  /** Another gateway to the same FCM. The caller closes it. */
   open(options: Partial<FcmGatewayOptions>): Gateway<'fcm'>;
-  /** Lets time pass for FCM and for the gateway, but for what waits for an answer. */
+  /** Advances the time of FCM and of the gateway, without its timers. */
   pass(ms: number): void;
 }
 
-/** FCM, faked, and a gateway that leads to it. */
+/** A fake FCM, and a gateway that uses it. */
 export async function fcmSite(
   options: Partial<FcmGatewayOptions> = {},
   fakeOptions: FakeFcmOptions = {},

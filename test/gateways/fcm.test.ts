@@ -4,7 +4,7 @@ import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.t
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import {
   deliverAll,
   fcmDevice,
@@ -31,7 +31,7 @@ const notAuthorised = (reason: string, words = '') => ({
   words,
 });
 
-/** Delivers one message, so that a connection is open and the project known to be the right one. */
+/** Delivers one message, so that a connection is open and the project is known to be right. */
 async function connected(site: Awaited<ReturnType<typeof fcmSite>>): Promise<ServedSession> {
   expect(await publishBy(site.gateway)(fcmDevice(999))).toEqual(accepted);
   const [session] = site.fcm.sessions;
@@ -44,7 +44,7 @@ async function connected(site: Awaited<ReturnType<typeof fcmSite>>): Promise<Ser
 const tokensIn = ({ arrivals }: FakeFcm) => arrivals.list().map(({ token }) => token);
 
 describe('a message for a device of Firebase', () => {
-  it('arrives as FCM wants it', async () => {
+  it('arrives in the form of FCM', async () => {
     await using site = await fcmSite();
     const deliver = publishBy(site.gateway, {
       notification: { title: 'Hi', body: 'There' },
@@ -79,7 +79,7 @@ describe('a message for a device of Firebase', () => {
     });
   });
 
-  it('arrives where the app has an installation id in the place of a token', async () => {
+  it('arrives for an installation id instead of a token', async () => {
     await using site = await fcmSite();
     const token = 'c7uAbc_-1234567890abcd';
     expect(await publishBy(site.gateway)({ ...fcmDevice(1), token })).toEqual(accepted);
@@ -88,7 +88,7 @@ describe('a message for a device of Firebase', () => {
     });
   });
 
-  it('is what one of many is, each exactly once', async () => {
+  it('arrives exactly once among many', async () => {
     await using site = await fcmSite();
     const devices = fcmDevices(site.gateway.atOnce);
     const outcomes = await deliverAll(publishBy(site.gateway), devices);
@@ -97,7 +97,7 @@ describe('a message for a device of Firebase', () => {
     expect(site.fcm.issuer.granted).toBe(1);
   });
 
-  it('that is wrong in what only FCM knows is refused with its words', async () => {
+  it('that only FCM can reject is refused with its words', async () => {
     await using site = await fcmSite();
     const deliver = publishBy(site.gateway, { data: {}, android: { nonsense: 1 } });
     expect(await deliver(fcmDevice(1))).toEqual({
@@ -107,7 +107,7 @@ describe('a message for a device of Firebase', () => {
   });
 });
 
-describe('what FCM answers', () => {
+describe('an answer of FCM', () => {
   it.each([
     [400, 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
     [404, 'UNREGISTERED', gone('UNREGISTERED')],
@@ -116,7 +116,7 @@ describe('what FCM answers', () => {
     [429, 'QUOTA_EXCEEDED', again('QUOTA_EXCEEDED', 'gateway', MINUTE_MS)],
     [503, 'UNAVAILABLE', again('UNAVAILABLE', 'gateway')],
     [500, 'INTERNAL', again('INTERNAL', 'gateway')],
-  ] as const)('is handed on: %d %s', async (status, code, outcome) => {
+  ] as const)('becomes an outcome: %d %s', async (status, code, outcome) => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, fcmRefusal(status, code));
     expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(outcome);
@@ -124,7 +124,7 @@ describe('what FCM answers', () => {
     expect(site.fcm.issuer.granted).toBe(1);
   });
 
-  it('is handed on with the time that it wants', async () => {
+  it('becomes an outcome with the pause that it asks for', async () => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, fcmRefusal(503, 'UNAVAILABLE', { 'retry-after': '12' }));
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED', { 'retry-after': '90' }));
@@ -135,7 +135,7 @@ describe('what FCM answers', () => {
     ]);
   });
 
-  it('is that a token is none', async () => {
+  it('may reject a malformed token', async () => {
     await using site = await fcmSite();
     const details = [
       {
@@ -147,7 +147,7 @@ describe('what FCM answers', () => {
     expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(gone('INVALID_ARGUMENT'));
   });
 
-  it('of a device of another project is believed once a device of this one was reached', async () => {
+  it('about a device of another project counts once a device of this one was reached', async () => {
     await using site = await fcmSite();
     const mismatch = fcmRefusal(403, 'SENDER_ID_MISMATCH');
     site.fcm.script.forNext(2, mismatch);
@@ -162,8 +162,8 @@ describe('what FCM answers', () => {
   });
 });
 
-describe('who sends', () => {
-  it('is told by an access token that is renewed before its end', async () => {
+describe('the access token', () => {
+  it('is renewed before its end', async () => {
     await using site = await fcmSite();
     const deliver = publishBy(site.gateway);
     for (let minute = 0; minute < 150; minute++) {
@@ -173,7 +173,7 @@ describe('who sends', () => {
     expect(site.fcm.issuer.granted).toBe(3);
   });
 
-  it('is told anew where FCM does not take the token any more, and each message arrives', async () => {
+  it('is replaced if FCM refuses it, and each message arrives', async () => {
     await using site = await fcmSite();
     await connected(site);
     site.fcm.issuer.revokeAll();
@@ -182,7 +182,7 @@ describe('who sends', () => {
     expect(site.fcm.issuer.granted).toBe(2);
   });
 
-  it('is not believed twice: then it is not the token that is wrong', async () => {
+  it('is not replaced twice: then something else is wrong', async () => {
     await using site = await fcmSite();
     site.fcm.script.forNext(100, fcmRefusal(401, 'UNAUTHENTICATED'));
     const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(20));
@@ -190,7 +190,7 @@ describe('who sends', () => {
     expect(site.fcm.issuer.granted).toBe(2);
   });
 
-  it('is not believed with a key that Google does not know', async () => {
+  it('is not issued for an unknown key', async () => {
     await using site = await fcmSite();
     const { privateKey } = newFakeAccount();
     await using gateway = site.open({ account: { ...serviceAccountOf(site.fcm), privateKey } });
@@ -201,7 +201,7 @@ describe('who sends', () => {
     expect(site.fcm.arrivals.count).toBe(0);
   });
 
-  it('cannot be told while Google gives no tokens: nothing is sent', async () => {
+  it('is needed: without one, nothing is sent', async () => {
     await using site = await fcmSite();
     site.fcm.tokenScript.forNext(1, {
       act: 'answer',
@@ -220,16 +220,16 @@ describe('who sends', () => {
   });
 });
 
-describe('the pace', () => {
-  it('is what Google allows, whichever instances send', async () => {
-    const timers = new FakeTimers();
+describe('the rate', () => {
+  it('is the quota of Google, for all instances of a project', async () => {
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await using other = site.open({});
     const atOnce = deliverAll(publishBy(site.gateway), fcmDevices(300));
     expect(await atOnce).toEqual(fcmDevices(300).map(() => accepted));
     const more = publishBy(other)(fcmDevice(1000));
-    // It has its access token, and still waits.
+    // It has an access token, but waits for the rate.
     while (site.fcm.issuer.granted < 2) await timers.advance(0);
     expect(site.fcm.arrivals.count).toBe(300);
     await timers.advance(5_000);
@@ -237,8 +237,8 @@ describe('the pace', () => {
     expect(site.fcm.arrivals.count).toBe(301);
   });
 
-  it('lets only so many wait, whichever instances send', async () => {
-    const timers = new FakeTimers();
+  it('limits how many wait, for all instances of a project', async () => {
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await connected(site);
@@ -256,8 +256,8 @@ describe('the pace', () => {
     expect(outcomes.slice(0, 306)).toEqual(Array.from({ length: 306 }, () => accepted));
   });
 
-  it('is slower once FCM has had too much', async () => {
-    const timers = new FakeTimers();
+  it('falls when FCM reports an overload', async () => {
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
@@ -270,8 +270,8 @@ describe('the pace', () => {
     expect(await next).toEqual(accepted);
   });
 
-  it('is not slower because a device that was never accepted gets too much', async () => {
-    const timers = new FakeTimers();
+  it('does not fall because of a device that was never accepted', async () => {
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     const deliver = publishBy(site.gateway);
@@ -285,7 +285,7 @@ describe('the pace', () => {
 });
 
 describe('the connections', () => {
-  it('are opened as they are needed, with 100 messages at a time on each, whatever FCM says', async () => {
+  it('are opened as needed, with 100 concurrent messages each', async () => {
     await using site = await fcmSite({}, { streamsAnnounced: 1000 });
     await connected(site);
     site.fcm.script.latencyMs = 5;
@@ -298,7 +298,7 @@ describe('the connections', () => {
     expect(sessions.map(({ refusals }) => refusals)).toEqual(sessions.map(() => 0));
   });
 
-  it('that are ended for having too much are replaced, and each message arrives once', async () => {
+  it('that FCM ends for too many messages are replaced, and each message arrives once', async () => {
     await using site = await fcmSite({}, { streamsMax: 10, streamsAnnounced: 100 });
     await connected(site);
     site.fcm.script.latencyMs = 5;
@@ -313,7 +313,7 @@ describe('the connections', () => {
     expect(site.fcm.arrivals.count).toBe(16);
   });
 
-  it('that are ended for their age are replaced in the middle of everything', async () => {
+  it('that FCM ends for their age are replaced under load', async () => {
     await using site = await fcmSite();
     site.fcm.script.forToken(fcmDevice(20).token, { act: 'go-away' }, 1);
     site.fcm.script.forToken(fcmDevice(30).token, { act: 'turn-away' }, 1);
@@ -322,7 +322,7 @@ describe('the connections', () => {
     expect(site.fcm.arrivals.count).toBe(60);
   });
 
-  it('that break leave it open what has arrived', async () => {
+  it('that break leave outcomes open', async () => {
     await using site = await fcmSite();
     await connected(site);
     site.fcm.script.forToken(fcmDevice(3).token, { act: 'cut' }, 1);
@@ -335,7 +335,7 @@ describe('the connections', () => {
     expect(await publishBy(site.gateway)(fcmDevice(3))).toEqual(accepted);
   });
 
-  it('on which one message hangs give that one up in time', async () => {
+  it('with a hanging message give that one up in time', async () => {
     await using site = await fcmSite({ requestTimeoutMs: 600 });
     site.fcm.script.forToken(fcmDevice(1).token, { act: 'hang' });
     const hanging = publishBy(site.gateway)(fcmDevice(1));
@@ -348,19 +348,19 @@ describe('the connections', () => {
     expect(outcome).toEqual(again('no-answer', 'device'));
   });
 
-  it('cannot be made where FCM is not there', async () => {
+  it('cannot be made to a closed port', async () => {
     await using site = await fcmSite({ origin: 'https://127.0.0.1:1' });
     expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'connection'));
     expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 
-  it('are not made to somebody who only says that he is Google', async () => {
+  it('are not made to an untrusted certificate', async () => {
     await using site = await fcmSite({ ca: undefined });
     expect(await publishBy(site.gateway)(fcmDevice(1))).toMatchObject({ reason: 'unreachable' });
     expect(site.fcm.arrivals.count).toBe(0);
   });
 
-  it('end with the gateway, and whatever waits settles', async () => {
+  it('end with the gateway, and all that waits settles', async () => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, { act: 'hang' });
     const hanging = publishBy(site.gateway)(fcmDevice(1));

@@ -40,8 +40,8 @@ function answered(result: Http2Result) {
   return result;
 }
 
-describe("our HTTP/2 and another one's understand each other", () => {
-  it('in header fields of all characters, kept and not, over and over', async () => {
+describe("our HTTP/2 client and Node's server agree", () => {
+  it('on header fields of all characters, kept and not', async () => {
     await using origin = originOf();
     const all = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at))
       .join('')
@@ -59,7 +59,7 @@ describe("our HTTP/2 and another one's understand each other", () => {
     }
   });
 
-  it('in how many requests there may be at a time', async () => {
+  it('on the limit of concurrent requests', async () => {
     await using origin = originOf();
     const all = await Promise.all(Array.from({ length: 2000 }, () => post(origin, '/')));
     for (const result of all) {
@@ -68,7 +68,7 @@ describe("our HTTP/2 and another one's understand each other", () => {
     }
   });
 
-  it('in bodies that are larger than what the other takes at once', async () => {
+  it('on bodies larger than the window', async () => {
     await using origin = originOf();
     const bodies = Array.from({ length: 10 }, () => post(origin, '/', Buffer.alloc(300_000, 'x')));
     for (const result of await Promise.all(bodies)) {
@@ -80,7 +80,7 @@ describe("our HTTP/2 and another one's understand each other", () => {
     }
   });
 
-  it('in requests that are turned away, and in goodbyes', async () => {
+  it('on refused requests and GOAWAY', async () => {
     await using origin = originOf();
     const paths = ['/', '/', '/refuse-once', '/', '/goodbye', '/', '/'];
     for (const result of await Promise.all(paths.map((path) => post(origin, path)))) {
@@ -88,7 +88,7 @@ describe("our HTTP/2 and another one's understand each other", () => {
     }
   });
 
-  it('in what ends without an answer', async () => {
+  it('on requests without an answer', async () => {
     await using origin = originOf({ requestTimeoutMs: 500 });
     expect(await post(origin, '/hang')).toMatchObject({ result: 'unknown', why: 'silence' });
     expect(await post(origin, '/cut')).toMatchObject({ result: 'unknown' });

@@ -1,4 +1,4 @@
-/** A server in real Node, whose HTTP/2 is another one than ours: prints its port, and does what a path says. */
+/** An HTTP/2 server on Node, as an independent implementation. It prints its port; the path says what it does. */
 import { createSecureServer } from 'node:http2';
 
 const { cert, key, streamsMax } = JSON.parse(process.argv[2] ?? '{}');

@@ -38,7 +38,7 @@ interface WayOptions extends Partial<PushServicesOptions> {
   readonly nowMs?: () => number;
 }
 
-/** The gateway of one instance, put together as the server does. */
+/** The gateway of one instance, wired as in the server. */
 function openGateway({
   allowPrivateAddresses = true,
   allowedHosts = ['*.example.test', 'localhost'],
@@ -81,7 +81,7 @@ function notification(more: Partial<WebPayload> = {}): Notification<WebPayload> 
   return { instanceId, publishId: newPublishId(acceptedAtMs), payload, acceptedAtMs };
 }
 
-/** A device as it is kept once it has registered, wherever its push service is. */
+/** A registered device at any push service. */
 function deviceOf(subscription: string): Recipient {
   const url = JSON.parse(Buffer.from(subscription, 'base64').toString()).endpoint;
   const rules = { allowedHosts: [new URL(url).host], allowPrivateAddresses: true };
@@ -124,7 +124,7 @@ const kinds: readonly (readonly [string, FakeWebPushOptions])[] = [
 ];
 
 describe.each(kinds)('a push service that speaks %s', (_name, options) => {
-  it('gets what the browser reads, and knows who it is from', async () => {
+  it('gets a message that the browser can read, with a valid VAPID token', async () => {
     const service = startService(options);
     const publish = notification();
     const { token, endpoint } = subscribe(service);
@@ -150,7 +150,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     expect(message?.headers.get('host')).toBe(new URL(service.origin).host);
   });
 
-  it('says what became of a message', async () => {
+  it('answers with the outcome of a message', async () => {
     const service = startService(options);
     const gateway = openGateway();
     const { token, endpoint } = subscribe(service);
@@ -181,7 +181,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     });
   });
 
-  it('may end without an answer, or never give one', async () => {
+  it('may reset a request, or never answer', async () => {
     const service = startService(options);
     const gateway = openGateway({ timeoutMs: 500 });
     expect(await deliverTo(gateway, service)).toEqual(accepted);
@@ -194,7 +194,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     }
   });
 
-  it('is not waited for when the server stops', async () => {
+  it('does not delay a stop of the server', async () => {
     const service = startService(options);
     const gateway = openGateway();
     service.script.forNext(1, { act: 'hang' });
@@ -206,7 +206,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     expect('reason' in outcome && outcome.reason).toMatch(/^(closed|connection-lost)$/);
   });
 
-  it('is not followed to where it redirects', async () => {
+  it('causes no request when it redirects', async () => {
     const service = startService(options);
     const other = startService(options);
     const location = subscribe(other).endpoint;
@@ -220,7 +220,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     expect(other.arrivals.list()).toEqual([]);
   });
 
-  it('may answer with megabytes, of which little is read', async () => {
+  it('may answer with megabytes, of which 4 KiB are kept', async () => {
     const service = startService(options);
     const gateway = openGateway();
     const body = 'No way! '.repeat(1_000_000);
@@ -233,13 +233,13 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     expect(await deliverTo(gateway, service)).toEqual(accepted);
   });
 
-  it('is reached by the next address where one refuses', async () => {
+  it('is reached by the next address if one refuses', async () => {
     const service = startService(options);
     const gateway = openGateway({ lookup: async () => ['::1', '127.0.0.2', '127.0.0.1'] });
     expect(await deliverTo(gateway, service)).toEqual(accepted);
   });
 
-  it('gets many at once, each for its own browser', async () => {
+  it('gets many messages at once, each for its own browser', async () => {
     const service = startService(options);
     const gateway = openGateway();
     const deliver = gateway.prepare(notification());
@@ -250,8 +250,8 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
   });
 });
 
-describe('a browser that is away', () => {
-  it('is shown a message once that was sent twice, and every publish', async () => {
+describe('an offline browser', () => {
+  it('is shown every publish, and a duplicate once', async () => {
     const service = startService();
     const gateway = openGateway();
     const { token, endpoint } = subscribe(service);
@@ -265,7 +265,7 @@ describe('a browser that is away', () => {
     expect(texts[1]).toContain('another');
   });
 
-  it('is not shown what is too old by then, counted from when it was published', async () => {
+  it('is not shown an expired message, counted from the publish', async () => {
     let nowMs = Date.now();
     const service = startService({ certificate: a, host: HOST, nowMs: () => nowMs });
     const gateway = openGateway({ nowMs: () => nowMs });
@@ -283,7 +283,7 @@ describe('a browser that is away', () => {
 });
 
 describe('the guard', () => {
-  it('refuses a private address, though the host is allowed', async () => {
+  it('refuses a private address even if the host is allowed', async () => {
     for (const options of [
       { certificate: a, host: HOST },
       { certificate: a, host: HOST, http2: false },
@@ -303,11 +303,11 @@ describe('the guard', () => {
     }
   });
 
-  it('looks at each connection’s address, not only at the first one’s', async () => {
+  it('checks the address of each connection', async () => {
     const service = startService();
     let connectionsAllowed = 1;
     const asked: string[] = [];
-    // The name changes its mind after the first connection.
+    // The name resolves to another address after the first connection.
     const gateway = openGateway({
       timeoutMs: 5_000,
       async findAddresses(host) {
@@ -325,7 +325,7 @@ describe('the guard', () => {
     const device = deviceOf(subscribe(service).token);
     await service[Symbol.asyncDispose]();
     const again = startService({ certificate: a, host: HOST, port: Number(port) });
-    // The first may still find its old connection ending.
+    // The first request may still meet the old connection.
     const deliver = gateway.prepare(notification());
     let outcome = await deliver(device);
     while (outcome.result === 'try-again') outcome = await deliver(device);
@@ -333,18 +333,18 @@ describe('the guard', () => {
     expect(again.arrivals.list()).toEqual([]);
   });
 
-  it('connects to the address that it looked up, and asks nobody else', async () => {
+  it('connects to the address that it looked up', async () => {
     const service = startService();
     let asked = 0;
     const gateway = openGateway({
-      // Nobody else knows this name.
+      // No other resolver knows this name.
       lookup: async () => (asked++ === 0 ? ['127.0.0.1'] : ['192.0.2.1']),
     });
     expect(await deliverTo(gateway, service)).toEqual(accepted);
     expect(asked).toBe(1);
   });
 
-  it('refuses a host that is not allowed any more, and asks for no address', async () => {
+  it('refuses a host that is not allowed any more, without a lookup', async () => {
     const service = startService();
     const asked: string[] = [];
     const gateway = openGateway({
@@ -362,7 +362,7 @@ describe('the guard', () => {
     expect(asked).toEqual([]);
   });
 
-  it('refuses to send without TLS, but where private addresses are allowed', async () => {
+  it('refuses to send without TLS, unless private addresses are allowed', async () => {
     const service = startService({ host: HOST });
     const { port } = new URL(service.origin);
     const gateway = openGateway({
@@ -382,7 +382,7 @@ describe('the guard', () => {
 });
 
 describe('a push service that is in trouble', () => {
-  it('cannot be reached: the message may be sent again', async () => {
+  it('may be unreachable: the message is tried again', async () => {
     const service = startService();
     const device = deviceOf(subscribe(service).token);
     await service[Symbol.asyncDispose]();
@@ -391,7 +391,7 @@ describe('a push service that is in trouble', () => {
     );
   });
 
-  it('has a name that nobody resolves: the message may be sent again', async () => {
+  it('may have an unknown name: the message is tried again', async () => {
     const service = startService();
     const gateway = openGateway({
       async lookup() {
@@ -403,7 +403,7 @@ describe('a push service that is in trouble', () => {
 });
 
 describe('the connections to push services', () => {
-  it('are kept to so many services: the one that was used least lately is closed', async () => {
+  it('are kept to a limited number of services: the least recently used is closed', async () => {
     const services = ['a', 'b'].map((name) =>
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
     );
@@ -421,7 +421,7 @@ describe('the connections to push services', () => {
     expect(asked).toEqual(['a', 'b', 'a', 'b'].map((name) => `${name}.example.test`));
   });
 
-  it('are not closed while they are needed: the message may be sent again', async () => {
+  it('are not closed while in use: the message is tried again', async () => {
     const busy = startService();
     const other = startService({ certificate: b, host: 'b.example.test' });
     const gateway = openGateway({ servicesMax: 1, timeoutMs: 500 });
@@ -434,8 +434,8 @@ describe('the connections to push services', () => {
   });
 });
 
-describe('push services that have taken nothing yet', () => {
-  it('make room for others where newcomers are at many of them', async () => {
+describe('push services that have accepted nothing yet', () => {
+  it('leave room for others', async () => {
     const busy = ['a', 'b'].map((name) =>
       startService({ certificate: name === 'a' ? a : b, host: `${name}.example.test` }),
     );
@@ -449,7 +449,7 @@ describe('push services that have taken nothing yet', () => {
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
     await Promise.all(busy.map((service) => service.arrivals.reaches(1)));
-    // Newcomers use two of three origins: another newcomer must wait, and a known device need not.
+    // Newcomers use two of three origins: another newcomer must wait, a known device need not.
     expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
     expect(await deliver(third, true)).toEqual(accepted);
     await Promise.all(underWay);
@@ -457,7 +457,7 @@ describe('push services that have taken nothing yet', () => {
 });
 
 describe('the token of a device', () => {
-  it('that is none, or whose key is none, is refused', async () => {
+  it('is refused if it or its key is malformed', async () => {
     const service = startService();
     const device = deviceOf(subscribe(service).token);
     const deliver = openGateway().prepare(notification());

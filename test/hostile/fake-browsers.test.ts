@@ -27,27 +27,29 @@ const longest = (all: readonly number[]) => Math.max(...all);
 
 describe('honest browsers', () => {
   it.each(cases)(
-    'keep their latency over %s beside 600 fakes: %s',
+    'keep their latency over %s beside fakes: %s',
     async (version, evil) => {
       const http2 = version === 'HTTP/2';
-      await using site = await BrowserSite.start({ http2, browsers: crowd(evil, 600) });
+      // More than may be in flight at the same time, if they stay in flight.
+      const fakes = evil === 'hanging' || evil === 'dripping' ? 600 : 150;
+      await using site = await BrowserSite.start({ http2, browsers: crowd(evil, fakes) });
       // Makes witnesses, then measures the latency without an attack.
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
       const quiet: number[] = [];
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         quiet.push(...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST)));
       }
 
       const attacked: number[] = [];
-      for (let round = 0; round < 4; round++) {
+      for (let round = 0; round < 3; round++) {
         attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
         attacked.push(...(await site.reach(0, HONEST)));
         await Bun.sleep(500);
       }
       expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
-      // No doubles: four publishes before the attack, and eight during it.
-      expect(site.gotMoreThan(4 + 8)).toEqual([]);
+      // No doubles: three publishes before the attack, and six during it.
+      expect(site.gotMoreThan(3 + 6)).toEqual([]);
       expect(site.server.output.stderr).not.toContain('A gateway ');
     },
     LONG_MS,

@@ -37,7 +37,7 @@ function postForm({ origin, ca }: FakeFcm, body: string, path = '/token'): Promi
 }
 
 describe('a fake FCM', () => {
-  it('gives an access token to the account that it made', async () => {
+  it('issues an access token to its account', async () => {
     const fcm = await start();
     const answer = await postForm(fcm, tokenRequestBody(accountOf(fcm), NOW_MS));
     expect(answer.status).toBe(200);
@@ -48,7 +48,7 @@ describe('a fake FCM', () => {
     expect(fcm.issuer.knows(`Bearer ${access_token}`, NOW_MS)).toBe(false);
   });
 
-  it('gives none to anybody else', async () => {
+  it('issues none to others', async () => {
     const fcm = await start();
     const right = accountOf(fcm);
     const refused = async (body: string) => {
@@ -80,7 +80,7 @@ describe('a fake FCM', () => {
     expect(fcm.issuer.granted).toBe(0);
   });
 
-  it('takes no message of somebody who has no access token', async () => {
+  it('refuses messages without an access token', async () => {
     const fcm = await start();
     const origin = stops.use(
       new Http2Client({
@@ -107,7 +107,7 @@ describe('a fake FCM', () => {
 describe('a message', () => {
   const faultOf = (message: object, more: object = {}) => fcmFault({ message, ...more });
 
-  it('is right as FCM describes it', () => {
+  it('is accepted in the form that FCM describes', () => {
     expect(
       faultOf(
         {
@@ -171,7 +171,7 @@ describe('a message', () => {
       'is no list of texts',
     ],
     [{ token: 'a', data: { a: 'x'.repeat(4096) } }, '', 'Message too big: 4097 bytes'],
-  ] as const)('is told what is wrong with it (%#)', (message, field, description) => {
+  ] as const)('is refused with the reason (%#)', (message, field, description) => {
     expect(faultOf(message)).toEqual({ field, description });
   });
 
@@ -183,7 +183,7 @@ describe('a message', () => {
     });
   });
 
-  it('counts the data that reaches Android', () => {
+  it('is measured by the data that reaches Android', () => {
     const data = { a: 'x'.repeat(4096) };
     expect(faultOf({ token: 'a', data, android: { data: { a: 'b' } } })).toBeUndefined();
     expect(faultOf({ token: 'a', data: { a: 'b' }, android: { data } })).toMatchObject({
@@ -191,7 +191,7 @@ describe('a message', () => {
     });
   });
 
-  it('stands in its place', () => {
+  it('must be in the field message', () => {
     expect(fcmFault({})).toEqual({ field: 'message', description: 'is not there' });
     expect(faultOf({ token: 'a' }, { dry_run: true })).toEqual({
       field: '',

@@ -47,7 +47,7 @@ function post(
 }
 
 describe('a fake push service', () => {
-  it('subscribes whoever asks, and reads what is posted to them', async () => {
+  it('subscribes browsers, and decrypts what is posted to them', async () => {
     const service = start();
     const answer = await fetch(`${service.origin}/subscriptions`, {
       method: 'POST',
@@ -67,7 +67,7 @@ describe('a fake push service', () => {
     ]);
   });
 
-  it('subscribes nobody without a key', async () => {
+  it('refuses a subscription without a key', async () => {
     const { origin } = start();
     for (const body of ['', '{}', '{"applicationServerKey":7}']) {
       const answer = await fetch(`${origin}/subscriptions`, { method: 'POST', body });
@@ -75,7 +75,7 @@ describe('a fake push service', () => {
     }
   });
 
-  it('keeps a message until its time is over, and one of each topic', async () => {
+  it('keeps a message until it expires, and one of each topic', async () => {
     const service = start();
     const subscription = service.subscribe(pair.publicText);
     await post(service, subscription, 'first', { topic: 'a' });
@@ -90,7 +90,7 @@ describe('a fake push service', () => {
     expect(service.collect(subscription.endpoint)).toEqual([]);
   });
 
-  it('says why it takes nothing, as Mozilla’s does', async () => {
+  it('refuses with Mozilla’s error numbers', async () => {
     const service = start();
     const subscription = service.subscribe(pair.publicText);
     const stranger = service.subscribe(newP256Pair().publicText);
@@ -113,7 +113,7 @@ describe('a fake push service', () => {
     ]);
   });
 
-  it('takes what its browser cannot read, as every push service must, and knows it', async () => {
+  it('accepts what its browser cannot decrypt, and logs that', async () => {
     const service = start();
     const [one, other] = [service.subscribe(pair.publicText), service.subscribe(pair.publicText)];
     const answer = await post(service, { ...one, keys: other.keys }, 'Hi!');
@@ -123,7 +123,7 @@ describe('a fake push service', () => {
     ]);
   });
 
-  it('meets its script: taken where nobody knows, not taken where it says so', async () => {
+  it('follows its script', async () => {
     const service = start();
     const subscription = service.subscribe(pair.publicText);
     service.script.forToken(subscription.endpoint, { act: 'reset' }, 1);

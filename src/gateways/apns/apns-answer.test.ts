@@ -47,7 +47,7 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
     'InvalidPushType',
     'PayloadEmpty',
   ].map((reason) => [400, reason, refusedForAll(reason)] as const),
-  // Those of what the device registered with stop no publish.
+  // Faults of what the device registered with do not stop the publish.
   ...['BadTopic', 'MissingTopic', 'MissingDeviceToken', 'TopicDisallowed'].map(
     (reason) => [400, reason, refused(reason)] as const,
   ),
@@ -80,7 +80,7 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
 ];
 
 describe('an answer of Apple', () => {
-  it('of 200 means that it has taken the notification', () => {
+  it('of 200 means that it accepted the notification', () => {
     expect(read(200, '')).toEqual({ outcome: { result: 'accepted' } });
   });
 
@@ -90,7 +90,7 @@ describe('an answer of Apple', () => {
     });
   }
 
-  it('says since when a token reaches nobody', () => {
+  it('says since when a token is gone', () => {
     const body = { reason: 'Unregistered', timestamp: 1_600_000_000_123 };
     expect(read(410, body).outcome).toEqual(gone('Unregistered', 1_600_000_000_123));
   });
@@ -123,7 +123,7 @@ describe('an answer of Apple', () => {
     }
   });
 
-  it('is understood by its status where its reason is new', () => {
+  it('is understood by its status if its reason is unknown', () => {
     expect(read(400, { reason: 'SomethingNew' }).outcome).toEqual(refused('SomethingNew'));
     expect(read(503, { reason: 'toString' }).outcome).toEqual(again('toString', 'gateway'));
   });

@@ -8,7 +8,7 @@ if (publishId === undefined) throw new Error('no publish id');
 const authorization = keptField('authorization', 'bearer t');
 
 describe('a request to Apple', () => {
-  it('says what the publish says', () => {
+  it('has the headers of the publish', () => {
     const fields = apnsFields(
       { pushType: 'alert', priority: 10, expiration: 0, collapseId: 'score' },
       'com.example.app',
@@ -25,7 +25,7 @@ describe('a request to Apple', () => {
     ]);
   });
 
-  it('replaces itself where the customer did not say what replaces what', () => {
+  it('has the publish id as collapse id if the publisher gave none', () => {
     const fields = apnsFields({ pushType: 'background' }, 'a.b', publishId, authorization);
     expect(fields.map(({ name, value }) => `${name}: ${value}`)).toEqual([
       'authorization: bearer t',
@@ -37,7 +37,7 @@ describe('a request to Apple', () => {
     expect(publishId.length).toBeLessThanOrEqual(64);
   });
 
-  it('goes to the device', () => {
+  it('has the token in its path', () => {
     const token = 'aB'.repeat(32);
     expect(apnsPath(token)).toBe(`/3/device/${token}`);
   });

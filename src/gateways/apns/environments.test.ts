@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { RecentEnvironments } from './environments.ts';
 
-it('the oldest tokens are forgotten first', () => {
+it('forgets the oldest tokens first', () => {
   const memory = new RecentEnvironments(2);
   memory.set('a', 'sandbox');
   memory.set('b', 'sandbox');

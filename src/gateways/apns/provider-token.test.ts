@@ -6,7 +6,7 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 const credentials = { teamId: 'TEAM123456', keyId: 'KEY1234567', privateKey };
 
 const HALF_HOUR_MS = 30 * 60_000;
-/** Half past something. */
+/** A half hour. */
 const START_MS = 1_000_000 * HALF_HOUR_MS;
 
 function read(authorization: string) {
@@ -21,8 +21,8 @@ function read(authorization: string) {
   };
 }
 
-describe('the token that tells Apple who sends', () => {
-  it('names the key and the team, and is signed as JWTs are', () => {
+describe('a provider token', () => {
+  it('names the key and the team, and is a signed JWT', () => {
     const field = new ProviderToken(credentials).at(START_MS + 90_000);
     expect(field.name).toBe('authorization');
     const { header, claims, signature, signed } = read(field.value);
@@ -34,7 +34,7 @@ describe('the token that tells Apple who sends', () => {
     );
   });
 
-  it('says the same on all servers, and is renewed each half hour', () => {
+  it('is the same on all servers, and renewed each half hour', () => {
     const issued = (atMs: number) => read(new ProviderToken(credentials).at(atMs).value).claims.iat;
     for (const sinceMs of [60_000, 61_000, HALF_HOUR_MS, HALF_HOUR_MS + 59_999]) {
       expect(issued(START_MS + sinceMs)).toBe(START_MS / 1000);
@@ -42,7 +42,7 @@ describe('the token that tells Apple who sends', () => {
     expect(issued(START_MS + HALF_HOUR_MS + 60_000)).toBe((START_MS + HALF_HOUR_MS) / 1000);
   });
 
-  it('is never of the future, nor older than Apple takes it, where clocks differ by a minute', () => {
+  it('is valid for Apple even if clocks differ by a minute', () => {
     const token = new ProviderToken(credentials);
     for (let seconds = 0; seconds < 7200; seconds += 7) {
       const nowMs = START_MS + seconds * 1000;
@@ -59,7 +59,7 @@ describe('the token that tells Apple who sends', () => {
     expect(token.at(START_MS + HALF_HOUR_MS + 60_000)).not.toBe(first);
   });
 
-  it('is one for each team and key', () => {
+  it('is shared by team and key', () => {
     const tokens = new ProviderTokens();
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     expect(tokens.of({ ...credentials })).toBe(tokens.of(credentials));
@@ -70,7 +70,7 @@ describe('the token that tells Apple who sends', () => {
 });
 
 describe('a signing key', () => {
-  it('is read as Apple gives it out', () => {
+  it('is read from a file of Apple’s', () => {
     const pem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }));
     const read = readSigningKey(pem);
     if (!read.ok) throw new Error(read.why);
@@ -81,7 +81,7 @@ describe('a signing key', () => {
     ['nothing', ''],
     ['a public key', String(publicKey.export({ format: 'pem', type: 'spki' }))],
     ['half a key', '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGBy\n-----END PRIVATE KEY-----'],
-  ])('is not %s', (_, pem) => {
+  ])('is refused: %s', (_, pem) => {
     expect(readSigningKey(pem)).toEqual({ ok: false, why: 'it is not a private key in PEM' });
   });
 
@@ -89,7 +89,7 @@ describe('a signing key', () => {
     ['RSA', generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
     ['P-384', generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey],
     ['Ed25519', generateKeyPairSync('ed25519').privateKey],
-  ])('is not one of %s', (_, key) => {
+  ])('of %s is refused', (_, key) => {
     const pem = String(key.export({ format: 'pem', type: 'pkcs8' }));
     expect(readSigningKey(pem)).toEqual({
       ok: false,

@@ -62,7 +62,7 @@ function asking(...answers: readonly OutgoingAnswer[]) {
 }
 
 describe('a request for an access token', () => {
-  it('says who asks, signed as Google wants it', async () => {
+  it('has an assertion signed by the account', async () => {
     const google = asking(granted('t'));
     expect(await google.value()).toBe('Bearer t');
     const [request] = google.requests;
@@ -90,7 +90,7 @@ describe('a request for an access token', () => {
 });
 
 describe('an access token', () => {
-  it('is asked for once, however many wait for it', async () => {
+  it('is requested once for all that wait for it', async () => {
     const google = asking(granted('t'));
     const values = await Promise.all([google.value(), google.value(), google.value()]);
     expect(values).toEqual(['Bearer t', 'Bearer t', 'Bearer t']);
@@ -99,7 +99,7 @@ describe('an access token', () => {
     expect(google.requests).toHaveLength(1);
   });
 
-  it('is renewed five minutes before its end, and nobody waits for that', async () => {
+  it('is renewed in the background five minutes before its end', async () => {
     const google = asking(granted('old'), granted('new'));
     await google.value();
     google.pass(55 * MINUTE_MS);
@@ -112,7 +112,7 @@ describe('an access token', () => {
     expect(google.requests).toHaveLength(2);
   });
 
-  it('is renewed halfway where it does not live long', async () => {
+  it('is renewed halfway if it is short-lived', async () => {
     const google = asking(granted('old', 120), granted('new', 120));
     await google.value();
     google.pass(59_000);
@@ -123,14 +123,14 @@ describe('an access token', () => {
     expect(google.requests).toHaveLength(2);
   });
 
-  it('is waited for where the last one has ended', async () => {
+  it('is waited for if the last one has expired', async () => {
     const google = asking(granted('old'), granted('new'));
     await google.value();
     google.pass(60 * MINUTE_MS);
     expect(await google.value()).toBe('Bearer new');
   });
 
-  it('is good as long as it lives, though Google is away', async () => {
+  it('is used until it expires while Google is unavailable', async () => {
     const google = asking(granted('old'), { result: 'timeout' });
     await google.value();
     for (let minute = 0; minute < 59; minute++) {
@@ -141,18 +141,18 @@ describe('an access token', () => {
     expect(await google.value()).toMatchObject({ reason: 'access-token-no-answer' });
   });
 
-  it('is replaced once where FCM does not take it, and not again so soon', async () => {
+  it('is replaced if FCM refuses it, but once a minute at most', async () => {
     const google = asking(granted('a'), granted('b'), granted('c'));
     const first = await google.tokens.get();
     if (!first.ok) throw new Error('no token');
-    // Two messages are refused with the same one.
+    // Two messages were refused with the same token.
     const [one, two] = await Promise.all([
       google.tokens.replace(first.field),
       google.tokens.replace(first.field),
     ]);
     if (!one.ok || !two.ok) throw new Error('no token');
     expect([one.field.value, two.field.value]).toEqual(['Bearer b', 'Bearer b']);
-    // A third one, that was under way with the old one, gets the new one.
+    // A third one, in flight with the old token, gets the new one.
     expect(await google.tokens.replace(first.field)).toEqual(one);
     expect(await google.tokens.replace(one.field)).toEqual(one);
     google.pass(MINUTE_MS);
@@ -168,7 +168,7 @@ describe('an access token', () => {
   });
 });
 
-describe('a Google that gives no access token', () => {
+describe('a Google that issues no access token', () => {
   const away = (reason: string, afterMs?: number): TokenFault => ({
     result: 'try-again',
     reason,
@@ -192,7 +192,7 @@ describe('a Google that gives no access token', () => {
     [answered(400, { error: 'internal_failure' }), away('access-token-internal_failure')],
     [answered(200, '<html>Log in</html>'), away('access-token-no-access-token')],
     [answered(200, { access_token: 'a\r\nb' }), away('access-token-no-access-token')],
-  ] as const)('is away (%#)', async (answer, fault) => {
+  ] as const)('is unavailable (%#)', async (answer, fault) => {
     expect(await asking(answer).value()).toEqual(fault);
   });
 
@@ -208,11 +208,11 @@ describe('a Google that gives no access token', () => {
       { result: 'not-allowed', why: 'not an http or https address' },
       wrong('access-token-address-not-allowed', 'not an http or https address'),
     ],
-  ] as const)('does not believe who asks (%#)', async (answer, fault) => {
+  ] as const)('refuses the account (%#)', async (answer, fault) => {
     expect(await asking(answer).value()).toEqual(fault);
   });
 
-  it('is asked again after a second, then more and more seldom', async () => {
+  it('is asked again after a second, then after growing pauses', async () => {
     const google = asking({ result: 'timeout' });
     const gaps: number[] = [];
     let lastAt = 0;
@@ -228,7 +228,7 @@ describe('a Google that gives no access token', () => {
     expect(gaps).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]);
   });
 
-  it('is left alone as long as it wants, and says how much longer that is', async () => {
+  it('is asked again after the pause that it wants, and outcomes have the rest of it', async () => {
     const google = asking(answered(503, '', '30'), granted('t'));
     await google.value();
     google.pass(29_000);
@@ -237,7 +237,7 @@ describe('a Google that gives no access token', () => {
     expect(await google.value()).toBe('Bearer t');
   });
 
-  it('is asked again after a minute whether it believes us now', async () => {
+  it('is asked again a minute after it refused the account', async () => {
     const refusal = answered(400, { error: 'invalid_grant' });
     const google = asking(refusal, granted('t'));
     await google.value();
@@ -248,7 +248,7 @@ describe('a Google that gives no access token', () => {
     expect(await google.value()).toBe('Bearer t');
   });
 
-  it('is asked at once where the clock was put back', async () => {
+  it('is asked at once after the clock was set back', async () => {
     const google = asking({ result: 'timeout' }, granted('t'));
     await google.value();
     google.pass(-60 * MINUTE_MS);

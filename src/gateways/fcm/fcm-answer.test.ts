@@ -10,7 +10,7 @@ function read(status: number, body: unknown, retryAfter?: string): FcmVerdict {
   return readFcmAnswer({ status, body: bytes, retryAfter }, NOW_MS);
 }
 
-/** An error as Google writes it. */
+/** An error in Google's form. */
 function error(
   status: string,
   errorCode?: string,
@@ -62,7 +62,7 @@ const rows: readonly (readonly [number, string, string, FcmVerdict])[] = [
 ];
 
 describe('an answer of FCM', () => {
-  it('of 200 means that it has taken the message', () => {
+  it('of 200 means that it accepted the message', () => {
     expect(read(200, { name: 'projects/shop/messages/1' })).toEqual({
       outcome: { result: 'accepted' },
     });
@@ -77,7 +77,7 @@ describe('an answer of FCM', () => {
   it.each([
     [400, 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
     [400, 'FAILED_PRECONDITION', refused('FAILED_PRECONDITION')],
-    // A project that is not there, for example: no device may be lost by that.
+    // An unknown project, for example: no device may be removed for that.
     [404, 'NOT_FOUND', refused('NOT_FOUND')],
     [403, 'PERMISSION_DENIED', notAuthorised('PERMISSION_DENIED')],
     [
@@ -106,13 +106,13 @@ describe('an answer of FCM', () => {
     [500, again('http-500', 'gateway')],
     [502, again('http-502', 'gateway')],
     [302, again('http-302', 'gateway')],
-  ])('of %p is understood without a word', (status, verdict) => {
+  ])('of %p is understood without a body', (status, verdict) => {
     for (const body of ['', '[]', '{"error":1}', '{"error":{"status":"a b"}}', '{"err']) {
       expect(read(status, body)).toEqual(verdict);
     }
   });
 
-  it('is understood by its code where the reason is new', () => {
+  it('is understood by its status if the code is unknown', () => {
     expect(read(400, error('INVALID_ARGUMENT', 'SOMETHING_NEW'))).toEqual(refused('SOMETHING_NEW'));
     expect(read(503, error('SOMETHING_NEW'))).toEqual(again('SOMETHING_NEW', 'gateway'));
   });
@@ -135,14 +135,14 @@ describe('an answer of FCM', () => {
     },
   );
 
-  it('that complains of the token in words alone means that it is gone', () => {
+  it('that names the token only in its message means that the token is gone', () => {
     const message = 'The registration token is not a valid FCM registration token';
     expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message }))).toEqual(
       gone('INVALID_ARGUMENT'),
     );
   });
 
-  it('that complains of the message says of what', () => {
+  it('about the message stops the publish', () => {
     const details = [
       {
         '@type': 'type.googleapis.com/google.rpc.BadRequest',
@@ -164,7 +164,7 @@ describe('an answer of FCM', () => {
     },
   );
 
-  it('stops no publish that complains of the token, or of nothing that is named', () => {
+  it('about the token, or about no field, does not stop the publish', () => {
     const complaints = [
       [],
       ['message.token'],
@@ -195,7 +195,7 @@ describe('an answer of FCM', () => {
     );
   });
 
-  it('of too many messages to one device concerns no other', () => {
+  it('about the quota of one device concerns no other', () => {
     const details = [
       {
         '@type': 'type.googleapis.com/google.rpc.QuotaFailure',

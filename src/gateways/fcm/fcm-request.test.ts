@@ -26,11 +26,11 @@ function bodyOf(
 }
 
 describe('a request to FCM', () => {
-  it('goes to the project', () => {
+  it('has the project in its path', () => {
     expect(fcmPath('shop-1234')).toBe('/v1/projects/shop-1234/messages:send');
   });
 
-  it('says what the publish says, and which device it is for', () => {
+  it('has the publish and the token', () => {
     const { message, ...rest } = bodyOf({
       notification: { title: 'Hi', body: 'There', tag: 'score' },
       data: { a: 1 },
@@ -55,12 +55,12 @@ describe('a request to FCM', () => {
     });
   });
 
-  it('says what the customer gave for other platforms, and what is only to be checked', () => {
+  it('has the payload for other platforms, and validate_only', () => {
     const body = bodyOf({ data: {}, dry_run: true, apns: { payload: {} } });
     expect(body).toMatchObject({ message: { apns: { payload: {} } }, validate_only: true });
   });
 
-  it('names an installation by its id', () => {
+  it('has an installation id as fid', () => {
     const { message } = bodyOf({ data: {} }, { token: 'c7uAbc_-1234567890abcd' });
     expect(message).toMatchObject({ fid: 'c7uAbc_-1234567890abcd' });
     expect(message).not.toHaveProperty('token');
@@ -73,7 +73,7 @@ describe('a request to FCM', () => {
     },
   );
 
-  it('says how much longer it is worth to be sent', () => {
+  it('has the rest of the time to live', () => {
     const bodies = new FcmBodies(notification({ data: {}, time_to_live: 60 }));
     const ttlAfter = (ms: number) =>
       JSON.parse(bodies.of(TOKEN, NOW_MS + ms).toString()).message.android.ttl;
@@ -87,18 +87,18 @@ describe('a request to FCM', () => {
     ]);
   });
 
-  it('leaves it to FCM where the customer says nothing', () => {
+  it('has no time to live if the publisher gave none', () => {
     expect(bodyOf({ data: {} }, { nowMs: NOW_MS + 1e9 }).message).not.toHaveProperty('android');
   });
 
-  it('is written once for all devices', () => {
+  it('is serialised once for all devices', () => {
     const bodies = new FcmBodies(notification({ data: { a: 'b' } }));
     const rest = (token: string) =>
       bodies.of(token, NOW_MS).toString().replace(JSON.stringify(token), '');
     expect(rest('a:b')).toBe(rest('c:d'));
   });
 
-  it('is JSON, whatever the token is', () => {
+  it('is JSON for any token', () => {
     const bodies = new FcmBodies(notification({ notification: { title: 'ä"\\\n' }, data: {} }));
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (token) => {
@@ -110,25 +110,25 @@ describe('a request to FCM', () => {
   });
 });
 
-describe('a notification that arrives twice', () => {
+describe('a notification that is sent twice', () => {
   const tagOf = (payload: Readonly<Record<string, unknown>>) =>
     bodyOf(payload).message.android?.notification?.tag;
 
-  it('replaces itself where it is shown', () => {
+  it('is tagged if it is visible', () => {
     expect(tagOf({ notification: { title: 'Hi' } })).toMatch(/^pubid-/);
     expect(tagOf({ android: { notification: { title: 'Hi', tag: null } } })).toMatch(/^pubid-/);
   });
 
-  it('replaces what the customer says', () => {
+  it('keeps the tag of the publisher', () => {
     expect(tagOf({ notification: { title: 'Hi', tag: 'score' } })).toBe('score');
     expect(tagOf({ notification: { title: 'Hi', tag: '' } })).toBe('');
   });
 
-  it('replaces nothing where the app itself gets it', () => {
+  it('is not tagged if the app handles it', () => {
     expect(bodyOf({ data: { a: 'b' } }).message).not.toHaveProperty('android');
   });
 
-  it('replaces nothing where it would be too large for that', () => {
+  it('is not tagged if it would become too large', () => {
     const sized = (length: number) => ({ notification: { body: 'x'.repeat(length) } });
     const base = fcmMessageBytes(bodyOf(sized(0)).message);
     const fitting = bodyOf(sized(FCM_MESSAGE_BYTES_MAX - base)).message;

@@ -6,7 +6,7 @@ import { readServiceAccount } from './service-account.ts';
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }));
 
-/** As Google gives it out. */
+/** In Google's form. */
 const file = {
   type: 'service_account',
   project_id: 'shop-1234',
@@ -21,7 +21,7 @@ const file = {
 const read = (value: unknown) => readServiceAccount(Buffer.from(JSON.stringify(value)));
 
 describe('the file of a service account', () => {
-  it('is read as Google gives it out', () => {
+  it('is read', () => {
     const result = read(file);
     if (!result.ok) throw new Error(result.why);
     const { privateKey: key, ...account } = result.account;
@@ -34,7 +34,7 @@ describe('the file of a service account', () => {
     });
   });
 
-  it('needs no more than it takes', () => {
+  it('needs only the required fields', () => {
     const { project_id, private_key, client_email } = file;
     expect(read({ project_id, private_key, client_email })).toMatchObject({
       ok: true,
@@ -42,7 +42,7 @@ describe('the file of a service account', () => {
     });
   });
 
-  it('may be of an old project, or lead to somewhere else', () => {
+  it('may have an old project id, and another token URI', () => {
     expect(
       read({ ...file, project_id: 'example.com:shop', token_uri: 'http://fake:6012/token' }),
     ).toMatchObject({
@@ -70,14 +70,14 @@ describe('the file of a service account', () => {
       'it is the google-services.json of an app; the file of a service account is needed',
     ],
     [[], 'it is not a JSON object'],
-  ])('is told what is wrong with it (%#)', (value, why) => {
+  ])('is refused with the reason (%#)', (value, why) => {
     expect(read(value)).toEqual({ ok: false, why });
   });
 
   it.each([
     generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
-  ])('has a key as those from Google are (%#)', (key) => {
+  ])('needs an RSA key of 2048 bits (%#)', (key) => {
     const private_key = String(key.export({ format: 'pem', type: 'pkcs8' }));
     expect(read({ ...file, private_key })).toEqual({
       ok: false,
@@ -85,7 +85,7 @@ describe('the file of a service account', () => {
     });
   });
 
-  it('is never quoted, whatever is in it', () => {
+  it('is never quoted in the reason', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(file)), fc.jsonValue(), (name, value) => {
         const result = read({ ...file, [name]: value });

@@ -14,7 +14,7 @@ function newBrowser() {
 }
 
 describe('a message for a browser', () => {
-  it('is the one that RFC 8291 works out in its appendix A', () => {
+  it('matches the example of RFC 8291, appendix A', () => {
     const pair = createECDH('prime256v1');
     pair.setPrivateKey(bytes('yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw'));
 
@@ -34,7 +34,7 @@ describe('a message for a browser', () => {
     );
   });
 
-  it('is read by that browser and by no other', () => {
+  it('can be decrypted by that browser only', () => {
     const { browser, keys } = newBrowser();
     const other = newBrowser().browser;
     fc.assert(
@@ -47,13 +47,13 @@ describe('a message for a browser', () => {
     );
   });
 
-  it('has 103 bytes more than its text, so that the longest fits into what a push service takes', () => {
+  it('is 103 bytes longer than its text, so the longest text fits', () => {
     const { keys } = newBrowser();
     expect(encrypt(plaintextOf('x'.repeat(3993)), keys)).toHaveLength(4096);
     expect(encrypt(plaintextOf(''), keys)).toHaveLength(103);
   });
 
-  it('has nothing in common with another of the same text', () => {
+  it('differs from another message with the same text', () => {
     const { keys } = newBrowser();
     const plaintext = plaintextOf('Hi!');
     const [one, other] = [encrypt(plaintext, keys), encrypt(plaintext, keys)];
@@ -67,7 +67,7 @@ describe('a message for a browser', () => {
     }
   });
 
-  it('is not made for a key that is no point of the curve', () => {
+  it('is refused for a key that is no point of the curve', () => {
     const { keys } = newBrowser();
     const p256dh = Buffer.concat([Uint8Array.of(4), randomBytes(64)]);
     expect(() => encrypt(plaintextOf(''), { ...keys, p256dh })).toThrow('Public key is not valid');

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import { Http1Pool } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
@@ -27,7 +27,7 @@ function poolTo(origin: string): Http1Pool {
       new Promise((resolve) => {
         open.push({ path: new URL(url).pathname, answer: resolve });
       }),
-    timers: new FakeTimers(),
+    timers: new FakeTime({ turns: 20 }),
     timeoutMs: 15_000,
     answerBytesMax: 4_096,
     slots,
@@ -46,7 +46,7 @@ function send(count: number, path: string, owner: object, isTrusted = true, to =
 const openOf = (path: string) => open.filter((request) => request.path === path).length;
 
 describe('requests over HTTP/1.1', () => {
-  it('are 64 at a time', async () => {
+  it('are limited to 64', async () => {
     send(100, '/a', one);
     await settled();
     expect(open).toHaveLength(64);
@@ -55,7 +55,7 @@ describe('requests over HTTP/1.1', () => {
     expect(open).toHaveLength(64);
   });
 
-  it('for newcomers leave places to others, who then need not wait', async () => {
+  it('that are untrusted leave slots to trusted ones', async () => {
     send(100, '/new', one, false);
     await settled();
     expect(openOf('/new')).toBe(48);
@@ -63,13 +63,13 @@ describe('requests over HTTP/1.1', () => {
     send(16, '/known', other);
     await settled();
     expect(openOf('/known')).toBe(16);
-    // While others wait, newcomers get none of the places that become free.
+    // While trusted requests wait, untrusted ones get no free slots.
     for (const { answer } of open.splice(0, 16)) answer(taken);
     await settled();
     expect([openOf('/new'), openOf('/known')]).toEqual([32, 32]);
   });
 
-  it('of one instance do not keep those of another waiting', async () => {
+  it('of one instance do not delay those of another', async () => {
     send(500, '/much', one);
     send(2, '/little', other);
     await settled();
@@ -79,14 +79,14 @@ describe('requests over HTTP/1.1', () => {
     expect(openOf('/little')).toBe(2);
   });
 
-  it('to many push services leave places for another', async () => {
+  it('to many push services leave slots for another', async () => {
     for (let n = 0; n < 150; n++) send(4, '/new', one, false, poolTo(`http://bad-${n}.example`));
     await settled();
     expect(openOf('/new')).toBe(96);
     send(10, '/known', other);
     await settled();
     expect(openOf('/known')).toBe(10);
-    // One push service leaves places to others even without newcomers.
+    // One push service leaves slots to others even for trusted requests.
     const [quiet, busy] = [poolTo('http://quiet.example'), poolTo('http://busy.example')];
     for (const { answer } of open.splice(0, 106)) answer(taken);
     await settled();
@@ -103,13 +103,10 @@ describe('requests over HTTP/1.1', () => {
     ['ECONNRESET', 'connection-lost'],
     ['Malformed_HTTP_Response', 'connection-lost'],
     ['aborted', 'closed'],
-  ])(
-    'that fail with %s are %s: only what comes before a request is of all',
-    async (why, reason) => {
-      const [result] = send(1, '/a', one);
-      await settled();
-      open[0]?.answer({ result: 'unreachable', why });
-      expect(await result).toEqual({ result: 'not-answered', reason });
-    },
-  );
+  ])('that fail with %s are %s', async (why, reason) => {
+    const [result] = send(1, '/a', one);
+    await settled();
+    open[0]?.answer({ result: 'unreachable', why });
+    expect(await result).toEqual({ result: 'not-answered', reason });
+  });
 });

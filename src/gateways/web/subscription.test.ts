@@ -9,7 +9,7 @@ const { publicText } = newP256Pair();
 const auth = randomBytes(16);
 
 describe('the token of a browser', () => {
-  it('is read as it was written when the browser registered', () => {
+  it('is read as it was registered', () => {
     const endpoint = 'https://updates.push.services.mozilla.com/wpush/v2/abc?x=%20y|z';
     const keys = { p256dh: publicText, auth: auth.toString('base64') };
     const registered = readWebToken(btoa(JSON.stringify({ endpoint, keys })), {
@@ -25,7 +25,7 @@ describe('the token of a browser', () => {
     });
   });
 
-  it('is nothing where it has no endpoint or no keys', () => {
+  it('is refused without an endpoint or keys', () => {
     const keys = { p256dh: publicText, auth: auth.toString('base64url') };
     const endpoint = 'https://push.example.test/1';
     const broken = [
@@ -41,7 +41,7 @@ describe('the token of a browser', () => {
     for (const token of broken) expect(readSubscription(JSON.stringify(token))).toBeUndefined();
   });
 
-  it('is nothing where it is no JSON, whatever it is', () => {
+  it('is refused if it is not JSON', () => {
     fc.assert(fc.property(fc.string(), (token) => readSubscription(token) === undefined));
   });
 });

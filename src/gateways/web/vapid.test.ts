@@ -16,8 +16,8 @@ const signer = new VapidSigner({
 const claimsOf = (header: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(header.split('.')[1] ?? '', 'base64url').toString());
 
-describe('what a push service is told of the sender', () => {
-  it('is signed, for that push service and for twelve hours', () => {
+describe('VAPID authorization', () => {
+  it('is signed for one push service and twelve hours', () => {
     const header = signer.sign(origin, START_MS + 999);
     expect(header).toMatch(/^vapid t=[\w-]+\.[\w-]+\.[\w-]{86}, k=[\w-]{87}$/);
     expect(vapidFault(header, origin, pair.publicText, START_MS)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('what a push service is told of the sender', () => {
     expect(other).toBe(`aud is ${origin}`);
   });
 
-  it('takes a private key with padding, as some tools write it', () => {
+  it('accepts a private key with padding, as some tools write it', () => {
     const padded = new VapidSigner({
       publicKey: pair.publicText,
       privateKey: `${pair.privateText}=`,
@@ -40,7 +40,7 @@ describe('what a push service is told of the sender', () => {
     expect(vapidFault(header, origin, pair.publicText, START_MS)).toBeUndefined();
   });
 
-  it('is signed anew after six hours, and not before', () => {
+  it('is renewed after six hours, and not before', () => {
     const authorization = new VapidAuthorization(signer, origin);
     const first = authorization.at(START_MS);
     expect(authorization.at(START_MS + 6 * HOUR_MS - 1)).toBe(first);
@@ -50,7 +50,7 @@ describe('what a push service is told of the sender', () => {
     expect(authorization.at(START_MS + 7 * HOUR_MS)).toBe(second);
   });
 
-  it('is signed anew where the clock was far ahead and is set right', () => {
+  it('is renewed when a clock that was far ahead is corrected', () => {
     const authorization = new VapidAuthorization(signer, origin);
     authorization.at(START_MS + 1_000 * HOUR_MS);
     const { value } = authorization.at(START_MS);

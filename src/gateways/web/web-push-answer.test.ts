@@ -10,7 +10,7 @@ function read(status: number, body: unknown = '', retryAfter?: string): Outcome 
   return readWebPushAnswer({ status, retryAfter, body: Buffer.from(text) }, NOW_MS);
 }
 
-/** As autopush writes its refusals. */
+/** A refusal in the form of autopush. */
 const mozilla = (status: number, errno: number, message = 'So it is') => ({
   code: status,
   errno,
@@ -38,11 +38,11 @@ const deviceAgain = again('device');
 const serviceAgain = again('gateway');
 
 describe('the answer of a push service', () => {
-  it.each([200, 201, 202, 204])('%d: it has the message', (status) => {
+  it.each([200, 201, 202, 204])('of %d: the message is accepted', (status) => {
     expect(read(status, 'whatever')).toEqual({ result: 'accepted' });
   });
 
-  it.each([404, 410])('%d: the subscription is gone', (status) => {
+  it.each([404, 410])('of %d: the subscription is gone', (status) => {
     expect(read(status, 'push subscription has unsubscribed or expired.\n')).toEqual(
       gone(`http-${status}`),
     );
@@ -53,10 +53,10 @@ describe('the answer of a push service', () => {
     [410, 103],
     [404, 105],
     [410, 106],
-    // Whatever the status was.
+    // With any status.
     [400, 102],
     [400, 106],
-  ])('%d with errno %d of Mozilla: the subscription is gone', (status, errno) => {
+  ])('of %d with errno %d of Mozilla: the subscription is gone', (status, errno) => {
     expect(read(status, mozilla(status, errno))).toEqual(gone(`errno-${errno}`));
   });
 
@@ -68,7 +68,7 @@ describe('the answer of a push service', () => {
     [400, 111],
     [400, 112],
     [400, 113],
-  ])('%d with errno %d of Mozilla: this message is refused', (status, errno) => {
+  ])('of %d with errno %d of Mozilla: this message is refused', (status, errno) => {
     expect(read(status, mozilla(status, errno))).toEqual(refused(`errno-${errno}`, 'So it is'));
   });
 
@@ -79,16 +79,16 @@ describe('the answer of a push service', () => {
     },
   );
 
-  it('of 400 with nothing that is known: this message is refused', () => {
+  it('of 400 without a known reason: this message is refused', () => {
     expect(read(400, '<h1>Bad</h1> request')).toEqual(refused('http-400', 'Bad request'));
     expect(read(413)).toEqual(refused('http-413'));
   });
 
-  it.each([301, 302, 307, 308])('%d: redirects are not followed', (status) => {
+  it.each([301, 302, 307, 308])('of %d: redirects are not followed', (status) => {
     expect(read(status)).toEqual(refused(`http-${status}`));
   });
 
-  it('that the VAPID key is not accepted, as Google, Mozilla and Apple say it', () => {
+  it('about a refused VAPID key, of Google, Mozilla and Apple', () => {
     const google =
       'the VAPID credentials in the authorization header do not correspond to the credentials used to create the subscriptions.\n';
     expect(read(403, google)).toEqual(notAuthorised('http-403', google.trim()));
@@ -104,7 +104,7 @@ describe('the answer of a push service', () => {
   it.each([
     ...[406, 408, 421, 425, 429].map((status) => [status, deviceAgain] as const),
     ...[500, 502, 503, 504, 507].map((status) => [status, serviceAgain] as const),
-  ])('%d: the message may be sent again', (status, tryAgain) => {
+  ])('of %d: the message is tried again', (status, tryAgain) => {
     expect(read(status)).toEqual(tryAgain(`http-${status}`));
     expect(read(status, '', '120')).toEqual(tryAgain(`http-${status}`, 120_000));
     expect(read(status, '', 'Sat, 21 Nov 2026 18:00:30 GMT')).toEqual(
@@ -112,18 +112,18 @@ describe('the answer of a push service', () => {
     );
   });
 
-  it('that Mozilla’s service is unavailable: again later, or at once', () => {
+  it('of an unavailable Mozilla service: tried again later, or at once', () => {
     expect(read(503, mozilla(503, 201))).toEqual(serviceAgain('errno-201'));
     expect(read(503, mozilla(503, 202))).toEqual(deviceAgain('errno-202', 1_000));
     expect(read(503, mozilla(503, 202), '9')).toEqual(deviceAgain('errno-202', 9_000));
     expect(read(500, mozilla(500, 999))).toEqual(serviceAgain('errno-999'));
   });
 
-  it('that Mozilla’s service does not reach whoever reaches the browser: others are reached', () => {
+  it('about trouble with a bridge of Mozilla concerns one browser', () => {
     expect(read(502, mozilla(502, 902))).toEqual(deviceAgain('errno-902'));
   });
 
-  it('has a reason that is a word, and words without secrets, whatever it is', () => {
+  it('has a short reason, and words without secrets, for any body', () => {
     const json = fc.record({
       errno: fc.jsonValue(),
       reason: fc.jsonValue(),
@@ -138,7 +138,7 @@ describe('the answer of a push service', () => {
       fc.property(fc.integer({ min: 200, max: 999 }), body, fc.string(), (status, text, after) => {
         const outcome = read(status, text, after);
         if (outcome.result === 'accepted') return;
-        // What one push service says stops no publish to the browsers of others.
+        // No push service stops a publish for the browsers of others.
         if (outcome.result === 'refused') expect(outcome).not.toHaveProperty('scope');
         expect(outcome.reason).toMatch(/^[A-Za-z][\w-]{0,39}$/);
         if ('words' in outcome) expect(outcome.words.length).toBeLessThanOrEqual(200);
@@ -146,7 +146,7 @@ describe('the answer of a push service', () => {
     );
   });
 
-  it('is not read as a number or a reason where it has neither', () => {
+  it('without a valid number or reason has none', () => {
     for (const errno of ['106', 106.5, 99, 1000, null, [106]]) {
       expect(read(400, { errno, message: '' })).toEqual(refused('http-400'));
     }
@@ -156,7 +156,7 @@ describe('the answer of a push service', () => {
   });
 });
 
-describe('no answer of a push service', () => {
+describe('a request that a push service does not answer', () => {
   it.each([
     ['silence', serviceAgain],
     ['unreachable', again('connection')],
@@ -165,19 +165,19 @@ describe('no answer of a push service', () => {
     ['no-answer', deviceAgain],
     ['reset', deviceAgain],
     ['connection-lost', deviceAgain],
-    // That is our own bound, which browsers of other services use up.
+    // Our own limit, reached because of other services.
     ['too-many-origins', deviceAgain],
-  ] as const)('for %s leaves open whether it has the message', (reason, tryAgain) => {
+  ] as const)('because of %s is tried again', (reason, tryAgain) => {
     expect(readWebPushResult({ result: 'not-answered', reason }, NOW_MS)).toEqual(tryAgain(reason));
   });
 
-  it('is ever wanted where the endpoint is too long for a request', () => {
+  it('is refused if the endpoint is too long', () => {
     expect(readWebPushResult({ result: 'not-answered', reason: 'too-large' }, NOW_MS)).toEqual(
       refused('too-large'),
     );
   });
 
-  it('is wanted of one whose address is private', () => {
+  it('is refused if the address is private', () => {
     const words = '10.0.0.1 is not a public address (private)';
     expect(readWebPushResult({ result: 'not-allowed', words }, NOW_MS)).toEqual(
       refused('address-not-allowed', words),

@@ -34,14 +34,14 @@ describe('the headers of a message', () => {
     });
   });
 
-  it('say how long the message is still of use, counted from when the publish was accepted', () => {
+  it('have the rest of the time to live, counted from the publish', () => {
     expect(ttlOf(3600, 5)).toBe('3600');
     expect(ttlOf(3600, 1_000)).toBe('3599');
     expect(ttlOf(3600, 3_599_500)).toBe('1');
     expect(ttlOf(2_419_200, 0)).toBe('2419200');
   });
 
-  it('never say less than none', () => {
+  it('never have a negative time to live', () => {
     expect(ttlOf(0, 0)).toBe('0');
     expect(ttlOf(0, 1)).toBe('0');
     expect(ttlOf(60, 90_000)).toBe('0');
@@ -49,14 +49,14 @@ describe('the headers of a message', () => {
     expect(ttlOf(60, -1_000)).toBe('61');
   });
 
-  it('are made once in a second', () => {
+  it('are made once a second', () => {
     const fields = fieldsOf(60);
     const first = fields.at(START_MS + 1, MOZILLA);
     expect(fields.at(START_MS + 2, MOZILLA)).toBe(first);
     expect(fields.at(START_MS + 1_002, MOZILLA)).not.toBe(first);
   });
 
-  it('have a topic that Apple can decode, the same for each time that the message is sent', () => {
+  it('have a topic that Apple can decode, the same for each attempt', () => {
     fc.assert(
       fc.property(fc.nat(), (passedMs) => {
         const { topic = '' } = headersOf(fieldsOf(60), START_MS + passedMs);
@@ -66,7 +66,7 @@ describe('the headers of a message', () => {
     );
   });
 
-  it('have none for Google, which would drop all but four of them', () => {
+  it('have no topic for Google, which keeps only four', () => {
     for (const google of ['fcm.googleapis.com', 'android.googleapis.com', 'jmt17.google.com']) {
       expect(headersOf(fieldsOf(60), START_MS, google)).not.toHaveProperty('topic');
     }

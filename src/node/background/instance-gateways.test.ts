@@ -44,7 +44,7 @@ function writeAccount(name: string): void {
   writeFileSync(file(name), JSON.stringify(account));
 }
 
-/** An instance that reaches the devices of Apple with a key, and those of Google where there is an account. */
+/** An instance with a key for APNs, and an account for FCM if given. */
 function served(more: { readonly keyId?: string; readonly fcm?: object } = {}): LiveInstance {
   const { keyId = 'KEY1234567', fcm } = more;
   const settings = instanceSettings.parse({
@@ -88,7 +88,7 @@ const fault = {
 };
 
 describe('the gateways of an instance', () => {
-  it('stay the same where nothing has changed, and are others where a key has', () => {
+  it('stay if nothing has changed, and are replaced if a key has', () => {
     writeKey('key.p8');
     expect(gateways.replace([served()])).toEqual([]);
     const before = gatewayOf('apns');
@@ -106,14 +106,14 @@ describe('the gateways of an instance', () => {
     ['is no key any more', () => writeFileSync(file('key.p8'), 'nonsense'), {}],
     ['is gone', () => rmSync(file('key.p8')), {}],
     ['is gone, and its id is another', () => rmSync(file('key.p8')), { keyId: 'KEY7654321' }],
-  ] as const)('go on as they were where the key %s', async (_, breakKey, change) => {
+  ] as const)('stay if the key %s', async (_, breakKey, change) => {
     writeKey('key.p8');
     gateways.replace([served()]);
     const working = gatewayOf('apns');
     breakKey();
     expect(gateways.replace([served(change)])).toMatchObject([fault]);
     expect(gatewayOf('apns')).toBe(working);
-    // And the next time as well.
+    // Also the next time.
     expect(gateways.replace([served(change)])).toMatchObject([fault]);
     expect(gatewayOf('apns')).toBe(working);
     writeKey('key.p8');
@@ -121,7 +121,7 @@ describe('the gateways of an instance', () => {
     expect(gatewayOf('apns')).not.toBe(working);
   });
 
-  it('let devices wait where a key could never be read, and say which setting it is', async () => {
+  it('let devices wait if a key was never readable, and name the setting', async () => {
     expect(gateways.replace([served()])).toMatchObject([fault]);
     expect(await send()).toEqual({
       result: 'not-authorised',
@@ -130,7 +130,7 @@ describe('the gateways of an instance', () => {
       scope: 'connection',
     });
     expect(isKnownReason('apns', 'settings-unusable')).toBe(true);
-    // The same one, or all would be tried again with each change of any instance.
+    // The same one: otherwise each change of any instance would retry all devices.
     const waiting = gatewayOf('apns');
     gateways.replace([served()]);
     expect(gatewayOf('apns')).toBe(waiting);
@@ -141,7 +141,7 @@ describe('the gateways of an instance', () => {
     expect(gatewayOf('apns')?.atOnce).toBeGreaterThan(1);
   });
 
-  it('of one platform do not wait for what another one lacks', () => {
+  it('of one platform work without those of another', () => {
     writeKey('key.p8');
     const fcm = { serviceAccountFile: file('account.json') };
     expect(gateways.replace([served({ fcm })])).toMatchObject([
@@ -153,7 +153,7 @@ describe('the gateways of an instance', () => {
     expect(gateways.byNumber(NUMBER)).toBeUndefined();
   });
 
-  it('stay open where their successors cannot be opened, and others change all the same', async () => {
+  it('stay open if their successors cannot be opened, and others are replaced', async () => {
     writeKey('key.p8');
     writeAccount('account.json');
     const fcm = { serviceAccountFile: file('account.json') };

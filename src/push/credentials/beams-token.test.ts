@@ -35,7 +35,7 @@ const problemOf = (token: string) => {
 };
 
 describe('a Beams Token', () => {
-  it('is verified as the Node library makes it', () => {
+  it('of the Node.js library is verified', () => {
     for (const secretKey of instance.secretKeys) {
       const library = new PushNotifications({ instanceId: id, secretKey });
       const { token } = library.generateToken('ü-1');
@@ -44,7 +44,7 @@ describe('a Beams Token', () => {
     }
   });
 
-  it('is signed with any of the secret keys, whose characters are the key', () => {
+  it('may be signed with any secret key, whose text is the key', () => {
     const text = `${encode(header)}.${encode(claims)}`;
     expect(verify(signText(text, 'old secret'))).toEqual({ ok: true, userId: 'u-1' });
     expect(problemOf(signText(text, 'another'))).toBe('unauthorized');
@@ -73,7 +73,7 @@ describe('a Beams Token', () => {
     { typ: 'JWT' },
     { ...header, crit: ['b64'] },
     { ...header, crit: null },
-  ])('is signed with HS256 and nothing else: %j', (head) => {
+  ])('must be signed with HS256: %j', (head) => {
     expect(problemOf(sign(claims, head))).toBe('unauthorized');
   });
 
@@ -82,7 +82,7 @@ describe('a Beams Token', () => {
     expect(verify(sign(claims, { alg: 'HS256', typ: 7, kid: 'x' }))).toMatchObject({ ok: true });
   });
 
-  it('is not signed at all without a signature, whatever the header says', () => {
+  it('is refused without a signature, whatever its header says', () => {
     const text = `${encode({ alg: 'none' })}.${encode(claims)}`;
     for (const token of [`${text}.`, text, `${text}.x`]) {
       expect(problemOf(token)).toBe('unauthorized');
@@ -111,7 +111,7 @@ describe('a Beams Token', () => {
     sign([]),
     sign('x'),
     sign({ ...claims, more: 'x'.repeat(8192) }),
-  ])('is a JWT: %.60s', (token) => {
+  ])('must be a JWT: %.60s', (token) => {
     expect(problemOf(token)).toBe('unauthorized');
   });
 
@@ -146,13 +146,13 @@ describe('a Beams Token', () => {
     ['iss', 7],
     ['iss', [claims.iss]],
     ['nbf', 'now'],
-  ])('makes its claims: not %s as %j', (claim, value) => {
+  ])('must not have the claim %s as %j', (claim, value) => {
     const result = verify(sign({ ...claims, [claim]: value }));
     expect(result).toMatchObject({ problem: 'bad-device-request' });
     expect(result instanceof PushRefusal && result.description).toContain(`\`${claim}\``);
   });
 
-  it('is of a user of 1 to 164 bytes', () => {
+  it('has a user id of 1 to 164 bytes', () => {
     for (const sub of ['x', 'x'.repeat(164), 'é'.repeat(82)]) {
       expect(verify(sign({ ...claims, sub }))).toEqual({ ok: true, userId: sub });
     }
@@ -195,13 +195,13 @@ describe('a Beams Token', () => {
     expect(problemOf(token)).toBe('forbidden');
   });
 
-  it('never lasts for ever', () => {
+  it('must have an expiry', () => {
     const json = JSON.stringify({ ...claims, exp: 0 }).replace('"exp":0', '"exp":1e999');
     const payload = Buffer.from(json).toString('base64url');
     expect(problemOf(signText(`${encode(header)}.${payload}`))).toBe('bad-device-request');
   });
 
-  it('expires, some seconds late', () => {
+  it('is still accepted within the leeway after it expires', () => {
     expect(problemOf(sign({ ...claims, exp: nowSeconds - 59 }))).toBe('u-1');
     expect(problemOf(sign({ ...claims, exp: nowSeconds - 59.5 }))).toBe('u-1');
     expect(problemOf(sign({ ...claims, exp: nowSeconds - 60 }))).toBe('unauthorized');
@@ -209,14 +209,14 @@ describe('a Beams Token', () => {
     expect(problemOf(sign({ ...claims, exp: nowSeconds + 0.5 }))).toBe('u-1');
   });
 
-  it('begins, some seconds early', () => {
+  it('is already accepted within the leeway before it is valid', () => {
     expect(problemOf(sign({ ...claims, nbf: nowSeconds + 60 }))).toBe('u-1');
     expect(problemOf(sign({ ...claims, nbf: nowSeconds + 61 }))).toBe('unauthorized');
     expect(problemOf(sign({ ...claims, nbf: null }))).toBe('u-1');
     expect(problemOf(sign({ ...claims, iat: 'nonsense' }))).toBe('u-1');
   });
 
-  it('is refused for the first of its problems', () => {
+  it('is refused for the first rule that it breaks', () => {
     const wrong = { sub: '', iss: 'x', exp: 0 };
     const unsigned = `${encode(header)}.${encode(wrong)}.x`;
     expect(problemOf(unsigned)).toBe('unauthorized');
@@ -225,7 +225,7 @@ describe('a Beams Token', () => {
     expect(problemOf(sign({ ...wrong, sub: 'u', iss: claims.iss }))).toBe('unauthorized');
   });
 
-  it('is never taken for the push token of an iOS device, nor told again', () => {
+  it('is refused without words that the iOS SDK takes for a push token problem, and is never quoted', () => {
     const tokens = [
       'x',
       sign(claims, { alg: 'none' }),
@@ -248,7 +248,7 @@ describe('a Beams Token', () => {
     }
   });
 
-  it('is verified or refused, whatever comes', () => {
+  it('is verified or refused, for any input', () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom<fc.JsonValue>(claims.iss, claims.exp, 'u'),

@@ -32,7 +32,7 @@ function isImported(point: Uint8Array): boolean {
 }
 
 describe('a point of P-256', () => {
-  it('is any public key, wherever it lies in memory', () => {
+  it('is any public key, at any offset of its buffer', () => {
     expect(isP256Point(known)).toBe(true);
     for (let times = 0; times < 20; times++) {
       const keys = createECDH('prime256v1');
@@ -56,7 +56,7 @@ describe('a point of P-256', () => {
     expect(isP256Point(pointOf(0n, 0n))).toBe(false);
   });
 
-  it('has coordinates below the prime, so that there is one way to write it', () => {
+  it('has coordinates below the prime, so that its encoding is unique', () => {
     // x = 5 is on the curve; so is 5 + p for whoever computes without looking.
     const y = 0x459243b9aa581806fe913bce99817ade11ca503c64d9a3c533415c083248fbccn;
     expect(isP256Point(pointOf(5n, y))).toBe(true);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
@@ -55,7 +55,7 @@ class Sink implements PushWebhookSink {
   }
 }
 
-let timers: FakeTimers;
+let timers: FakeTime;
 let publishes: MemoryPublishes;
 let deliveries: MemoryDeliveries;
 let stories: MemoryStories;
@@ -68,7 +68,7 @@ let storeFaults: unknown[];
 let servers: CompletionEvents[];
 
 beforeEach(() => {
-  timers = new FakeTimers();
+  timers = new FakeTime({ turns: 20 });
   const devices = new MemoryDevices();
   publishes = new MemoryPublishes(devices);
   deliveries = new MemoryDeliveries(publishes, devices);

@@ -11,7 +11,7 @@ const processed = `"pusher":{${trackingText}}`;
 const untracked = { pusher: { disable_delivery_tracking: true } };
 
 describe('the body for an iOS device', () => {
-  it('wakes the app up for the report alone', () => {
+  it('wakes up the app for the report only', () => {
     expect(message({ aps: { alert: 'Hi!' }, custom: 1 }).body).toBe(
       `{"aps":{"alert":"Hi!","content-available":1},"data":{${ignored}}}`,
     );
@@ -23,7 +23,7 @@ describe('the body for an iOS device', () => {
     );
   });
 
-  it('wakes the app up for the customer, who asked for it', () => {
+  it('wakes up the app if the customer asks for it', () => {
     for (const value of [1, '1', true]) {
       expect(message({ aps: { 'content-available': value, badge: 1 } }).body).toBe(
         `{"aps":{"badge":1,"content-available":1},"data":{${processed}}}`,
@@ -31,7 +31,7 @@ describe('the body for an iOS device', () => {
     }
   });
 
-  it('is the customer’s own without tracking', () => {
+  it('is unchanged without tracking', () => {
     expect(message({ aps: { alert: 'a' }, ...untracked }).body).toBe('{"aps":{"alert":"a"}}');
     expect(message({ aps: { alert: 'a' }, data: { b: 1 }, ...untracked }).body).toBe(
       '{"aps":{"alert":"a"},"data":{"b":1}}',
@@ -56,7 +56,7 @@ describe('the headers for an iOS device', () => {
   );
 
   it.each([{}, { 'content-available': 1 }, { category: 'x' }, { alert: null }])(
-    'say background for %j, and the one priority that Apple takes for it',
+    'say background for %j, and the only priority that Apple accepts for it',
     (aps) => {
       expect(message({ aps }).headers).toEqual({ pushType: 'background', priority: 5 });
       expect(message({ aps, priority: 10 }).headers).toEqual({
@@ -66,7 +66,7 @@ describe('the headers for an iOS device', () => {
     },
   );
 
-  it('have what the customer gave', () => {
+  it('have the customer’s values', () => {
     const payload = { aps: { alert: 'a' }, expiration: 0, collapse_id: 'news' };
     expect(message(payload).headers).toEqual({
       pushType: 'alert',

@@ -9,7 +9,7 @@ const message = (payload: Record<string, unknown>) =>
 const OPEN = 'com.pusher.pushnotifications.OPEN_TRACKING';
 
 describe('the message for an Android device', () => {
-  it('is the shape of v1, with the block that the Android SDK reads', () => {
+  it('is a message of v1 with the block for the Android SDK', () => {
     const payload = {
       time_to_live: 60,
       priority: 'high',
@@ -39,7 +39,7 @@ describe('the message for an Android device', () => {
     });
   });
 
-  it('has a notification only where something is to be shown', () => {
+  it('has a notification only if there is anything to show', () => {
     expect(message({})).toEqual({
       message: {
         data: { pusher: `{${trackingText},"hasDisplayableContent":false,"hasData":false}` },
@@ -56,7 +56,7 @@ describe('the message for an Android device', () => {
     });
   });
 
-  it('has data of nothing but texts', () => {
+  it('has only texts in its data', () => {
     const data = {
       text: 'a"b',
       number: 1.5,
@@ -79,7 +79,7 @@ describe('the message for an Android device', () => {
     );
   });
 
-  it('has the block also in data that is for Android alone, since that takes the place of the other', () => {
+  it('has the block also in the data for Android, which replaces the other data', () => {
     const pusher = `{${trackingText},"hasDisplayableContent":false,"hasData":true}`;
     expect(message({ data: {}, android: { data: { a: 1 } } }).message).toEqual({
       data: { pusher },
@@ -92,7 +92,7 @@ describe('the message for an Android device', () => {
     });
   });
 
-  it('passes on what v1 has besides', () => {
+  it('passes other fields of v1 through', () => {
     const others = { apns: { a: 1 }, webpush: { b: 2 }, fcm_options: { c: 3 } };
     expect(message({ ...others, android: { direct_boot_ok: true } }).message).toMatchObject({
       ...others,
@@ -108,7 +108,7 @@ describe('the message for an Android device', () => {
     });
   });
 
-  it('keeps a key that every object has by another meaning', () => {
+  it('keeps keys like __proto__', () => {
     const payload: Record<string, unknown> = JSON.parse(
       '{"data":{"__proto__":"x","toString":"y"}}',
     );
@@ -119,7 +119,7 @@ describe('the message for an Android device', () => {
   });
 });
 
-it('counts keys and values that reach the device, in bytes of UTF-8', () => {
+it('is measured by the keys and values that reach the device, in bytes of UTF-8', () => {
   expect(fcmMessageBytes({ data: {} })).toBe(0);
   expect(fcmMessageBytes({ data: { ab: 'é' } })).toBe(4);
   expect(

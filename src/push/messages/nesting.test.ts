@@ -3,7 +3,7 @@ import { nestsDeeperThan } from './nesting.ts';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-it('counts the levels inside a value, of arrays and objects alike', () => {
+it('counts the levels of arrays and objects inside a value', () => {
   expect(nestsDeeperThan('text', 0)).toBe(false);
   expect(nestsDeeperThan({ a: 1 }, 0)).toBe(false);
   expect(nestsDeeperThan({ a: {} }, 0)).toBe(true);

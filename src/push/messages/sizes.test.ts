@@ -40,7 +40,7 @@ describe('a message', () => {
     ['apns', 4096],
     ['fcm', 4096],
     ['web', 3993],
-  ] as const)('of %s has at most %d bytes, what the server adds included', (platform, most) => {
+  ] as const)('of %s has at most %d bytes, including what the server adds', (platform, most) => {
     const fill = fills[platform];
     // Two bytes each: characters are not what counts.
     const [room, odd] = [
@@ -65,7 +65,7 @@ describe('a message', () => {
     ['fcm', { android: {} }],
     ['fcm', { webpush: {} }],
     ['web', { data: {} }],
-  ] as const)('of %s nests no deeper than it can: %j', (platform, payload) => {
+  ] as const)('of %s must not nest too deep: %j', (platform, payload) => {
     const deep = (levels: number) => {
       const nested: unknown = JSON.parse('['.repeat(levels) + ']'.repeat(levels));
       const filled = Object.entries(payload).map(([name]) => [
@@ -83,7 +83,7 @@ describe('a message', () => {
     expect(oversize(deep(1000), LARGE)).toBeUndefined();
   });
 
-  it('cannot be too large where the body is small, so that it need not be built', () => {
+  it('cannot be too large if the body is small', () => {
     const numbers = fc.constantFrom(
       '1e20',
       '-1e20',
@@ -110,7 +110,7 @@ describe('a message', () => {
     );
   });
 
-  it('is measured as soon as the body is not small', () => {
+  it('is measured if the body is not small', () => {
     const body = fills.web('x'.repeat(4000));
     expect(oversize(body, 698)).toBeUndefined();
     expect(oversize(body, 699)).toBeInstanceOf(FieldFault);

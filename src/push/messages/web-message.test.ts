@@ -7,7 +7,7 @@ const message = (payload: Record<string, unknown>) =>
   webMessage(right(readWebPayload(payload)), tracking);
 
 describe('the message for a browser', () => {
-  it('has what was published, and the block that the service worker reads', () => {
+  it('has the payload, and the block for the service worker', () => {
     const notification = { title: 'Hi', body: 'there', deep_link: 'https://x.example/' };
     const data = { some: 'metadata', n: 1.5 };
     expect(message({ time_to_live: 60, notification, data, other: 1 })).toBe(
@@ -16,7 +16,7 @@ describe('the message for a browser', () => {
     );
   });
 
-  it('says what there is to show', () => {
+  it('says whether there is anything to show', () => {
     const block = (shown: boolean, data: boolean) =>
       `"data":{"pusher":{${trackingText},"hasDisplayableContent":${shown},"hasData":${data}}}}`;
     expect(message({})).toBe(`{${block(false, false)}`);
@@ -27,7 +27,7 @@ describe('the message for a browser', () => {
     );
   });
 
-  it('keeps a key that every object has by another meaning', () => {
+  it('keeps keys like __proto__', () => {
     const payload: Record<string, unknown> = JSON.parse(
       '{"data":{"__proto__":{"a":1},"toJSON":2}}',
     );

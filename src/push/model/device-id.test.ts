@@ -7,7 +7,7 @@ import { newDeviceId, readDeviceId } from './device-id.ts';
 const uuid = '0b8e7c9c-1d2e-4f30-8a4b-5c6d7e8f9a0b';
 
 describe('a device id', () => {
-  it.each(platforms)('of %s is read, and is the same in any case', (platform) => {
+  it.each(platforms)('of %s is read in any case', (platform) => {
     expect<unknown>(readDeviceId(`${platform}-${uuid}`, platform)).toBe(`${platform}-${uuid}`);
     expect<unknown>(readDeviceId(`${platform}-${uuid.toUpperCase()}`, platform)).toBe(
       `${platform}-${uuid}`,
@@ -39,7 +39,7 @@ describe('a device id', () => {
     expect(readDeviceId(text, 'web')).toBeUndefined();
   });
 
-  it('that is made can be read, and is another each time', () => {
+  it('that is generated can be read and is unique', () => {
     for (const platform of platforms) {
       const [first, second] = [newDeviceId(platform), newDeviceId(platform)];
       expect(readDeviceId(first, platform)).toBe(first);
@@ -47,7 +47,7 @@ describe('a device id', () => {
     }
   });
 
-  it('is read only in its one form, whatever comes', () => {
+  it('is read only in its canonical form, for any input', () => {
     const near = fc.oneof(
       fc.string({ unit: anyCharacter }),
       fc.string({ unit: fc.constantFrom(...'0aF-g'), minLength: 36, maxLength: 36 }),

@@ -6,7 +6,7 @@ import { NIL_PUBLISH_ID, newPublishId, readPublishId } from './publish-id.ts';
 const uuid = '0b8e7c9c-1d2e-4f30-8a4b-5c6d7e8f9a0b';
 
 describe('a publish id', () => {
-  it('is read, and is the same in any case', () => {
+  it('is read in any case', () => {
     expect<unknown>(readPublishId(`pubid-${uuid}`)).toBe(`pubid-${uuid}`);
     expect<unknown>(readPublishId(`pubid-${uuid.toUpperCase()}`)).toBe(`pubid-${uuid}`);
   });
@@ -18,20 +18,20 @@ describe('a publish id', () => {
     },
   );
 
-  it('that is made can be read, and is another each time', () => {
+  it('that is generated can be read and is unique', () => {
     const [first, second] = [newPublishId(Date.now()), newPublishId(Date.now())];
     expect(readPublishId(first)).toBe(first);
     expect(first).not.toBe(second);
     expect(first).toHaveLength(NIL_PUBLISH_ID.length);
   });
 
-  it('begins with its time, so that a later one stands behind an earlier one', () => {
+  it('begins with its time, so that later ids sort after earlier ones', () => {
     const nowMs = Date.UTC(2026, 0, 1);
     expect(newPublishId(nowMs) < newPublishId(nowMs + 1)).toBe(true);
     expect(newPublishId(nowMs)).toMatch(/^pubid-019b76da-a800-4[0-9a-f]{3}-[89ab]/);
   });
 
-  it('gives an id or nothing, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         expect(readPublishId(text)).toBeUndefined();

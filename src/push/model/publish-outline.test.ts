@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { outlineOfBody, readOutline, writeOutline } from './publish-outline.ts';
 
 describe('the outline of a publish', () => {
-  it('says whom it was for, and which platforms', () => {
+  it('has the names and the platforms', () => {
     const target = { kind: 'interests', names: ['news', 'sport'] } as const;
     const text = writeOutline({ target, platforms: ['apns', 'web'] });
     expect(readOutline(text)).toEqual({ names: ['news', 'sport'], platforms: ['apns', 'web'] });
@@ -15,7 +15,7 @@ describe('the outline of a publish', () => {
     expect(readOutline(text)).toEqual({ names: undefined, platforms: ['fcm'] });
   });
 
-  it('is in the body as long as that is there', () => {
+  it('can be read from the body', () => {
     const body = JSON.stringify({ users: ['ann', 'ann'], fcm: {}, web: null, apns: { aps: {} } });
     expect(outlineOfBody('users', body)).toEqual({
       names: ['ann', 'ann'],

@@ -33,7 +33,7 @@ describe('a user id', () => {
     expect(readUserId(value)).toEqual({ ok: false, why });
   });
 
-  it('is kept as it is where it can be kept at all', () => {
+  it('is kept unchanged if it can be stored', () => {
     const texts = fc.oneof(fc.string({ unit: anyCharacter, maxLength: 180 }), fc.anything());
     fc.assert(
       fc.property(texts, (value) => {

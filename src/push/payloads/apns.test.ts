@@ -15,7 +15,7 @@ const plain = {
 const fault = (field: string, reason: string) => new FieldFault(field, reason);
 
 describe('a payload for apns', () => {
-  it('is read with all that is documented', () => {
+  it('is read with all documented fields', () => {
     const aps = {
       alert: {
         title: 'a',
@@ -56,7 +56,7 @@ describe('a payload for apns', () => {
     expect(readApnsPayload({ aps: {}, priority: 10 })).toEqual({ ...plain, aps: {}, priority: 10 });
   });
 
-  it('has aps, or what examples of the documentation write in its place', () => {
+  it('has aps, or its fields directly, as in examples of the documentation', () => {
     expect(readApnsPayload({ aps: { alert: 'Hi!' } })).toEqual({ ...plain, aps: { alert: 'Hi!' } });
     expect(readApnsPayload({ aps: {} })).toEqual({ ...plain, aps: {} });
     expect(
@@ -69,7 +69,7 @@ describe('a payload for apns', () => {
     expect(readApnsPayload({ aps: null, alert: 'Hi!' })).toMatchObject({ aps: { alert: 'Hi!' } });
   });
 
-  it('has nothing beside aps and data', () => {
+  it('passes only aps and data on', () => {
     expect(readApnsPayload({ aps: { alert: 'a' }, alert: 'b', badge: 'x', custom: 1 })).toEqual({
       ...plain,
       aps: { alert: 'a' },
@@ -77,13 +77,13 @@ describe('a payload for apns', () => {
   });
 
   it.each([{}, { data: {} }, { sound: 'default' }, { aps: null }, { alert: null }])(
-    'is nothing without aps: %j',
+    'must have aps: %j',
     (payload) => {
       expect(readApnsPayload(payload)).toEqual(fault('apns.aps', 'aps is required'));
     },
   );
 
-  it('passes on what is not documented, and leaves out what is null', () => {
+  it('passes undocumented fields of aps through, and drops those that are null', () => {
     const aps = { 'mutable-content': 1, 'interruption-level': 'passive', badge: null, alert: null };
     expect(readApnsPayload({ aps })).toEqual({
       ...plain,
@@ -101,7 +101,7 @@ describe('a payload for apns', () => {
     ['0', false],
     [false, false],
     [null, false],
-  ])('has content available as %j, in whatever type', (value, contentAvailable) => {
+  ])('may have content-available as %j', (value, contentAvailable) => {
     expect(readApnsPayload({ aps: { 'content-available': value } })).toEqual({
       ...plain,
       aps: {},
@@ -122,7 +122,7 @@ describe('a payload for apns', () => {
     ['priority', '5', 'must be 5 or 10'],
     ['priority', 'high', 'must be 5 or 10'],
     ['pusher', true, 'must be an object'],
-  ])('has no %s like %j', (field, value, reason) => {
+  ])('must not have the %s %j', (field, value, reason) => {
     expect(readApnsPayload({ aps: {}, [field]: value })).toEqual(fault(`apns.${field}`, reason));
   });
 
@@ -136,7 +136,7 @@ describe('a payload for apns', () => {
     ['content-available', 'yes', 'must be 1 or 0 or "1" or "0" or true or false'],
     ['category', 1, 'must be a string'],
     ['thread-id', {}, 'must be a string'],
-  ])('has no aps with the %s %j', (field, value, reason) => {
+  ])('must not have an aps with the %s %j', (field, value, reason) => {
     expect(readApnsPayload({ aps: { [field]: value } })).toEqual(
       fault(`apns.aps.${field}`, reason),
     );
@@ -154,7 +154,7 @@ describe('a payload for apns', () => {
     ['loc-key', 1, 'must be a string'],
     ['loc-args', {}, 'must be an array of strings'],
     ['launch-image', 1, 'must be a string'],
-  ])('has no alert with the %s %j', (field, value, reason) => {
+  ])('must not have an alert with the %s %j', (field, value, reason) => {
     const alert = { [field]: value };
     expect(readApnsPayload({ aps: { alert } })).toEqual(fault(`apns.aps.alert.${field}`, reason));
     expect(readApnsPayload({ alert })).toEqual(fault(`apns.alert.${field}`, reason));
@@ -171,7 +171,7 @@ describe('a payload for apns', () => {
     );
   });
 
-  it('has a collapse id that can stand in a header', () => {
+  it('must have a collapse id that is valid in a header', () => {
     for (const collapse_id of ['a', 'a b', '~!', 'x'.repeat(64)]) {
       expect(readApnsPayload({ aps: {}, collapse_id })).toMatchObject({ collapseId: collapse_id });
     }
@@ -185,7 +185,7 @@ describe('a payload for apns', () => {
     }
   });
 
-  it('is a payload or a fault, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const names = [
       'aps',
       'alert',

@@ -18,7 +18,7 @@ const empty = {
 
 const fault = (field: string, reason: string) => new FieldFault(field, reason);
 
-describe('a payload for fcm in the old shape', () => {
+describe('a payload for fcm in the legacy form', () => {
   it('is translated field by field', () => {
     expect(
       readFcmPayload({
@@ -83,7 +83,7 @@ describe('a payload for fcm in the old shape', () => {
     });
   });
 
-  it('has nothing that is not documented', () => {
+  it('drops undocumented fields', () => {
     expect(readFcmPayload({ badge: 1, delay_while_idle: true, token: 'x' })).toEqual(empty);
     expect(readFcmPayload({ notification: { badge: '1', subtitle: 'x' } })).toEqual({
       ...empty,
@@ -117,7 +117,7 @@ describe('a payload for fcm in the old shape', () => {
     ['condition', 'x', 'is not allowed: the publish says which devices it is for'],
     ['content_available', false, 'is not allowed: it is for devices of apns'],
     ['mutable_content', true, 'is not allowed: it is for devices of apns'],
-  ])('has no %s like %j', (field, value, reason) => {
+  ])('must not have the %s %j', (field, value, reason) => {
     expect(readFcmPayload({ [field]: value })).toEqual(fault(`fcm.${field}`, reason));
   });
 
@@ -132,7 +132,7 @@ describe('a payload for fcm in the old shape', () => {
     'click_action',
     'body_loc_key',
     'title_loc_key',
-  ])('has text as the %s of its notification', (field) => {
+  ])('must have text as the %s of its notification', (field) => {
     for (const value of [1, true, {}, ['x']]) {
       const notification = { [field]: value };
       expect(readFcmPayload({ notification })).toEqual(
@@ -145,7 +145,7 @@ describe('a payload for fcm in the old shape', () => {
   });
 
   it.each<unknown>(['red', '#fff', '#gggggg', '#1234567', ' #123456', 7])(
-    'has no color %j',
+    'must not have the color %j',
     (color) => {
       expect(readFcmPayload({ notification: { color } })).toEqual(
         fault('fcm.notification.color', 'must be a color, as #rrggbb'),
@@ -153,7 +153,7 @@ describe('a payload for fcm in the old shape', () => {
     },
   );
 
-  it.each(['body_loc_args', 'title_loc_args'])('has texts as its %s', (field) => {
+  it.each(['body_loc_args', 'title_loc_args'])('must have texts as its %s', (field) => {
     const withArgs = (value: unknown) => readFcmPayload({ notification: { [field]: value } });
     for (const value of [[], '[]']) {
       expect(withArgs(value)).toMatchObject({ androidNotification: { [field]: [] } });
@@ -166,7 +166,7 @@ describe('a payload for fcm in the old shape', () => {
   });
 
   it.each(['from', 'message_type', 'gcm', 'gcm.x', 'google', 'google.x', 'googleX', 'pusher'])(
-    'leaves the key %s of its data to FCM and the server',
+    'must not have the reserved key %s in its data',
     (key) => {
       const reason = `the key "${key}" is reserved`;
       for (const value of ['x', null]) {
@@ -183,13 +183,13 @@ describe('a payload for fcm in the old shape', () => {
     expect(readFcmPayload({ data })).toMatchObject({ data });
   });
 
-  it('is not told a key in full that may be as long as a body', () => {
+  it('is refused without quoting a long key in full', () => {
     const read = readFcmPayload({ data: { [`google${'x'.repeat(9000)}`]: 1 } });
     expect(read instanceof FieldFault && read.reason.length).toBeLessThan(100);
   });
 });
 
-describe('a payload for fcm in the shape of v1', () => {
+describe('a payload for fcm in the form of v1', () => {
   const v1 = {
     notification: { title: 'a', body: 'b' },
     data: { c: 'd' },
@@ -217,12 +217,12 @@ describe('a payload for fcm in the shape of v1', () => {
     validateOnly: false,
   };
 
-  it('goes through, with or without the wrapper of a request', () => {
+  it('passes through, with or without the wrapper of a request', () => {
     expect(readFcmPayload(v1)).toEqual(expected);
     expect(readFcmPayload({ message: v1 })).toEqual(expected);
   });
 
-  it('wins over the old shape where both say something', () => {
+  it('takes precedence over the legacy form', () => {
     const old = {
       time_to_live: 1,
       priority: 'normal',
@@ -250,7 +250,7 @@ describe('a payload for fcm in the shape of v1', () => {
     });
   });
 
-  it('shows something where there is only a notification for Android', () => {
+  it('has something to show if there is only a notification for Android', () => {
     expect(readFcmPayload({ android: { notification: { clickAction: 'f' } } })).toEqual({
       ...empty,
       clickAction: 'f',
@@ -270,7 +270,7 @@ describe('a payload for fcm in the shape of v1', () => {
     ['notification', 'x', 'must be an object'],
     ['data', 'x', 'must be an object'],
     ['android', 'x', 'must be an object'],
-  ])('has no message with the %s %j', (field, value, reason) => {
+  ])('must not have a message with the %s %j', (field, value, reason) => {
     expect(readFcmPayload({ message: { [field]: value } })).toEqual(
       fault(`fcm.message.${field}`, reason),
     );
@@ -288,7 +288,7 @@ describe('a payload for fcm in the shape of v1', () => {
     ['notification.click_action', 1, 'must be a string'],
     ['notification.clickAction', 1, 'must be a string'],
     ['data', 'x', 'must be an object'],
-  ])('has no android with the %s %j', (path, value, reason) => {
+  ])('must not have an android with the %s %j', (path, value, reason) => {
     const [field = '', inner] = path.split('.');
     const android = { [field]: inner === undefined ? value : { [inner]: value } };
     expect(readFcmPayload({ android })).toEqual(fault(`fcm.android.${path}`, reason));
@@ -297,7 +297,7 @@ describe('a payload for fcm in the shape of v1', () => {
     );
   });
 
-  it('counts whole seconds to live', () => {
+  it('has its time to live in whole seconds', () => {
     expect(readFcmPayload({ android: { ttl: '0s' } })).toMatchObject({ timeToLiveSeconds: 0 });
     expect(readFcmPayload({ android: { ttl: '1.9s' } })).toMatchObject({ timeToLiveSeconds: 1 });
     expect(readFcmPayload({ android: { ttl: '2419200s' } })).toMatchObject({
@@ -306,7 +306,7 @@ describe('a payload for fcm in the shape of v1', () => {
   });
 });
 
-it('gives a payload or a fault, whatever comes', () => {
+it('is read or refused, for any input', () => {
   const names = [
     'notification',
     'data',

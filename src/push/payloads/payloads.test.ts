@@ -3,7 +3,7 @@ import { FieldFault } from '../refusal.ts';
 import { readPayloads } from './payloads.ts';
 
 describe('the payloads of a publish', () => {
-  it('are read each by its own rules', () => {
+  it('are each read by their own rules', () => {
     expect(readPayloads({ web: {} })).toMatchObject({ apns: undefined, fcm: undefined, web: {} });
     expect(readPayloads({ apns: { aps: {} }, fcm: {}, web: null })).toMatchObject({
       apns: { aps: {} },
@@ -12,13 +12,13 @@ describe('the payloads of a publish', () => {
     });
   });
 
-  it.each([{}, { apns: null, fcm: null, web: null }])('are one at least: %j', (body) => {
+  it.each([{}, { apns: null, fcm: null, web: null }])('are at least one: %j', (body) => {
     expect(readPayloads(body)).toEqual(
       new FieldFault('apns', 'one of apns, fcm and web is required'),
     );
   });
 
-  it.each(['apns', 'fcm', 'web'])('are objects: %s', (platform) => {
+  it.each(['apns', 'fcm', 'web'])('must be objects: %s', (platform) => {
     for (const value of ['', 'x', 0, true, false, []]) {
       expect(readPayloads({ web: {}, [platform]: value })).toEqual(
         new FieldFault(platform, 'must be an object'),
@@ -26,7 +26,7 @@ describe('the payloads of a publish', () => {
     }
   });
 
-  it('are refused for what is wrong with one of them', () => {
+  it('are refused if one of them is invalid', () => {
     const field = (body: object) => {
       const read = readPayloads({ web: {}, ...body });
       return read instanceof FieldFault && read.field;

@@ -18,7 +18,7 @@ const full = {
 const fault = (field: string, reason: string) => new FieldFault(field, reason);
 
 describe('a payload for browsers', () => {
-  it('is read as the documentation writes it', () => {
+  it('is read as documented', () => {
     expect(readWebPayload(full)).toEqual({
       timeToLiveSeconds: 3600,
       notification: full.notification,
@@ -26,13 +26,13 @@ describe('a payload for browsers', () => {
     });
   });
 
-  it('needs nothing: the browser then gets data alone, for 4 weeks', () => {
+  it('needs no fields: the browser then gets only data, for 4 weeks', () => {
     const empty = { timeToLiveSeconds: 2_419_200, notification: undefined, data: undefined };
     expect(readWebPayload({})).toEqual(empty);
     expect(readWebPayload({ time_to_live: null, notification: null, data: null })).toEqual(empty);
   });
 
-  it('may have fields that nobody documented', () => {
+  it('may have undocumented fields', () => {
     expect(
       readWebPayload({ urgency: 7, notification: { actions: [], title: 'a', icon: null } }),
     ).toEqual({
@@ -47,7 +47,7 @@ describe('a payload for browsers', () => {
   });
 
   it.each([-1, 2_419_201, 1.5, 1e300, '3600', true, {}])(
-    'is not kept for %j seconds',
+    'must not be kept for %j seconds',
     (time_to_live) => {
       expect(readWebPayload({ time_to_live })).toEqual(
         fault('web.time_to_live', 'must be a whole number from 0 to 2419200'),
@@ -55,7 +55,7 @@ describe('a payload for browsers', () => {
     },
   );
 
-  it.each(['title', 'body', 'icon', 'deep_link'])('has text as its %s', (field) => {
+  it.each(['title', 'body', 'icon', 'deep_link'])('must have text as its %s', (field) => {
     for (const value of [7, true, {}, ['x']]) {
       expect(readWebPayload({ notification: { [field]: value } })).toEqual(
         fault(`web.notification.${field}`, 'must be a string'),
@@ -63,7 +63,7 @@ describe('a payload for browsers', () => {
     }
   });
 
-  it('has a notification and data that are objects, and a flag that is one', () => {
+  it('must have objects as notification and data, and a boolean as flag', () => {
     for (const value of ['x', 7, true, []]) {
       expect(readWebPayload({ notification: value })).toEqual(
         fault('web.notification', 'must be an object'),
@@ -79,7 +79,7 @@ describe('a payload for browsers', () => {
     }
   });
 
-  it('leaves the key pusher to the server', () => {
+  it('must not have the key pusher, which is reserved for the server', () => {
     for (const pusher of [1, null, {}]) {
       expect(readWebPayload({ data: { a: 1, pusher } })).toEqual(
         fault('web.data', 'the key "pusher" is reserved'),
@@ -90,7 +90,7 @@ describe('a payload for browsers', () => {
     );
   });
 
-  it('is a payload or a fault, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const names = ['time_to_live', 'notification', 'data', 'title', 'pusher'];
     const inner = fc.dictionary(fc.constantFrom(...names), fc.jsonValue());
     const outer = fc.dictionary(fc.constantFrom(...names), fc.oneof(inner, fc.jsonValue()));

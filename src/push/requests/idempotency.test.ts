@@ -26,7 +26,7 @@ describe('an idempotency key', () => {
     );
   });
 
-  it('gives an answer, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (key) => {
         const read = readIdempotencyKey(key);
@@ -35,7 +35,7 @@ describe('an idempotency key', () => {
     );
   });
 
-  it('is remembered for a day', () => {
+  it('is kept for a day', () => {
     expect(IDEMPOTENCY_MS).toBe(86_400_000);
   });
 });
@@ -43,7 +43,7 @@ describe('an idempotency key', () => {
 describe('a fingerprint', () => {
   const body = (text: string) => new TextEncoder().encode(text);
 
-  it('is equal for equal requests only', () => {
+  it('is equal only for equal requests', () => {
     const one = fingerprintOf('interests', body('{"a":1}'));
     expect(one).toMatch(/^[0-9a-f]{64}$/);
     expect(fingerprintOf('interests', body('{"a":1}'))).toBe(one);

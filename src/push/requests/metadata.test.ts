@@ -5,19 +5,19 @@ import { readMetadata, readMetadataAt } from './metadata.ts';
 
 const names = ['sdkVersion', 'iosVersion', 'macosVersion', 'androidVersion'];
 
-describe('what a device tells of itself', () => {
-  it('is kept where it is documented', () => {
+describe('the metadata of a device', () => {
+  it('keeps documented fields', () => {
     const metadata = Object.fromEntries(names.map((name, index) => [name, `1.${index}`]));
     expect(readMetadata({ ...metadata, other: 'x', __proto: 1 })).toEqual(metadata);
     expect(readMetadata({})).toEqual({});
     expect(readMetadata({ sdkVersion: 'x'.repeat(100) })).toEqual({ sdkVersion: 'x'.repeat(100) });
   });
 
-  it.each(names)('may leave out %s', (name) => {
+  it.each(names)('need not have %s', (name) => {
     expect(readMetadata({ [name]: null })).toEqual({});
   });
 
-  it.each(names)('has text as %s', (name) => {
+  it.each(names)('must have text as %s', (name) => {
     for (const value of [1, true, {}, ['1'], 'x'.repeat(101), '\u0000', '\ud800']) {
       const why = 'must be a string of at most 100 characters';
       expect(readMetadata({ [name]: value })).toEqual(
@@ -29,7 +29,7 @@ describe('what a device tells of itself', () => {
     }
   });
 
-  it('is texts or a refusal, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const fields = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), fc.anything());
     fc.assert(
       fc.property(fields, (body) => {

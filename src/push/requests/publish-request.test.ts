@@ -38,12 +38,12 @@ describe('a publish', () => {
     });
   });
 
-  it('keeps its body to the letter', () => {
+  it('keeps its body unchanged', () => {
     const text = '\n{ "interests" : ["a"], "web": {"data":{"n":1.0e1,"__proto__":"\\u00e9"}} }';
     expect(readText('interests', text)).toMatchObject({ body: text });
   });
 
-  it('may have fields that are not documented, and those of the other kind', () => {
+  it('may have undocumented fields, and those of the other kind', () => {
     expect(read('interests', { ...toInterests, users: 7, newField: [] })).toMatchObject({
       target: { kind: 'interests' },
     });
@@ -53,7 +53,7 @@ describe('a publish', () => {
   });
 
   it.each(['', '[]', 'null', '"x"', '{', '{"interests":["a"],"web":{}}x'])(
-    'is a JSON object: %j',
+    'must be a JSON object: %j',
     (text) => {
       expect(readText('interests', text)).toEqual(
         new PushRefusal('bad-request', 'The body cannot be read as a JSON object'),
@@ -61,13 +61,13 @@ describe('a publish', () => {
     },
   );
 
-  it('is UTF-8', () => {
+  it('must be UTF-8', () => {
     const body = Buffer.from(JSON.stringify(toUsers));
     body[body.indexOf('u-1')] = 0xff;
     expect(readPublishRequest('users', body, context)).toMatchObject({ problem: 'bad-request' });
   });
 
-  it.each(['interests', 'users'] as const)('says whom it is for: %s', (kind) => {
+  it.each(['interests', 'users'] as const)('must have names: %s', (kind) => {
     const right = { ...toInterests, ...toUsers };
     // In the words of the hosted service, as they were recorded.
     const missing = unprocessable(`\`${kind}\`: ${kind} is required`);
@@ -103,7 +103,7 @@ describe('a publish', () => {
     });
   });
 
-  it('names the interest that is none', () => {
+  it('is refused with the invalid interest', () => {
     const withThird = (value: unknown) =>
       read('interests', { ...toInterests, interests: ['a', 'b', value] });
     for (const value of [7, null, ['a']]) {
@@ -119,7 +119,7 @@ describe('a publish', () => {
     expect(withThird('x'.repeat(164))).not.toBeInstanceOf(PushRefusal);
   });
 
-  it('names the user that is none', () => {
+  it('is refused with the invalid user', () => {
     const withSecond = (value: unknown) => read('users', { ...toUsers, users: ['u', value] });
     expect(withSecond(7)).toEqual(unprocessable('`users.1`: the user id is not a string'));
     expect(withSecond('')).toEqual(unprocessable('`users.1`: the user id is empty'));
@@ -130,7 +130,7 @@ describe('a publish', () => {
     );
   });
 
-  it('has a payload', () => {
+  it('must have a payload', () => {
     const none = unprocessable('`apns`: one of apns, fcm and web is required');
     expect(read('interests', { interests: ['a'] })).toEqual(none);
     expect(read('users', { users: ['a'], web: null })).toEqual(none);
@@ -145,7 +145,7 @@ describe('a publish', () => {
     );
   });
 
-  it('has messages that their gateways take', () => {
+  it('is refused if a message is too large for its gateway', () => {
     const title = 'x'.repeat(4000);
     const refusal = read('users', { ...toUsers, web: { notification: { title } } });
     expect(refusal).toEqual(
@@ -158,7 +158,7 @@ describe('a publish', () => {
     expect(readText('users', deep)).toMatchObject({ problem: 'unprocessable' });
   });
 
-  it.each(['interests', 'users'] as const)('may tell a webhook what became of it: %s', (kind) => {
+  it.each(['interests', 'users'] as const)('may have a webhook of its own: %s', (kind) => {
     const body = kind === 'interests' ? toInterests : toUsers;
     const urls = [
       'http://x',
@@ -201,7 +201,7 @@ describe('a publish', () => {
     }
   });
 
-  it('goes out at its time', () => {
+  it('may be scheduled', () => {
     const at = (sendAt: unknown) => read('interests', { ...toInterests, sendAt });
     expect(at('2027-01-02T01:00:00+01:00')).toMatchObject({ sendAtMs: Date.UTC(2027, 0, 2) });
     expect(at('2026-12-31T00:00:00Z')).toMatchObject({ sendAtMs: undefined });
@@ -217,7 +217,7 @@ describe('a publish', () => {
     }
   });
 
-  it('is a request or a refusal, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const names = ['interests', 'users', 'apns', 'fcm', 'web', 'webhookUrl', 'sendAt'];
     const inner = fc.dictionary(
       fc.constantFrom('aps', 'alert', 'data', 'notification', 'android', 'message'),

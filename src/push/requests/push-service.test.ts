@@ -19,7 +19,7 @@ const loose: PushServiceRules = { ...strict, allowPrivateAddresses: true };
 const isAllowed = (endpoint: unknown, rules = strict) => readEndpoint(endpoint, rules).ok;
 
 describe('the endpoint of a push service', () => {
-  it('is given as the parser of URLs writes it', () => {
+  it('is normalised by the URL parser', () => {
     expect(readEndpoint('https://fcm.googleapis.com/fcm/send/a:b-c_d?e', strict)).toEqual({
       ok: true,
       endpoint: 'https://fcm.googleapis.com/fcm/send/a:b-c_d?e',
@@ -62,21 +62,21 @@ describe('the endpoint of a push service', () => {
     'https://127.0.0.1/',
     'https://0x7f.1/',
     'https://localhost/',
-  ])('is not at a host that nobody allowed: %s', (endpoint) => {
+  ])('must be at an allowed host: %s', (endpoint) => {
     const why = 'is not at an allowed push service';
     expect(readEndpoint(endpoint, strict)).toEqual({ ok: false, why });
     expect(readEndpoint(endpoint, loose)).toEqual({ ok: false, why });
   });
 
   it.each(['https://fcm.googleapis.com:8080/', 'https://web.push.apple.com:444/'])(
-    'is at port 443 of a bare host, but on a developer’s machine: %s',
+    'must be at port 443 of a bare host, except on a developer’s machine: %s',
     (endpoint) => {
       expect(isAllowed(endpoint)).toBe(false);
       expect(isAllowed(endpoint, loose)).toBe(true);
     },
   );
 
-  it('is https, but on a developer’s machine', () => {
+  it('must be https, except on a developer’s machine', () => {
     for (const endpoint of ['http://fcm.googleapis.com/', 'http://fcm.googleapis.com:443/']) {
       expect(readEndpoint(endpoint, strict)).toEqual({ ok: false, why: 'must be an https URL' });
       expect(isAllowed(endpoint, loose)).toBe(true);
@@ -97,12 +97,12 @@ describe('the endpoint of a push service', () => {
     'https://:password@fcm.googleapis.com/',
     'https://fcm.googleapis.com/#x',
     'https://fcm.googleapis.com/#',
-  ])('has no user, password or fragment: %s', (endpoint) => {
+  ])('must have no user, password or fragment: %s', (endpoint) => {
     const why = 'must have no user, password or fragment';
     expect(readEndpoint(endpoint, strict)).toEqual({ ok: false, why });
   });
 
-  it('is a URL of at most 2048 characters, also as the parser writes it', () => {
+  it('must be a URL of at most 2048 characters, also when normalised', () => {
     const start = 'https://fcm.googleapis.com/';
     const why = 'must be a URL of at most 2048 characters';
     expect(isAllowed(start.padEnd(2048, 'x'))).toBe(true);
@@ -118,7 +118,7 @@ describe('the endpoint of a push service', () => {
     expect(readEndpoint(value, strict)).toEqual({ ok: false, why: 'must be a string' });
   });
 
-  it('is at a host of the list, whatever comes', () => {
+  it('is at an allowed host, for any input', () => {
     const near = fc.oneof(
       fc.webUrl({ withFragments: true, validSchemes: ['http', 'https'] }),
       fc

@@ -61,7 +61,7 @@ describe('an apns device', () => {
     });
   });
 
-  it('has the same token in any case', () => {
+  it('has a token in any case', () => {
     expect(read({ ...bodies.apns, token: 'AB'.repeat(32) })).toEqual(read(bodies.apns));
   });
 
@@ -83,14 +83,14 @@ describe('an apns device', () => {
     `${'ab'.repeat(31)}xy`,
     `${'ab'.repeat(32)}\n`,
     `../${'ab'.repeat(32)}`,
-  ])('has no such token: %j', (token) => {
+  ])('must not have the token %j', (token) => {
     expect(read({ ...bodies.apns, token })).toEqual(
       refused('`token`: must be the hex of 8 to 200 bytes'),
     );
   });
 
   it.each(['missing-bundle-id', 'x', 'com.example.my_app-2.voip', 'x'.repeat(255)])(
-    'may be of the app %s',
+    'may have the bundle id %s',
     (bundleIdentifier) => {
       expect(read({ ...bodies.apns, bundleIdentifier })).toMatchObject({
         bundleId: bundleIdentifier,
@@ -99,7 +99,7 @@ describe('an apns device', () => {
   );
 
   it.each<unknown>([undefined, null, 7, '', 'x'.repeat(256), 'a b', 'a\r\nb: c', 'é', 'a/b'])(
-    'is of an app: %j',
+    'must not have the bundle id %j',
     (bundleIdentifier) => {
       expect(read({ ...bodies.apns, bundleIdentifier })).toEqual(
         refused(
@@ -127,12 +127,12 @@ describe('an fcm device', () => {
     });
   });
 
-  it('needs no bundle id, and has none', () => {
+  it('has no bundle id', () => {
     expect(read({ ...bodies.fcm, bundleIdentifier: 7 })).toMatchObject({ bundleId: undefined });
   });
 
   it.each<unknown>([undefined, null, 7, '', 'a b', 'a\n', 'é', 'x'.repeat(4097)])(
-    'has no such token: %.20j',
+    'must not have the token %.20j',
     (token) => {
       const why = refused(
         '`token`: must be a string of 1 to 4096 printable ASCII characters without spaces',
@@ -142,13 +142,13 @@ describe('an fcm device', () => {
     },
   );
 
-  it('may get another token', () => {
+  it('may get a new token', () => {
     expect(readFcmToken({ token: '!' })).toEqual({ token: '!', identity: tokenIdentity('fcm:!') });
     const token = 'x'.repeat(4096);
     expect(readFcmToken({ token })).toEqual({ token, identity: tokenIdentity(`fcm:${token}`) });
   });
 
-  it('names the devices that it replaces, of its own kind', () => {
+  it('may name devices of its platform that it replaces', () => {
     const known = [
       first,
       'x',
@@ -171,7 +171,7 @@ describe('an fcm device', () => {
   });
 
   it.each<unknown>(['x', 7, {}, [[7]], [[first, null]]])(
-    'names them in an array of strings: %j',
+    'must name them in an array of strings: %j',
     (knownPreviousClientIds) => {
       expect(read({ ...bodies.fcm, knownPreviousClientIds })).toEqual(
         refused('`knownPreviousClientIds`: must be an array of strings'),
@@ -194,7 +194,7 @@ describe('a web device', () => {
     });
   });
 
-  it('is refused for its token', () => {
+  it('is refused for an invalid token', () => {
     expect(readRegistration('web', { token: 'x' }, instance, '')).toMatchObject({
       problem: 'bad-device-request',
     });
@@ -208,7 +208,7 @@ describe('a web device', () => {
 });
 
 describe('any device', () => {
-  it.each(platforms)('may tell nothing of itself: %s', (platform) => {
+  it.each(platforms)('needs no metadata: %s', (platform) => {
     const body = bodies[platform];
     expect(readRegistration(platform, body, instance, '')).toMatchObject({ metadata: {} });
     expect(readRegistration(platform, { ...body, metadata: null }, instance, '')).toMatchObject({
@@ -216,7 +216,7 @@ describe('any device', () => {
     });
   });
 
-  it.each(platforms)('tells of itself in an object: %s', (platform) => {
+  it.each(platforms)('must have metadata in an object: %s', (platform) => {
     const body = bodies[platform];
     for (const metadata of ['x', 7, []]) {
       expect(readRegistration(platform, { ...body, metadata }, instance, '')).toEqual(
@@ -229,7 +229,7 @@ describe('any device', () => {
     );
   });
 
-  it('has what its request says of it as one line of 300 characters at most', () => {
+  it('has its client as one line of at most 300 characters', () => {
     const lines = `a\r\nb\u0000${'x'.repeat(400)}`;
     expect(readRegistration('fcm', bodies.fcm, instance, lines)).toMatchObject({
       client: `a  b ${'x'.repeat(295)}`,
@@ -238,7 +238,7 @@ describe('any device', () => {
     expect(cut).toMatchObject({ client: `${'x'.repeat(299)}\ufffd` });
   });
 
-  it('is a registration or a refusal, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const value = fc.oneof(
       fc.anything(),
       fc.string({ unit: anyCharacter }),

@@ -60,7 +60,7 @@ describe('a report', () => {
     expect(readReport({ ...body, [field]: null })).toEqual(missing);
   });
 
-  it('is told of the first field that is missing', () => {
+  it('is refused for the first field that is missing', () => {
     const fields = ['event', 'publishId', 'deviceId', 'timestampSecs'];
     const report: Record<string, unknown> = { userId: 7 };
     for (const field of fields) {
@@ -71,13 +71,13 @@ describe('a report', () => {
   });
 
   it.each<unknown>(['', 'dismiss', 'deliver', ' open', 1, true, {}, [['open']]])(
-    'is not of the event %j',
+    'must not have the event %j',
     (event) => {
       expect(readReport({ ...body, event })).toEqual(refused('`event`: must be delivery or open'));
     },
   );
 
-  it.each(['publishId', 'deviceId'])('has a %s that can be looked for', (field) => {
+  it.each(['publishId', 'deviceId'])('must have a valid %s', (field) => {
     for (const value of ['', 'x'.repeat(201), 'a\u0000', '\ud800', 1, {}, ['x']]) {
       expect(readReport({ ...body, [field]: value })).toEqual(
         refused(`\`${field}\`: must be a string of 1 to 200 characters`),
@@ -88,7 +88,7 @@ describe('a report', () => {
     }
   });
 
-  it('has its ids in the case in which they are kept', () => {
+  it('has its ids normalised', () => {
     const loud = {
       publishId: `pubid-${publishId.slice(6).toUpperCase()}`,
       deviceId: `web-${deviceId.slice(4).toUpperCase()}`,
@@ -96,14 +96,14 @@ describe('a report', () => {
     expect(readReport({ ...body, ...loud })).toMatchObject({ publishId, deviceId });
   });
 
-  it.each([0, 1_700_000_000, 1.7e9, 253_402_300_799])('may be of the time %j', (timestampSecs) => {
+  it.each([0, 1_700_000_000, 1.7e9, 253_402_300_799])('may have the time %j', (timestampSecs) => {
     expect(readReport({ ...body, timestampSecs })).toMatchObject({
       timestampSeconds: timestampSecs,
     });
   });
 
   it.each([-1, 1.5, 253_402_300_800, 1e300, '1700000000', true, {}])(
-    'is not of the time %j',
+    'must not have the time %j',
     (timestampSecs) => {
       expect(readReport({ ...body, timestampSecs })).toEqual(
         refused('`timestampSecs`: must be a whole number of seconds from 0 to 253402300799'),
@@ -115,12 +115,12 @@ describe('a report', () => {
     ['', 'is empty'],
     [7, 'is not a string'],
     ['x'.repeat(165), 'is too long: the limit is 164 bytes of UTF-8'],
-  ])('is not of the user %j', (userId, why) => {
+  ])('must not have the user %j', (userId, why) => {
     expect(readReport({ ...body, userId })).toEqual(refused(`\`userId\`: the user id ${why}`));
   });
 
   it.each(['appInBackground', 'hasDisplayableContent', 'hasData'])(
-    'has a flag %s, of a delivery only',
+    'has the flag %s for a delivery only',
     (field) => {
       for (const value of ['true', 1, 0, {}, []]) {
         expect(readReport({ ...body, [field]: value })).toEqual(
@@ -133,7 +133,7 @@ describe('a report', () => {
     },
   );
 
-  it('is a report or a refusal, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const value = fc.oneof(fc.anything(), fc.constantFrom('open', publishId, deviceId, 1, null));
     const names = ['event', 'publishId', 'deviceId', 'timestampSecs', 'userId', 'hasData'];
     const bodies = fc.oneof(

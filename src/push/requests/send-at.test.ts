@@ -31,7 +31,7 @@ describe('the time of a publish', () => {
     '0000-02-29T00:00:00Z',
     '2000-02-29T00:00:00Z',
     '0099-01-01T00:00:00Z',
-  ])('that has come means at once: %s', (text) => {
+  ])('that is past means at once: %s', (text) => {
     expect(read(text)).toEqual({ ok: true, sendAtMs: undefined });
   });
 
@@ -85,7 +85,7 @@ describe('the time of a publish', () => {
     });
   });
 
-  it('is on a day that its month has', () => {
+  it('must be on a day of its month', () => {
     const lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     for (const [index, length] of lengths.entries()) {
       const month = `2027-${String(index + 1).padStart(2, '0')}`;
@@ -94,7 +94,7 @@ describe('the time of a publish', () => {
     }
   });
 
-  it('is what JavaScript takes it for, for every time that it writes itself', () => {
+  it('is read like JavaScript reads the times that it writes', () => {
     const years = { min: new Date(nowMs), max: new Date(nowMs + 30 * DAY_MS), noInvalidDate: true };
     fc.assert(
       fc.property(fc.date(years), (date) => {
@@ -106,7 +106,7 @@ describe('the time of a publish', () => {
     );
   });
 
-  it('gives an answer, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const near = fc.string({ unit: fc.constantFrom(...'0129-:TZ.+'), maxLength: 30 });
     fc.assert(
       fc.property(fc.oneof(near, fc.anything()), (value) => typeof read(value).ok === 'boolean'),

@@ -9,8 +9,8 @@ const PAD = 'x'.repeat(5000);
 const kept = (fields: object, kind: PublishTarget['kind'] = 'interests') =>
   bodyToKeep(kind, fields as Record<string, unknown>, JSON.stringify(fields, null, 1));
 
-describe('the body that is kept of a publish', () => {
-  it('is the one that came, where it has documented fields only', () => {
+describe('the stored body of a publish', () => {
+  it('is unchanged if it has only documented fields', () => {
     const fields = {
       interests: ['a'],
       sendAt: '2026-12-01T00:00:00Z',
@@ -21,7 +21,7 @@ describe('the body that is kept of a publish', () => {
     expect(kept(fields)).toBe(JSON.stringify(fields, null, 1));
   });
 
-  it('has no fields that nobody reads, of the publish and of its payloads', () => {
+  it('has no undocumented fields of the publish or its payloads', () => {
     const fields = {
       pad: PAD,
       interests: ['a'],
@@ -38,18 +38,18 @@ describe('the body that is kept of a publish', () => {
     });
   });
 
-  it('has no spaces around its fields where they are many', () => {
+  it('has no spaces between its fields if it is long', () => {
     const fields = { users: ['ann'], fcm: {} };
     const text = `${' '.repeat(100_000)}${JSON.stringify(fields)}`;
     expect(bodyToKeep('users', fields, text)).toBe(JSON.stringify(fields));
   });
 
-  it('is the whole request where a webhook is told of it', () => {
+  it('is the whole request if it has a webhook', () => {
     const fields = { interests: ['a'], pad: PAD, webhookUrl: 'https://example.org', fcm: {} };
     expect(kept(fields)).toBe(JSON.stringify(fields, null, 1));
   });
 
-  it('says the same to devices, whatever else there was', () => {
+  it('gives devices the same messages', () => {
     const names = fc.constantFrom('interests', 'users', 'pad', 'constructor', '__proto__', 'to2');
     const value = fc.oneof(fc.constant(PAD), fc.constant(null), fc.array(fc.string()), fc.object());
     const payload = fc.record(

@@ -32,7 +32,7 @@ describe('the token of a browser', () => {
     expect(expected.identity).toHaveLength(22);
   });
 
-  it('is the same in every spelling', () => {
+  it('is the same in any encoding', () => {
     const standard = {
       p256dh: `${keys.p256dh.replaceAll('-', '+').replaceAll('_', '/')}=`,
       auth: `${keys.auth.replaceAll('-', '+').replaceAll('_', '/')}==`,
@@ -46,7 +46,7 @@ describe('the token of a browser', () => {
     expect(read(Buffer.from(JSON.stringify(spelled)).toString('base64url'))).toEqual(expected);
   });
 
-  it('has another identity for another endpoint, whatever its keys', () => {
+  it('has an identity that depends only on the endpoint', () => {
     const other = createECDH('prime256v1').generateKeys().toString('base64url');
     const identityOf = (changed: object) => {
       const token = read(tokenOf({ ...subscription, ...changed }));
@@ -84,7 +84,7 @@ describe('the token of a browser', () => {
     expect(read(tokenOf(most))).toBeInstanceOf(PushRefusal);
   });
 
-  it('names an endpoint that is allowed', () => {
+  it('must have an allowed endpoint', () => {
     const at = (value: unknown) => read(tokenOf({ ...subscription, endpoint: value }));
     expect(at(undefined)).toEqual(refused('the endpoint of the subscription must be a string'));
     expect(at('http://fcm.googleapis.com/')).toEqual(
@@ -95,7 +95,7 @@ describe('the token of a browser', () => {
     );
   });
 
-  it('has both keys, each of its size, and a public key that is one', () => {
+  it('must have both keys, each of its size, and a valid public key', () => {
     const withKeys = (value: unknown) => read(tokenOf({ ...subscription, keys: value }));
     const bytes = (length: number) => Buffer.alloc(length, 4).toString('base64url');
     for (const none of [undefined, null, 'keys', []]) {
@@ -113,7 +113,7 @@ describe('the token of a browser', () => {
     }
   });
 
-  it('is never told again in a refusal', () => {
+  it('is never quoted in a refusal', () => {
     const secret = 'c2VjcmV0';
     const bad = [
       { ...subscription, endpoint: `https://evil.example/${secret}` },
@@ -128,7 +128,7 @@ describe('the token of a browser', () => {
     }
   });
 
-  it('is a token or a refusal, whatever comes', () => {
+  it('is read or refused, for any input', () => {
     const value = fc.oneof(fc.anything(), fc.constantFrom(endpoint, keys, keys.auth, keys.p256dh));
     const near = fc.record({
       endpoint: value,

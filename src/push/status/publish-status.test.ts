@@ -24,7 +24,7 @@ const status: PublishStatus = {
   reasons: [{ platform: 'apns', reason: 'BadTopic', devices: 3 }],
 };
 
-it('writes a status down to the letter', () => {
+it('writes a status as documented', () => {
   expect(JSON.stringify(publishStatusJson(status))).toBe(
     `{"publishId":"${status.id}","state":"delivering","createdAt":"2026-11-21T16:57:03.007Z","sendAt":null,` +
       '"platforms":{' +
@@ -35,12 +35,12 @@ it('writes a status down to the letter', () => {
   );
 });
 
-it('tells when a publish goes out that does not go out at once', () => {
+it('has the time of a scheduled publish', () => {
   const json = publishStatusJson({ ...status, sendAtMs: Date.UTC(2027, 0, 1) });
   expect(json).toMatchObject({ sendAt: '2027-01-01T00:00:00.000Z' });
 });
 
-it('writes nothing down that a store happens to keep besides', () => {
+it('writes no other fields of the store', () => {
   const more = { ...counts(1), token: 'secret' };
   const reason = { platform: 'web' as const, reason: 'gone', devices: 1, token: 'secret' };
   const json = publishStatusJson({

@@ -15,7 +15,7 @@ const attempt = (delivered: string[], gatewayFailed: string[], noDevices: string
 const opened = userReportEvent(INSTANCE, { event: 'open', publishId, deviceId, userId: 'zoë' });
 
 describe('the body', () => {
-  it('of a publish to users is that of the documentation', () => {
+  it('of a publish to users is as documented', () => {
     const event = attempt(['user-001', 'user-002'], [], ['user-005']);
     expect(JSON.parse(beamsBody(event, {}, NOW_MS))).toEqual({
       payload: {
@@ -53,13 +53,13 @@ describe('the body', () => {
     });
   });
 
-  it('of a report does not tell the device, whose id is a secret', () => {
+  it('of a report does not have the device id, which is a secret', () => {
     expect(beamsBody(opened, {}, NOW_MS)).not.toContain(deviceId);
   });
 });
 
 describe('the users of a publish', () => {
-  it('are each in exactly one list, delivered before failed before no devices', () => {
+  it('are each in exactly one list: delivered, else failed, else no devices', () => {
     const user = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const users = fc.array(user, { maxLength: 6 });
     fc.assert(
@@ -80,11 +80,11 @@ describe('the users of a publish', () => {
 });
 
 describe('the id of an event', () => {
-  it('is the same when it is told again', () => {
+  it('is the same each time the event is sent', () => {
     expect(attempt(['a'], [], []).id).toBe(attempt([], ['a'], []).id);
   });
 
-  it('is another for each device, kind of report and publish', () => {
+  it('differs between devices, kinds of reports and publishes', () => {
     const report = { event: 'open', publishId, deviceId, userId: 'a' } as const;
     const events = [
       report,
@@ -98,7 +98,7 @@ describe('the id of an event', () => {
 });
 
 describe('the headers', () => {
-  it('are those of the documentation, with HMAC-SHA1 of the bytes of the body', () => {
+  it('are as documented, with the HMAC-SHA1 of the body', () => {
     const body = beamsBody(opened, {}, NOW_MS);
     expect(beamsHeaders({ id: ID, secret: 'geheim ✓' }, 'request-1', body)).toEqual({
       'content-type': 'application/json',

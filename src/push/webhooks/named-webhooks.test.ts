@@ -14,7 +14,7 @@ const ids = (webhooks: readonly InstanceWebhook[], instance = INSTANCE) =>
   nameWebhooks(instance, webhooks).map(({ id }) => id);
 
 describe('the id of a webhook', () => {
-  it('stays when anything but its URL changes, and when others come', () => {
+  it('stays the same unless its URL changes', () => {
     const [id] = ids([webhook('https://a.test/')]);
     const changed = webhook('https://a.test/', {
       events: ['v1.PublishToUsersAttempt'],
@@ -24,12 +24,12 @@ describe('the id of a webhook', () => {
     expect(ids([webhook('https://b.test/'), changed])[1]).toBe(id);
   });
 
-  it('is its own, also where several have one URL', () => {
+  it('is unique, also if several have one URL', () => {
     const all = ids([webhook('https://a.test/'), webhook('https://a.test/'), webhook('https://b')]);
     expect(new Set(all).size).toBe(3);
   });
 
-  it('is another in another instance', () => {
+  it('differs between instances', () => {
     const webhooks = [webhook('https://a.test/')];
     expect(ids(webhooks)).not.toEqual(ids(webhooks, INSTANCE.replace('6', '7')));
   });

@@ -37,21 +37,21 @@ describe('the address of a publish webhook', () => {
     expect(publishWebhookUrl(withUrl(given))).toBe(shown);
   });
 
-  it('is found where its key is written with escapes', () => {
+  it('is found if its key has escapes', () => {
     expect(publishWebhookUrl('{"webhook\\u0055rl":"https://a.test/"}')).toBe('https://a.test/');
   });
 
-  it('is none where the publish has none', () => {
+  it('is undefined if the publish has none', () => {
     for (const body of ['{}', '{"webhookUrl":null}', '{"a":"webhookUrl"}', '{"a":"\\n"}']) {
       expect(publishWebhookUrl(body)).toBeUndefined();
     }
   });
 });
 
-describe('what is told', () => {
+describe('the body', () => {
   const text = '\n{ "interests":["a"], "web":{"data":{"n":1.0e1,"big":12345678901234567890}} }';
 
-  it('at the start has the request to the letter', () => {
+  it('at the start has the unchanged request', () => {
     const body = startedBody(publishId, text);
     expect(body).toContain(text);
     expect(JSON.parse(body)).toEqual({
@@ -79,7 +79,7 @@ describe('what is told', () => {
     });
   });
 
-  it('is JSON with the request in it, whatever the request', () => {
+  it('is JSON for any request', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue()), (request) => {
         const requestText = JSON.stringify(request);
@@ -97,7 +97,7 @@ describe('the headers', () => {
   const pair = (header: string | undefined) =>
     Buffer.from(header?.replace('Basic ', '') ?? '', 'base64').toString();
 
-  it('have no authorization where the URL has no name and password', () => {
+  it('have no authorization if the URL has no user name and password', () => {
     expect(headers('https://a.test/')).toEqual({
       'content-type': 'application/json',
       'user-agent': 'pusher-webhooks',
@@ -113,11 +113,11 @@ describe('the headers', () => {
     ['https://zoë:ä b@a.test/'.replace(' ', '%20'), 'zoë:ä b'],
     // Whoever meant the sign itself should have encoded it; nobody is helped by refusing it here.
     ['https://ann:100%@a.test/', 'ann:100%'],
-  ])('have the name and password of %s', (url, expected) => {
+  ])('have the user name and password of %s', (url, expected) => {
     expect(pair(headers(url)['authorization'])).toBe(expected);
   });
 
-  it('have an id that is the same when it is told again, and another for start and end', () => {
+  it('have an id that is the same each time, and differs between start and end', () => {
     const body = withUrl('https://a.test/');
     const id = (told: string) => publishWebhookHeaders(INSTANCE, told)['webhook-request-id-uuid'];
     const ended = finishedBody(publishId, body, counts);
@@ -126,8 +126,8 @@ describe('the headers', () => {
   });
 });
 
-describe('what people see of it', () => {
-  it('has neither name nor password nor values of the query', () => {
+describe('the redacted body', () => {
+  it('has no user name, password or query values', () => {
     const body = startedBody(publishId, withUrl('https://ann:geheim@a.test/hook?key=geheim'));
     const shown = redactedPublishWebhook(body);
     expect(shown).not.toContain('geheim');
@@ -138,7 +138,7 @@ describe('what people see of it', () => {
     });
   });
 
-  it('is what was sent where there are none', () => {
+  it('is unchanged if there are none', () => {
     for (const body of [startedBody(publishId, withUrl('https://a.test')), 'no JSON', '{}']) {
       expect(redactedPublishWebhook(body)).toBe(body);
     }

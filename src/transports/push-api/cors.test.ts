@@ -17,7 +17,10 @@ it.each(['device', 'reporting', 'sdk'] as const)(
   },
 );
 
-it.each(['publish', 'customer', 'other'] as const)('lets no page call the %s API', (family) => {
-  expect(corsOf(family)).toEqual({});
-  expect(preflightOf(family)).toBeUndefined();
-});
+it.each(['publish', 'customer', 'other'] as const)(
+  'does not let pages call the %s API',
+  (family) => {
+    expect(corsOf(family)).toEqual({});
+    expect(preflightOf(family)).toBeUndefined();
+  },
+);

@@ -2,7 +2,7 @@ import type { PushFamily } from './routes.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Called by pages of any site. The others take a secret key, which has no place in a browser. */
+/** Called by pages of any site. The other families need a secret key, which must not be in a browser. */
 const open: readonly PushFamily[] = ['device', 'reporting', 'sdk'];
 
 const NONE: Headers = {};
@@ -20,12 +20,12 @@ const PREFLIGHT: Headers = {
   'access-control-max-age': '86400',
 };
 
-/** What lets a page of another site read an answer, refusals included. Source: push protocol, §1.8. */
+/** The headers that let a page of another site read an answer or a refusal. Source: push protocol, §1.8. */
 export function corsOf(family: PushFamily): Headers {
   return open.includes(family) ? EVERY_ANSWER : NONE;
 }
 
-/** What a browser is told that asks before it calls, whether the path exists or not; `undefined` where it may not call. */
+/** The headers for a preflight request, whether the path exists or not; `undefined` if pages may not call it. */
 export function preflightOf(family: PushFamily): Headers | undefined {
   return open.includes(family) ? PREFLIGHT : undefined;
 }

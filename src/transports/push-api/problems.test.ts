@@ -24,7 +24,7 @@ it('never leaves a body, an error or a description empty', () => {
   }
 });
 
-it('tells when to come back, in whole seconds and never at once', () => {
+it('sends Retry-After in whole seconds, at least 1', () => {
   const after = (seconds?: number) =>
     headersOf(new PushRefusal('rate-limited', 'x', seconds), 'publish')['retry-after'];
   expect([after(), after(0), after(0.2), after(1.5), after(60)]).toEqual([
@@ -36,7 +36,7 @@ it('tells when to come back, in whole seconds and never at once', () => {
   ]);
 });
 
-it('writes an answer to what cannot be read', () => {
+it('writes a raw response to a request that cannot be read', () => {
   const answer = rawResponse(new PushRefusal('timeout', 'ü'), 'device');
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   expect(head.split('\r\n')).toEqual([

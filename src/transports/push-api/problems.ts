@@ -2,7 +2,7 @@ import type { PushProblem } from '../../push/refusal.ts';
 
 export interface ProblemRow {
   readonly status: number;
-  /** What stands in `error`. Libraries tell faults apart by it. */
+  /** The field `error`. Libraries distinguish errors by it. */
   readonly title: string;
   readonly when: string;
   readonly advice: string;
@@ -25,19 +25,19 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'bad-request': {
     status: 400,
     title: 'Bad request',
-    when: 'A call of a backend, or a report of a device: the body is too large or not a JSON object, or a part of the request breaks a rule, such as a query with more than 100 parameters. Or a request is not valid HTTP; its connection is closed. Nothing was done.',
+    when: 'A request of a backend or a report of a device breaks a rule: its body is too large or not a JSON object, or its query has more than 100 parameters, for example. Or a request is not valid HTTP: its connection is closed. Nothing was done.',
     advice: 'The text names the field or the limit.',
   },
   'bad-device-request': {
     status: 400,
     title: 'Bad Request',
-    when: 'Another call of a device: the body is too large or not a JSON object, or a part of the request breaks a rule. Nothing was done.',
+    when: 'Another request of a device breaks a rule: its body is too large or not a JSON object, for example. Nothing was done.',
     advice: 'The text names the field or the limit.',
   },
   'bad-interest': {
     status: 400,
     title: 'Invalid interest name',
-    when: 'A device names an interest that cannot exist.',
+    when: 'A device names an invalid interest.',
     advice: 'Use 1 to 164 letters, digits and `_ - = @ , . ;`.',
   },
   'too-many-interests': {
@@ -49,20 +49,20 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   unauthorized: {
     status: 401,
     title: 'Unauthorized',
-    when: 'The secret key is not one of the instance, a user token is not valid or has expired, or a registration has a token that its gateway does not know.',
+    when: 'The secret key does not belong to the instance, a user token is not valid or has expired, or a registration has a token that its gateway does not know.',
     advice:
       'Compare the secret key with the ones of the instance; check the clock of the backend that makes user tokens.',
   },
   'over-plan': {
     status: 402,
     title: 'Payment Required',
-    when: 'More devices of the instance than `limits.devices` allows have been accepted by a gateway. Devices that never were do not count. Nothing was sent.',
+    when: 'Gateways have accepted more devices of the instance than `limits.devices` allows. Devices that were never accepted do not count. Nothing was sent.',
     advice: 'Raise the limit, or remove devices: `fanfare devices remove`.',
   },
   'instance-full': {
     status: 429,
     title: 'Instance Full',
-    when: 'A device registers, and the instance has as many devices as `limits.devices` allows; or a device adds interests, and all devices of the instance have as many as `limits.interests` allows. Nothing was changed. The SDKs of iOS and Android try again by themselves, each at most once a minute.',
+    when: 'A device registers, but the instance has reached `limits.devices`; or a device adds interests, but the devices of the instance have reached `limits.interests` together. Nothing was changed. The SDKs of iOS and Android retry automatically, at most once a minute.',
     advice: 'Raise the limit, or remove devices that were never reached: `fanfare devices remove`.',
   },
   forbidden: {
@@ -80,20 +80,20 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'device-not-found': {
     status: 404,
     title: 'Device not found',
-    when: 'The device was deleted, or its gateway said that it is gone.',
-    advice: 'Nothing: the SDK registers again.',
+    when: 'The device was deleted, or its gateway said that its token is no longer valid.',
+    advice: 'None needed: the SDK registers again.',
   },
   'publish-not-found': {
     status: 404,
     title: 'Publish not found',
-    when: 'The instance has no publish with this id, or it was forgotten.',
+    when: 'The instance has no publish with this id, or no longer keeps it.',
     advice: 'Use the `publishId` of the answer to a publish.',
   },
   'not-found': {
     status: 404,
     title: 'Not found',
     when: 'There is no such path.',
-    advice: 'Check the path, slashes at its ends included.',
+    advice: 'Check the path, including slashes at its ends.',
   },
   'wrong-method': {
     status: 405,
@@ -110,31 +110,31 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'rate-limited': {
     status: 429,
     title: 'Rate Limited',
-    when: 'The instance publishes more often per second than `limits.publishesPerSecond` allows, or asks for other things, or publishes what breaks a rule, more often than `limits.backendRequestsPerSecond` allows, or its unfinished publishes have as many bytes as `limits.pendingPublishBytes` allows, or requests without a secret key come more often than `push.addressLimits` allow from their address, or the limits of the instance allow devices. Nothing was done. The SDKs of iOS and Android try again by themselves.',
-    advice: 'Try again after the seconds that the `Retry-After` header names.',
+    when: 'A rate or a limit is exceeded: `limits.publishesPerSecond` of the instance; `limits.backendRequestsPerSecond`, by other requests of its backend or by invalid publishes; `limits.pendingPublishBytes`; or, for requests without a secret key, `push.addressLimits` or the limits of the instance for devices. Nothing was done. The SDKs of iOS and Android retry automatically.',
+    advice: 'Try again after the number of seconds in the `Retry-After` header.',
   },
   timeout: {
     status: 408,
     title: 'Request Timeout',
-    when: 'A request was not complete 30 seconds after its first byte, its head not after 10, or its body came more slowly than `push.bodyBytesPerSecond` on average after 5 seconds. The connection is closed.',
+    when: 'A request took longer than 30 seconds, or its head longer than 10 seconds; or after 5 seconds, its body was slower than `push.bodyBytesPerSecond` on average. The connection is closed.',
     advice: 'Check the network, and that the body is as long as `Content-Length` says.',
   },
   'head-too-large': {
     status: 431,
     title: 'Request Header Fields Too Large',
-    when: 'The head of a request has more than 16 KiB, or more than 198 headers. The connection is closed.',
-    advice: 'Check what proxies and cookies add to it.',
+    when: 'The head of a request is larger than 16 KiB, or has more than 198 headers. The connection is closed.',
+    advice: 'Check the headers that proxies and cookies add.',
   },
   store: {
     status: 503,
     title: 'Service Unavailable',
-    when: 'The server is starting or overloaded, or its store cannot be used now. Nothing was done. An overloaded server refuses those first of whose instance, or address, most is under way, and may close their connections.',
-    advice: 'Try again, after the seconds that the `Retry-After` header names if there is one.',
+    when: 'The server is starting or overloaded, or its store cannot be used now. Nothing was done. An overloaded server first refuses the instance or address with the most requests in progress, and may close its connections.',
+    advice: 'Try again, after the number of seconds in the `Retry-After` header if there is one.',
   },
   internal: {
     status: 500,
     title: 'Something went wrong',
-    when: 'The server failed; the log has the reason.',
-    advice: 'Report it.',
+    when: 'An internal error. The log has the details.',
+    advice: 'Report it as a bug.',
   },
 };

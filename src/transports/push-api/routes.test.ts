@@ -75,7 +75,7 @@ describe('findRoute', () => {
     expect(found(method, path)).toEqual([endpoint, named(names)] as never);
   });
 
-  it('takes steps apart before it decodes them, once', () => {
+  it('splits a path before it decodes the segments, once', () => {
     const path = (name: string) => `${DEVICES}/web/d/interests/${name}`;
     const nameIn = (name: string) => {
       const route = findRoute('POST', path(name));
@@ -91,7 +91,7 @@ describe('findRoute', () => {
     expect(nameIn('')).toBe('nothing');
   });
 
-  it('takes all that follows as the user, slashes included', () => {
+  it('takes the rest of the path as the user, including slashes', () => {
     const userIn = (rest: string) => {
       const route = findRoute('DELETE', `/user_api/v1/instances/${ID}/users/${rest}`);
       return route.found === 'endpoint' ? route.params.rest : route.found;
@@ -104,7 +104,7 @@ describe('findRoute', () => {
     expect(userIn('')).toBe('nothing');
   });
 
-  it('tells a wrong method, and the right ones', () => {
+  it('recognises a wrong method, and lists the right ones', () => {
     const allowed = (method: string, path: string) => {
       const route = findRoute(method, path);
       return route.found === 'path' ? route.allow : route.found;
@@ -133,7 +133,7 @@ describe('findRoute', () => {
     '/device_api/v1/instances//devices/web',
     '/device_api/v1/instances/web-vapid-public-key',
     '/device_api/v1/devices/web/web-1/interests/a',
-  ])('misses the instance in %s', (path) => {
+  ])('recognises that the instance is missing in %s', (path) => {
     for (const method of ['GET', 'POST']) expect(findRoute(method, path).found).toBe('no-instance');
   });
 
@@ -196,7 +196,7 @@ describe('findRoute', () => {
     }
   });
 
-  it('finds the same however often it is asked, and for however many instances', () => {
+  it('finds the same each time, for any number of instances', () => {
     for (let at = 0; at < 3000; at++) {
       const instance = at % 3 === 0 ? ID : `${at}`;
       const path = `/publish_api/v1/instances/${instance}/publishes`;
@@ -206,7 +206,7 @@ describe('findRoute', () => {
     }
   });
 
-  it('gives every route a bound for its body', () => {
+  it('has a limit for the body of every route', () => {
     for (const [, , endpoint] of routes) expect(bodyBytesMax[endpoint]).toBeGreaterThan(0);
   });
 
@@ -234,7 +234,7 @@ describe('findRoute', () => {
 });
 
 describe('pathForLog', () => {
-  it('leaves out what is a secret or names a person', () => {
+  it('leaves out secrets and personal data', () => {
     expect(pathForLog(`${DEVICES}/web/web-1/interests/a`)).toBe(`${DEVICES}/web/…/interests/a`);
     expect(pathForLog(`/device_api/v1/instances//devices/web/web-1`)).not.toContain('web-1');
     expect(pathForLog(`/user_api/v1/instances/${ID}/users/ann/b`)).toBe(

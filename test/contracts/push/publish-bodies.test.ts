@@ -9,7 +9,7 @@ import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-com
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
-import { DeliveryScene, NOW_MS } from './delivery-scene.ts';
+import { DeliveryScene, NOW_MS } from './delivery/delivery-scene.ts';
 
 describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   let place: Awaited<ReturnType<typeof make>>;

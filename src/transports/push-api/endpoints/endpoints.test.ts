@@ -83,7 +83,7 @@ describe('while the store cannot be used', () => {
     });
   }
 
-  it('the reason is told as soon as it is known', async () => {
+  it('the reason is in the answer as soon as it is known', async () => {
     const api = new PushApi();
     api.storeThrows = new Error('ENOSPC');
     api.failures.push = (...errors) => {
@@ -94,7 +94,7 @@ describe('while the store cannot be used', () => {
     expect(heard.description).toBe('The store cannot be used now: its disk is full');
   });
 
-  it('what is wrong by itself is still said', async () => {
+  it('invalid requests are still refused as invalid', async () => {
     const api = new PushApi();
     api.storeFault = 'it is being moved';
     const path = publishes('/interests');
@@ -105,7 +105,7 @@ describe('while the store cannot be used', () => {
   });
 });
 
-describe('whatever is asked', () => {
+describe('for any request', () => {
   const methods = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH');
   const odd = fc.oneof(
     fc.string({ unit: anyCharacter, maxLength: 200 }),
@@ -164,7 +164,7 @@ describe('whatever is asked', () => {
     ),
   );
 
-  it('the answer is one that is documented, and holds none of the secrets', async () => {
+  it('the answer is documented and holds no secret', async () => {
     const known = new Set(Object.values(statuses).map(({ status, title }) => `${status} ${title}`));
     await fc.assert(
       fc.asyncProperty(

@@ -32,7 +32,7 @@ describe('the service worker', () => {
     });
   }
 
-  it('has https where the listener speaks it', async () => {
+  it('has an https address if the listener uses TLS', async () => {
     const api = new PushApi();
     api.settings = { ...api.settings, tls: true };
     const ask = (headers: Record<string, string>) => api.ask('GET', PATH, { headers });
@@ -42,7 +42,7 @@ describe('the service worker', () => {
     expect(forwarded.text).toBe(serviceWorkerScript('http://push.test'));
   });
 
-  it('has the public address where there is one, whatever was asked', async () => {
+  it('has the public address if there is one, whatever the request says', async () => {
     const api = new PushApi();
     api.settings = { ...api.settings, publicUrl: 'https://push.example.org' };
     for (const headers of [{}, { host: '"' }, { host: 'push.test' }]) {
@@ -51,7 +51,7 @@ describe('the service worker', () => {
     }
   });
 
-  it('is not made for what is no host', async () => {
+  it('is refused for an invalid host', async () => {
     const hosts = ['', 'a b', 'a/b', 'a:b', 'a:1:2', 'user@a', '[', '[::1', 'a:123456', 'é', 'a\n'];
     for (const headers of [{}, ...hosts.map((host) => ({ host }))]) {
       const heard = await new PushApi().ask('GET', PATH, { headers });
@@ -59,7 +59,7 @@ describe('the service worker', () => {
     }
   });
 
-  it('is made for a whole origin, or not at all', async () => {
+  it('is made for a whole origin or not at all, for any input', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), fc.string(), async (host, proto) => {
         const headers = { host, 'x-forwarded-proto': proto };

@@ -3,20 +3,20 @@
  *
  *   importScripts('https://push.example.org/sdk/service-worker.js');
  *
- * It shares with the SDK in the page the database that knows the device, and with the server the messages that
- * are pushed and the reports that are sent back. Plain JavaScript for every browser that has web push.
+ * It reads the database in which the SDK in the page keeps the device, and the messages that the server pushes, and it
+ * sends reports to the server. Plain JavaScript for every browser with web push.
  *
- * The server puts this text into a function whose parameter `endpoint` is its own address.
+ * The server wraps this text in a function with its own address as the parameter `endpoint`.
  */
 
-/** A server that does not answer must not keep the worker alive. Milliseconds. */
+/** Bounds how long a server that does not answer keeps the worker alive. */
 const REPORT_MAX_MS = 10_000;
 
-/** What a site may set, and call. */
+/** The API for the site's own code. */
 self.PusherPushNotifications = {
-  /** Where reports go; anything empty means the server that this text came from. */
+  /** The server for reports. If empty: the server that this text came from. */
   endpointOverride: endpoint,
-  /** Set it to decide about each notification: called with `{payload, pushEvent, handleNotification, statePromise}`. */
+  /** A function that decides about each notification, called with `{payload, pushEvent, handleNotification, statePromise}`. */
   onNotificationReceived: null,
   reportEvent,
 };
@@ -24,14 +24,14 @@ self.PusherPushNotifications = {
 self.addEventListener('push', (pushEvent) => {
   const message = readMessage(pushEvent.data);
   const pusher = message?.data?.pusher;
-  if (!pusher) return; // Pushed by somebody else, for another part of the site's worker.
+  if (!pusher) return; // Not from Beams: for another part of the site's worker.
 
   const { pusher: _, ...data } = message.data;
   const payload = { ...message, data };
   const statePromise = readState(pusher);
   const handleNotification = (toShow) => showNotification(toShow, pusher);
 
-  // A browser may stop the worker as soon as nothing is waited for: the report is, too.
+  // A browser may stop the worker when no promise is pending, so it must wait for the report, too.
   pushEvent.waitUntil(report('delivery', statePromise));
   pushEvent.waitUntil(
     self.PusherPushNotifications.onNotificationReceived
@@ -54,14 +54,14 @@ self.addEventListener('notificationclick', (clickEvent) => {
   const deepLink = pusher.customerPayload?.notification?.deep_link;
   clickEvent.waitUntil(
     Promise.all([
-      // First: a browser allows a new window only soon after the click.
+      // First: browsers allow a new window only soon after the click.
       deepLink && goTo(deepLink),
       report('open', readState(pusher.pusherMetadata ?? {})),
     ]),
   );
 });
 
-/** The JSON that was pushed; `undefined` where it is none. */
+/** The pushed JSON; `undefined` if it is not valid. */
 function readMessage(pushed) {
   try {
     return pushed?.json();
@@ -71,11 +71,11 @@ function readMessage(pushed) {
 }
 
 /**
- * Shows what was published, unless it asks to be hidden while a window of the site has the focus.
+ * Shows a notification, unless it is to be hidden while a window of the site has the focus.
  *
- * A push without a `notification` is shown too, by the name of the site, one in place of the last: browsers
- * allow pushes on the condition that each shows something, and take the permission away otherwise. A site that
- * publishes data alone sets `onNotificationReceived`, and decides by itself.
+ * A push without a `notification` is shown with the name of the site and replaces the previous one: browsers require
+ * that each push shows something, and otherwise revoke the permission. A site that publishes only data sets
+ * `onNotificationReceived` and decides itself.
  */
 async function showNotification(payload, pusherMetadata) {
   const { notification } = payload;
@@ -92,9 +92,9 @@ async function showNotification(payload, pusherMetadata) {
   }
 }
 
-/** Shows the window that is at an address already, or else a new one. */
+/** Focuses a window at the address, or opens a new one. */
 async function goTo(deepLink) {
-  // As browsers write it in a window's address: complete, with the slash after a bare host.
+  // Normalised like the address of a window.
   const { href } = new URL(deepLink, self.location.href);
   const windows = await siteWindows();
   const existing = windows.find((window) => window.url === href);
@@ -109,7 +109,7 @@ async function someWindow(fits) {
   return (await siteWindows()).some(fits);
 }
 
-/** What a report says of this device; `undefined` for a notification that nothing can be reported of. */
+/** The fields of a report; `undefined` for a notification that cannot be reported. */
 async function readState({ instanceId, publishId, hasDisplayableContent, hasData }) {
   if (!instanceId || !publishId) return undefined;
   const [device, inForeground] = await Promise.all([
@@ -119,7 +119,7 @@ async function readState({ instanceId, publishId, hasDisplayableContent, hasData
   return {
     instanceId,
     publishId,
-    // `null` where the site's data was cleared; the notification came nevertheless.
+    // `null` if the site's data was cleared.
     deviceId: device?.device_id || null,
     userId: device?.user_id || null,
     appInBackground: !inForeground,
@@ -128,10 +128,10 @@ async function readState({ instanceId, publishId, hasDisplayableContent, hasData
   };
 }
 
-/** What the SDK in the page has written down of this device, if anything. */
+/** Reads what the SDK in the page has stored about this device, if anything. */
 async function readDevice(instanceId) {
   const opening = indexedDB.open(`beams-${instanceId}`);
-  // Whoever opens it first must make it: the SDK in the page does not get past an empty database.
+  // The first to open the database must create the store: the SDK in the page fails on an empty database.
   opening.onupgradeneeded = () => {
     opening.result.createObjectStore('beams', { keyPath: 'instance_id' });
   };
@@ -150,7 +150,7 @@ function resultOf(request) {
   });
 }
 
-/** Reports once, as far as that is possible. Never rejects: a notification does not depend on it. */
+/** Tries once to send a report. Never rejects, as the notification does not depend on it. */
 async function report(eventType, statePromise) {
   try {
     const state = await statePromise;
@@ -160,7 +160,7 @@ async function report(eventType, statePromise) {
   }
 }
 
-/** Tells the server of a `delivery` or an `open`. Never rejects. */
+/** Reports a `delivery` or an `open` to the server. Never rejects. */
 async function reportEvent({ eventType, state }) {
   const { instanceId, ...rest } = state;
   const server = (self.PusherPushNotifications.endpointOverride || endpoint).replace(/\/+$/, '');

@@ -221,13 +221,13 @@ describe('a push', () => {
     expect(worker.warnings).toEqual([]);
   });
 
-  it('is shown with an empty title and body where it has none', async () => {
+  it('is shown with an empty title and body if it has none', async () => {
     const worker = new BeamsWorker();
     await worker.pushed(messageWith({}));
     expect(worker.shown).toMatchObject([{ title: '', options: { body: '', icon: undefined } }]);
   });
 
-  it('without a notification is shown by the name of the site, one in place of the last', async () => {
+  it('without a notification is shown with the name of the site and replaces the previous one', async () => {
     const worker = new BeamsWorker();
 
     await worker.pushed(messageWith(undefined));
@@ -271,7 +271,7 @@ describe('a push', () => {
     }
   });
 
-  it('is hidden where it asks for that and a window of the site has the focus', async () => {
+  it('is hidden on request while a window of the site has the focus', async () => {
     const asks = { ...NOTIFICATION, hide_notification_if_site_has_focus: true };
     const here = [{ url: 'https://shop.example/', focused: true }];
     for (const [notification, windows, shown] of [
@@ -289,7 +289,7 @@ describe('a push', () => {
 });
 
 describe('a report', () => {
-  it('names no device where the data of the site was cleared, and leaves a database that the SDK can use', async () => {
+  it("names no device if the site's data was cleared, and leaves a database that the SDK can use", async () => {
     const worker = new BeamsWorker({ device: 'none' });
 
     await worker.pushed(messageWith(NOTIFICATION));
@@ -298,7 +298,7 @@ describe('a report', () => {
     expect(worker.stores).toEqual([['beams', { keyPath: 'instance_id' }]]);
   });
 
-  it('leaves out what the server did not say of the notification', async () => {
+  it('leaves out what the server did not send', async () => {
     const worker = new BeamsWorker();
     const { instanceId, publishId } = PUSHER;
     await worker.pushed({ notification: {}, data: { pusher: { instanceId, publishId } } });
@@ -313,7 +313,7 @@ describe('a report', () => {
     ]);
   });
 
-  it('is not sent where nothing says what it would be of', async () => {
+  it('is not sent if the instance or the publish is unknown', async () => {
     for (const pusher of [true, {}, { instanceId: 'a' }, { publishId: 'b' }]) {
       const worker = new BeamsWorker();
       await worker.pushed({ notification: NOTIFICATION, data: { pusher } });
@@ -339,7 +339,7 @@ describe('a report', () => {
     });
   }
 
-  it('goes where the site says', async () => {
+  it('goes to the server that the site names', async () => {
     const worker = new BeamsWorker();
     worker.beams.endpointOverride = 'https://elsewhere.example/';
     await worker.pushed(messageWith(NOTIFICATION));
@@ -351,7 +351,7 @@ describe('a report', () => {
     ]);
   });
 
-  it('can be sent by the site itself, and kept back', async () => {
+  it('can be sent or withheld by the site itself', async () => {
     const worker = new BeamsWorker();
     const state = { instanceId: 'a/b', publishId: 'pubid-2', deviceId: 'web-2' };
     await worker.beams.reportEvent({ eventType: 'open', state });
@@ -374,7 +374,7 @@ describe('a report', () => {
 });
 
 describe("the site's own decision", () => {
-  it('is asked for with the payload, the event, what would be done and the state', async () => {
+  it('is asked for with the payload, the event, the default handler and the state', async () => {
     const worker = new BeamsWorker();
     const asked: Hooked[] = [];
     worker.beams.onNotificationReceived = (hooked) => asked.push(hooked);
@@ -458,7 +458,7 @@ describe('a click', () => {
     });
   }
 
-  it('on a notification of somebody else is left to the rest of the worker', async () => {
+  it('on another notification is left to the rest of the worker', async () => {
     for (const data of [null, {}, { order: 7 }]) {
       const worker = new BeamsWorker();
       expect(await worker.click(data)).toBe(false);
@@ -474,7 +474,7 @@ describe('a click', () => {
 });
 
 describe('the endpoint', () => {
-  it('gets into the script as it is, and nothing else does', () => {
+  it('is in the script as a literal that cannot be escaped from', () => {
     fc.assert(
       fc.property(
         fc.oneof(

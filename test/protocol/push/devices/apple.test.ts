@@ -8,16 +8,11 @@ import {
   fieldRefusal,
   INSTANCE,
   JSON_HEADERS,
-  NEIGHBOUR,
-  NO_DEVICE,
-  NO_INSTANCE,
-  NO_PATH,
   refusal,
   registered,
   registration,
   startPush,
   told,
-  UNKNOWN,
 } from '../exchange.ts';
 
 let server: Fanfare;
@@ -31,26 +26,7 @@ const register = (body: unknown, headers: Readonly<Record<string, string>> = JSO
 const changed = (change: object) => register(registration('apns', change));
 const anyToken = () => randomUUID().replaceAll('-', '').repeat(2);
 
-const APNS_ID = /^apns-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 describe('an Apple device registers', () => {
-  it('and gets its id and no interests', async () => {
-    const answer = await register(registration('apns'));
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(answer.json).toEqual({
-      id: expect.stringMatching(APNS_ID),
-      initialInterestSet: [],
-    });
-  });
-
-  it('whatever content type it names, with an instance without web push as well', async () => {
-    for (const headers of [{}, JSON_HEADERS, { 'content-type': 'text/plain' }]) {
-      expect((await register(registration('apns'), headers)).status).toBe(200);
-    }
-    await registered(server, 'apns', {}, NEIGHBOUR.id);
-  });
-
   it('of an app that the SDK does not know the name of', async () => {
     expect((await changed({ bundleIdentifier: 'missing-bundle-id' })).status).toBe(200);
   });
@@ -168,74 +144,13 @@ describe('metadata', () => {
 });
 
 describe('an Apple device that registers again', () => {
-  it('is another device in the place of the first, whatever the case of its token', async () => {
+  it('replaces the first device even if the case of its token differs', async () => {
     const token = anyToken();
     const first = await registered(server, 'apns', { token });
     const second = await registered(server, 'apns', { token: token.toUpperCase() });
     expect(second).not.toBe(first);
     expect(await told(server, first)).toBeUndefined();
     expect(await told(server, second)).toBeDefined();
-  });
-
-  it('stays what it is in other instances', async () => {
-    const token = anyToken();
-    const here = await registered(server, 'apns', { token });
-    const there = await registered(server, 'apns', { token }, NEIGHBOUR.id);
-    expect(await told(server, here)).toBeDefined();
-    expect(await told(server, there, NEIGHBOUR.id)).toBeDefined();
-  });
-});
-
-/** Push protocol, §3.4 and §3.7. */
-describe('an Apple device that is not there', () => {
-  it.each([`apns-${UNKNOWN}`, 'apns-1', 'x', 'null', '%00', '__proto__', `fcm-${UNKNOWN}`])(
-    'is told so with 404, but to DELETE with 200: %s',
-    async (id) => {
-      expect(await ask(server, 'GET', device(`apns/${id}`))).toMatchObject(NO_DEVICE);
-      const body = { sdkVersion: '1' };
-      const target = device(`apns/${id}/metadata`);
-      expect(await ask(server, 'PUT', target, { body })).toMatchObject(NO_DEVICE);
-      await expectEmpty(ask(server, 'DELETE', device(`apns/${id}`)));
-    },
-  );
-
-  it('is one of another instance, and of another platform', async () => {
-    const id = await registered(server, 'apns');
-    expect(await ask(server, 'GET', device(`apns/${id}`, NEIGHBOUR.id))).toMatchObject(NO_DEVICE);
-    expect(await ask(server, 'GET', device(`web/${id}`))).toMatchObject(NO_DEVICE);
-    await expectEmpty(ask(server, 'DELETE', device(`apns/${id}`, NEIGHBOUR.id)));
-    await expectEmpty(ask(server, 'DELETE', device(`web/${id}`)));
-    expect(await told(server, id)).toBeDefined();
-  });
-
-  it('is found however its id is spelled', async () => {
-    const id = await registered(server, 'apns');
-    const upper = `apns-${id.slice('apns-'.length).toUpperCase()}`;
-    for (const spelled of [upper, id.replaceAll('-', '%2D')]) {
-      expect(await ask(server, 'GET', device(`apns/${spelled}`))).toMatchObject({
-        status: 200,
-        json: { id },
-      });
-    }
-    await expectEmpty(ask(server, 'DELETE', device(`apns/${upper}`)));
-    expect(await told(server, id)).toBeUndefined();
-  });
-});
-
-describe('what an Apple device cannot do', () => {
-  it('is to register with an instance that nobody knows', async () => {
-    for (const instance of [UNKNOWN, 'x']) {
-      const body = registration('apns');
-      expect(await ask(server, 'POST', device('apns', instance), { body })).toMatchObject(
-        NO_INSTANCE,
-      );
-    }
-  });
-
-  it('is to change its token', async () => {
-    const id = await registered(server, 'apns');
-    const body = { token: anyToken() };
-    expect(await ask(server, 'PUT', device(`apns/${id}/token`), { body })).toMatchObject(NO_PATH);
   });
 });
 

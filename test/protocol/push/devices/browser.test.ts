@@ -6,12 +6,10 @@ import {
   anyEndpoint,
   ask,
   device,
-  expectEmpty,
   fieldRefusal,
   INSTANCE,
   JSON_HEADERS,
   NEIGHBOUR,
-  NO_DEVICE,
   NO_INSTANCE,
   NO_PATH,
   refusal,
@@ -39,7 +37,6 @@ const at = (endpoint: unknown) => subscribed(subscription(endpoint));
 const withKeys = (keys: object) => subscribed(subscription(anyEndpoint(), keys));
 
 const WRONG_TOKEN = fieldRefusal('token', 400, 'Bad Request');
-const WEB_ID = /^web-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('the key that browsers subscribe with', () => {
   const path = (instance: string) => `/device_api/v1/instances/${instance}/web-vapid-public-key`;
@@ -64,18 +61,7 @@ describe('the key that browsers subscribe with', () => {
 });
 
 describe('a browser registers', () => {
-  it('and gets its id', async () => {
-    const answer = await register(registration('web'));
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(answer.json).toEqual({ id: expect.stringMatching(WEB_ID) });
-    expect(answer.text).toEndWith('}\n');
-  });
-
-  it('whatever content type it names, with and without metadata', async () => {
-    for (const headers of [{}, JSON_HEADERS, { 'content-type': 'text/plain;charset=UTF-8' }]) {
-      expect((await register(registration('web'), headers)).status).toBe(200);
-    }
+  it('with and without metadata', async () => {
     for (const metadata of [undefined, null, {}, { sdkVersion: null, other: 7 }]) {
       expect((await register(registration('web', { metadata }))).status).toBe(200);
     }
@@ -314,19 +300,6 @@ describe('the endpoint of a browser', () => {
 describe('a browser that registers again', () => {
   const tokenOf = (endpoint: string) => btoa(JSON.stringify(subscription(endpoint)));
 
-  it('is another device in the place of the first, without its user and interests', async () => {
-    const token = tokenOf(anyEndpoint());
-    const first = await registered(server, 'web', { token });
-    await expectEmpty(ask(server, 'POST', device(`web/${first}/interests/shop`)));
-    const second = await registered(server, 'web', { token });
-    expect(second).not.toBe(first);
-    expect(await told(server, first)).toBeUndefined();
-    expect(await told(server, second)).toMatchObject({ userId: null });
-    expect((await ask(server, 'GET', device(`web/${second}/interests`))).json).toMatchObject({
-      interests: [],
-    });
-  });
-
   it('is known by its endpoint, however that is spelled and whatever its keys are', async () => {
     const path = `/wpush/v2/${randomUUID()}`;
     let before = await registered(server, 'web', {
@@ -342,33 +315,15 @@ describe('a browser that registers again', () => {
       before = after;
     }
   });
-
-  it('many times at once is one device', async () => {
-    const token = tokenOf(anyEndpoint());
-    const ids = await Promise.all(
-      Array.from({ length: 10 }, () => registered(server, 'web', { token })),
-    );
-    const left = await Promise.all(ids.map((id) => told(server, id)));
-    expect(left.filter((one) => one !== undefined)).toHaveLength(1);
-  });
 });
 
 describe('what a browser cannot do', () => {
-  it('is to register with an instance that has no web push, or that nobody knows', async () => {
+  it('is to register with an instance that has no web push', async () => {
     const asks = (instance: string) =>
       ask(server, 'POST', device('web', instance), { body: registration('web') });
     expect(await asks(NEIGHBOUR.id)).toMatchObject(refusal(400, 'Bad Request', /web push/));
-    expect(await asks(UNKNOWN)).toMatchObject(NO_INSTANCE);
-    expect(await asks('x')).toMatchObject(NO_INSTANCE);
     expect(await asks('')).toMatchObject(refusal(400, 'Incomplete Request'));
   });
-
-  it.each(['', 'null', '[]', '"x"', '{', '{"token":'])(
-    'is to send no JSON object: %j',
-    async (body) => {
-      expect(await register(body)).toMatchObject(refusal(400, 'Bad Request', /JSON object/));
-    },
-  );
 
   it('is to send more than 16 KiB', async () => {
     const body = JSON.stringify(registration('web'));
@@ -376,12 +331,6 @@ describe('what a browser cannot do', () => {
     expect(await register(body + ' '.repeat(16_385 - body.length))).toMatchObject(
       refusal(400, 'Bad Request', /16 KiB/),
     );
-  });
-
-  it('is to change its token', async () => {
-    const id = await registered(server, 'web');
-    const target = device(`web/${id}/token`);
-    expect(await ask(server, 'PUT', target, { body: registration('web') })).toMatchObject(NO_PATH);
   });
 
   it.each([
@@ -400,11 +349,5 @@ describe('what is known of a browser', () => {
     const id = await registered(server, 'web');
     const answer = await ask(server, 'GET', device(`web/${id}`));
     expect(answer.text).toBe(`{"id":"${id}","userId":null,"metadata":{"sdkVersion":"2.1.0"}}\n`);
-  });
-
-  it('is nothing once it is deleted, which may be done again', async () => {
-    const id = await registered(server, 'web');
-    for (const _ of [1, 2]) await expectEmpty(ask(server, 'DELETE', device(`web/${id}`)));
-    expect(await ask(server, 'GET', device(`web/${id}`))).toMatchObject(NO_DEVICE);
   });
 });

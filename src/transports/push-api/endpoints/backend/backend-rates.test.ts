@@ -53,7 +53,7 @@ describe('requests of a backend', () => {
     expect(await answered(() => publish(api))).toBe(30);
   });
 
-  it('count only with the right key', async () => {
+  it('count only with a valid key', async () => {
     const api = limited();
     const wrong = { authorization: 'Bearer wrong' };
     await answered(() => api.ask('GET', publishes('/pubid-1'), { headers: wrong }));
@@ -62,7 +62,7 @@ describe('requests of a backend', () => {
     );
   });
 
-  it('have no limit where that is 0', async () => {
+  it('have no limit if it is 0', async () => {
     const api = limited(0);
     expect(await answered(() => api.ask('GET', publishes('/pubid-1'), { headers: BACKEND }))).toBe(
       30,
@@ -71,8 +71,8 @@ describe('requests of a backend', () => {
   });
 });
 
-describe('publishes that break a rule', () => {
-  it('are as many in a second as the limit says, and then the next are not read', async () => {
+describe('invalid publishes', () => {
+  it('have the same rate limit, beyond which the next are not read', async () => {
     const api = limited();
     expect(await answered(() => publish(api, {}))).toBe(10);
     expect(await publish(api)).toMatchObject({ status: 429, retryAfter: 1 });

@@ -79,7 +79,7 @@ describe('deleting a user', () => {
     });
   }
 
-  it('does not try spaces where a user has the plus sign', async () => {
+  it('does not try spaces if a user has the plus sign', async () => {
     const api = new PushApi();
     await signedIn(api, 'a+b');
     const spaced = await signedIn(api, 'a b');
@@ -87,7 +87,7 @@ describe('deleting a user', () => {
     expect(idsOf(api)).toEqual([spaced]);
   });
 
-  it('takes 164 bytes of UTF-8 and no more', async () => {
+  it('accepts at most 164 bytes of UTF-8', async () => {
     const api = new PushApi();
     expect(await remove(api, 'é'.repeat(82))).toEqual({ status: 200 });
     for (const rest of ['a'.repeat(165), encodeURIComponent('é'.repeat(83))]) {
@@ -116,7 +116,7 @@ describe('deleting a user', () => {
     });
   }
 
-  it('is done 100 times per second at most, whatever the limit of publishes', async () => {
+  it('is limited to 100 per second, whatever the limit of publishes', async () => {
     const api = new PushApi();
     for (let index = 0; index < 100; index++) {
       expect((await remove(api, 'ann')).status).toBe(200);
@@ -126,7 +126,7 @@ describe('deleting a user', () => {
     expect((await remove(api, 'ann')).status).toBe(200);
   });
 
-  it('names the user that was meant, whoever encodes', async () => {
+  it('finds the user in the encoding of each library', async () => {
     const encode = (text: string) => encodeURIComponent(text).replaceAll('%20', '+');
     const texts = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 30 });
     await fc.assert(

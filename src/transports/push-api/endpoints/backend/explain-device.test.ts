@@ -41,7 +41,7 @@ const ask = (api: PushApi, publish: string, device: string, instance: string = I
   api.ask('GET', publishes(`/${publish}/devices/${device}`, instance), { headers: BACKEND });
 
 describe('why a device did not get a publish', () => {
-  it('is told to its backend, without a content type', async () => {
+  it('is for its backend, without a content type', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     expect(await ask(api, publishId, deviceId.toUpperCase().replace('WEB-', 'web-'))).toEqual({
@@ -74,7 +74,7 @@ describe('why a device did not get a publish', () => {
     });
   });
 
-  it('names gateways of the instance that are not used now, and those of no other', async () => {
+  it('names paused gateways of the instance, and of no other', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api, { ...STORY, page: 'waiting', events: [] });
     const pause = {
@@ -114,7 +114,7 @@ describe('why a device did not get a publish', () => {
     });
   });
 
-  it('is refused to whoever has no key of the instance', async () => {
+  it('is refused without a key of the instance', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     const path = publishes(`/${publishId}/devices/${deviceId}`);
@@ -128,7 +128,7 @@ describe('why a device did not get a publish', () => {
     expect(await api.ask('DELETE', path, { headers: BACKEND })).toMatchObject({ status: 405 });
   });
 
-  it('is not told while the store cannot be asked, rather than that something is unknown', async () => {
+  it('is answered with 503, and not as unknown, while the store cannot be used', async () => {
     const api = new PushApi();
     const [publishId, deviceId] = await known(api);
     api.storeThrows = new Error('it is away');

@@ -28,7 +28,7 @@ const counts = {
 };
 
 describe('the status of a publish', () => {
-  it('is told to its backend, without a content type', async () => {
+  it('is for its backend, without a content type', async () => {
     const api = new PushApi();
     const publishId = await publish(api);
     expect(await api.ask('GET', publishes(`/${publishId}`), { headers: BACKEND })).toEqual({
@@ -46,7 +46,7 @@ describe('the status of a publish', () => {
     });
   });
 
-  it('tells what its devices wait for', async () => {
+  it('has the pauses that its devices wait for', async () => {
     const api = new PushApi();
     const publishId = await publish(api);
     api.counts.set(publishId, { fcm: { ...counts, planned: 10, accepted: 4, retrying: 5 } });
@@ -84,7 +84,7 @@ describe('the status of a publish', () => {
     });
   });
 
-  it('is cancelled after it was cancelled, which is logged once', async () => {
+  it('stays cancelled, which is logged once', async () => {
     const api = new PushApi();
     const id = await publish(api);
     for (let n = 0; n < 3; n++) {
@@ -96,7 +96,7 @@ describe('the status of a publish', () => {
     ]);
   });
 
-  it('is logged as cancelled no more often than a line a second, however many are', async () => {
+  it('is logged as cancelled at most once a second for all publishes of the instance', async () => {
     const api = new PushApi();
     for (let n = 0; n < 200; n++) {
       const id = await publish(api);

@@ -76,14 +76,14 @@ describe('a publish', () => {
     });
   }
 
-  it('is authorised by a key that has more than ASCII, as its bytes are sent', async () => {
+  it('is authorised by a key with non-ASCII characters, sent as UTF-8', async () => {
     const api = new PushApi();
     api.instance = { ...INSTANCE, secretKeys: ['schlüssel'] };
     const authorization = Buffer.from('Bearer schlüssel').toString('latin1');
     expect(await publish(api, { authorization })).toMatchObject({ status: 200 });
   });
 
-  it('finds the instance however its id is spelled', async () => {
+  it('finds the instance by its id in any case', async () => {
     const path = publishes('/interests', INSTANCE.id.toUpperCase());
     const heard = await new PushApi().ask('POST', path, {
       headers: BACKEND_JSON,
@@ -260,7 +260,7 @@ describe('a publish is refused', () => {
     });
   }
 
-  it('by the first rule in the order of checks that it breaks', async () => {
+  it('for the first rule that it breaks in the order of checks', async () => {
     const api = limited({ publishesPerSecond: 1 });
     await api.register('fcm');
     await api.register('apns');
@@ -287,7 +287,7 @@ describe('a publish is refused', () => {
 });
 
 describe('the rate of publishes', () => {
-  it('is that of one second at once, to interests and users together, and fills again', async () => {
+  it("has a burst of one second's worth, for interests and users together", async () => {
     const api = limited({ publishesPerSecond: 3 });
     const toUsers = () =>
       api.ask('POST', publishes('/users'), { headers: BACKEND_JSON, body: TO_USERS });
@@ -308,7 +308,7 @@ describe('the rate of publishes', () => {
     expect(api.publishes).toHaveLength(4);
   });
 
-  it('has no limit where that is 0', async () => {
+  it('has no limit if it is 0', async () => {
     const api = new PushApi();
     for (let index = 0; index < 300; index++) {
       expect((await publish(api)).status).toBe(200);
@@ -327,7 +327,7 @@ describe('the rate of publishes', () => {
 describe('an idempotency key', () => {
   const key = { 'idempotency-key': 'order-7' };
 
-  it('gives a repetition the id of the first', async () => {
+  it('gives a repeated publish the id of the first', async () => {
     const api = new PushApi();
     const [first, second] = [await publish(api, key), await publish(api, key)];
     expect(second).toEqual(first);
@@ -339,7 +339,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  it('is refused for another publish, also for the same body to the other kind', async () => {
+  it('is refused for another publish, also for the same body of the other kind', async () => {
     const api = new PushApi();
     const both = { ...TO_INTERESTS, ...TO_USERS };
     expect(await publish(api, key, both)).toMatchObject({ status: 200 });

@@ -64,7 +64,7 @@ function ask(api: PushApi, from: string) {
 const tokens = (n: number) => ({ ...registrations.fcm, token: `token:${n}` });
 
 describe('requests of devices', () => {
-  it('from one address are a minute of them at once, and then as many as come back', async () => {
+  it("from one address have a burst of one minute's worth, and then the rate", async () => {
     const api = limited({ requestsPerSecond: 1 });
     const read = (from = HERE) => api.ask('GET', device('fcm/fcm-1'), { from });
     const key = (from = HERE) =>
@@ -87,7 +87,7 @@ describe('requests of devices', () => {
     ]);
   });
 
-  it('count whatever they ask', async () => {
+  it('count for every kind of request', async () => {
     const id = `fcm-${crypto.randomUUID()}`;
     const asks: readonly (readonly [string, string, object?])[] = [
       ['GET', device(`fcm/${id}`)],
@@ -112,7 +112,7 @@ describe('requests of devices', () => {
     }
   });
 
-  it('with much to read count as several', async () => {
+  it('count as several if their bodies are long', async () => {
     const api = limited({ requestsPerSecond: 1 });
     const id = await api.register('fcm');
     const interests = Array.from({ length: 60 }, (_, n) => `${n}-`.padEnd(164, 'x'));
@@ -121,7 +121,7 @@ describe('requests of devices', () => {
     expect(await taken(10, set)).toBe(5);
   });
 
-  it('of one instance are bounded from all addresses together', async () => {
+  it('of one instance are limited for all addresses together', async () => {
     const api = limited({}, { deviceRequestsPerSecond: 1 });
     const key = (n: number) =>
       api.ask('GET', `/device_api/v1/instances/${INSTANCE.id}/web-vapid-public-key`, {
@@ -140,7 +140,7 @@ describe('requests of devices', () => {
     ]);
   });
 
-  it('are counted of whoever has no right secret key, and never of a backend', async () => {
+  it('count without a valid secret key, and never for a backend', async () => {
     const api = limited({ requestsPerSecond: 1 });
     const read = (headers: Record<string, string>) =>
       api.ask('GET', publishes('/pubid-1'), { headers });
@@ -152,7 +152,7 @@ describe('requests of devices', () => {
 });
 
 describe('rows that devices change', () => {
-  it('are counted by what changes, not by requests', async () => {
+  it('count by what changes, not by requests', async () => {
     const api = limited({ rowsPerSecond: 1 });
     const id = await api.register('fcm');
     const set = (...interests: string[]) =>
@@ -171,7 +171,7 @@ describe('rows that devices change', () => {
     expect(api.kept()[0]?.interests.size).toBe(16);
   });
 
-  it('are those of registrations, larger ones counting as more', async () => {
+  it('count for registrations, and more for larger ones', async () => {
     const small = limited({ rowsPerSecond: 1 });
     const register = (api: PushApi, body: object) => api.ask('POST', device('fcm'), { body });
     expect(await taken(30, (n) => register(small, tokens(n)))).toBe(15);
@@ -181,7 +181,7 @@ describe('rows that devices change', () => {
     expect(large.kept()).toHaveLength(7);
   });
 
-  it('are those of metadata, tokens and users', async () => {
+  it('count for metadata, tokens and users', async () => {
     const asks: ((api: PushApi, id: string, n: number) => Promise<{ status: number }>)[] = [
       (api, id, n) =>
         api.ask('PUT', device(`fcm/${id}/metadata`), { body: { sdkVersion: `${n}` } }),
@@ -194,7 +194,7 @@ describe('rows that devices change', () => {
     }
   });
 
-  it('are those of removals, but none where there is no such device', async () => {
+  it('count for deletions, but not for an unknown device', async () => {
     const api = limited({ rowsPerSecond: 1 });
     const ids: string[] = [];
     for (let n = 0; n < BURST + 5; n++) {
@@ -209,14 +209,14 @@ describe('rows that devices change', () => {
     expect(await taken(200, unknown)).toBe(200);
   });
 
-  it('of one instance are bounded from all addresses together', async () => {
+  it('of one instance are limited for all addresses together', async () => {
     const api = limited({}, { deviceRowsPerSecond: 1 });
     const register = (n: number) =>
       api.ask('POST', device('fcm'), { body: tokens(n), from: `198.51.100.${n}` });
     expect(await taken(30, register)).toBe(15);
   });
 
-  it('that are more than may ever come at once can still be changed, after a pause', async () => {
+  it('that exceed the burst can still be changed after a pause', async () => {
     const api = limited({ rowsPerSecond: 1 });
     const id = await api.register('fcm');
     const interests = Array.from({ length: 300 }, (_, n) => `i${n}`);
@@ -227,7 +227,7 @@ describe('rows that devices change', () => {
   });
 });
 
-describe('what all devices of an instance may do', () => {
+describe('the rates of an instance', () => {
   const [ATTACKERS, PHONES] = [20, 100];
   const few = { deviceRequestsPerSecond: 100, deviceRowsPerSecond: 100, reportsPerSecond: 100 };
 
@@ -242,37 +242,34 @@ describe('what all devices of an instance may do', () => {
         api.ask('PUT', device(`fcm/${id}/metadata`), { body: {}, from }),
     ],
     ['reports', (api: PushApi, _: string, from: string) => ask(api, from)],
-  ])(
-    'is left to those that do little, by others that take all the %s they can',
-    async (_, attack) => {
-      const api = limited({}, few);
-      const id = await api.register('fcm');
-      for (let seconds = 0; seconds < 20; seconds++) {
-        for (let n = 0; n < ATTACKERS; n++) {
-          await untilRefused(() => attack(api, id, `198.51.100.${n}`));
-        }
-        api.nowMs += 1_000;
+  ])('leave room for addresses with few %s while others take all they can', async (_, attack) => {
+    const api = limited({}, few);
+    const id = await api.register('fcm');
+    for (let seconds = 0; seconds < 20; seconds++) {
+      for (let n = 0; n < ATTACKERS; n++) {
+        await untilRefused(() => attack(api, id, `198.51.100.${n}`));
       }
-      const statuses = new Set<number>();
-      for (let n = 0; n < PHONES; n++) {
-        const from = `203.0.113.${n}`;
-        const { json, status } = await api.ask('POST', device('fcm'), { body: tokens(n), from });
-        const path = device(`fcm/${(json as { id?: string } | undefined)?.id}/interests`);
-        const body = { interests: ['news', 'sport'] };
-        statuses.add(status);
-        statuses.add((await api.ask('PUT', path, { body, from })).status);
-        statuses.add((await ask(api, from)).status);
-        // Ten phones a second.
-        api.nowMs += 100;
-        for (let n = 0; n < ATTACKERS; n++) {
-          await untilRefused(() => attack(api, id, `198.51.100.${n}`));
-        }
+      api.nowMs += 1_000;
+    }
+    const statuses = new Set<number>();
+    for (let n = 0; n < PHONES; n++) {
+      const from = `203.0.113.${n}`;
+      const { json, status } = await api.ask('POST', device('fcm'), { body: tokens(n), from });
+      const path = device(`fcm/${(json as { id?: string } | undefined)?.id}/interests`);
+      const body = { interests: ['news', 'sport'] };
+      statuses.add(status);
+      statuses.add((await api.ask('PUT', path, { body, from })).status);
+      statuses.add((await ask(api, from)).status);
+      // Ten phones a second.
+      api.nowMs += 100;
+      for (let n = 0; n < ATTACKERS; n++) {
+        await untilRefused(() => attack(api, id, `198.51.100.${n}`));
       }
-      expect(statuses).toEqual(new Set([200]));
-    },
-  );
+    }
+    expect(statuses).toEqual(new Set([200]));
+  });
 
-  it('is not less for a thousand phones that each have an address, and start in one second', async () => {
+  it('allow a thousand phones with addresses of their own to start in one second', async () => {
     const api = limited(USUAL, DEFAULT_LIMITS);
     for (let n = 0; n < 1_000; n++) {
       const from = `2001:db8:${n}::/64`;
@@ -290,7 +287,7 @@ async function untilRefused(ask: () => Promise<{ readonly status: number }>): Pr
 }
 
 describe('reports', () => {
-  it('have a rate of their own by address, and by instance', async () => {
+  it('have rates of their own by address and by instance', async () => {
     const api = limited({ reportsPerSecond: 1 });
     expect(await taken(BURST + 5, () => ask(api, HERE))).toBe(BURST);
     expect(await ask(api, HERE)).toEqual(SLOW_DOWN);
@@ -300,7 +297,7 @@ describe('reports', () => {
   });
 });
 
-it('3,000 phones behind one address that start an app at once, and open its notification, notice nothing', async () => {
+it('3,000 phones behind one address can start an app at once and open its notification', async () => {
   const api = limited(USUAL, DEFAULT_LIMITS);
   const beamsToken = (sub: string) => {
     const claims = {

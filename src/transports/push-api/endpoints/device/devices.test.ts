@@ -79,7 +79,7 @@ describe('registering', () => {
     });
   }
 
-  it('keeps what the request says of the SDK and the browser', async () => {
+  it('keeps what the request says about the SDK and the browser', async () => {
     const clients: string[] = [];
     for (const headers of [
       { 'x-pusher-library': 'push-notifications-swift 4.0.0', 'user-agent': 'Shop/1\u0007' },
@@ -99,7 +99,7 @@ describe('registering', () => {
     ]);
   });
 
-  it('a browser is refused where the instance has no web push', async () => {
+  it('a browser is refused if the instance has no web push', async () => {
     const api = new PushApi();
     api.instance = { ...INSTANCE, web: undefined };
     expect(await api.ask('POST', device('web'), { body: registrations.web })).toEqual({
@@ -109,7 +109,7 @@ describe('registering', () => {
     });
   });
 
-  it('on another platform is no path of this API', async () => {
+  it('on another platform is not a path of this API', async () => {
     for (const platform of ['safari', 'APNS', '']) {
       const heard = await new PushApi().ask('POST', device(platform), { body: registrations.web });
       expect(heard).toMatchObject({ status: 404, error: 'Not found' });
@@ -120,14 +120,14 @@ describe('registering', () => {
 describe('the key that browsers subscribe with', () => {
   const path = `/device_api/v1/instances/${INSTANCE.id}/web-vapid-public-key`;
 
-  it('is told', async () => {
+  it('is answered', async () => {
     expect(await new PushApi().ask('GET', path)).toEqual({
       status: 200,
       json: { vapidPublicKey: INSTANCE.web?.vapidPublicKey },
     });
   });
 
-  it('is not there where the instance has no web push', async () => {
+  it('is not found if the instance has no web push', async () => {
     const api = new PushApi();
     api.instance = { ...INSTANCE, web: undefined };
     expect(await api.ask('GET', path)).toEqual({
@@ -137,14 +137,14 @@ describe('the key that browsers subscribe with', () => {
     });
   });
 
-  it('is not there for an unknown instance', async () => {
+  it('is not found for an unknown instance', async () => {
     const heard = await new PushApi().ask('GET', path.replace(INSTANCE.id, UNKNOWN));
     expect(heard).toEqual(NO_INSTANCE);
   });
 });
 
 describe('a device', () => {
-  it('is told of itself', async () => {
+  it('can read itself', async () => {
     const api = new PushApi();
     const id = await api.register('apns');
     expect(await api.ask('GET', device(`apns/${id}`), { headers: JSON_HEADERS })).toEqual({
@@ -153,7 +153,7 @@ describe('a device', () => {
     });
   });
 
-  it('is found however its id is spelled', async () => {
+  it('is found by its id in any case', async () => {
     const api = new PushApi();
     const id = await api.register('fcm');
     const spelled = `fcm-${id.slice(4).toUpperCase()}`;
@@ -189,7 +189,7 @@ describe('a device', () => {
     expect(heard).toMatchObject({ status: 404, error: 'Not found' });
   });
 
-  it('is removed, and then as if it was', async () => {
+  it('is deleted, and deleting it again succeeds', async () => {
     const api = new PushApi();
     const id = await api.register();
     for (const _ of [1, 2]) {
@@ -207,7 +207,7 @@ describe('a device', () => {
     });
   }
 
-  it('of another instance is not removed', async () => {
+  it('of another instance is not deleted', async () => {
     const api = new PushApi();
     const id = await api.register();
     api.instance = { ...INSTANCE, number: api.devices.newInstance() };
@@ -217,7 +217,7 @@ describe('a device', () => {
   });
 });
 
-describe('what a device asks', () => {
+describe('the requests of a device', () => {
   const asked = [
     ['GET', '', undefined],
     ['PUT', '/metadata', { sdkVersion: '1' }],
@@ -259,7 +259,7 @@ describe('what a device asks', () => {
     });
   }
 
-  it('by POST is refused for an unknown instance', async () => {
+  it('by POST are refused for an unknown instance', async () => {
     const heard = await new PushApi().ask('POST', device('fcm', UNKNOWN), {
       body: registrations.fcm,
     });

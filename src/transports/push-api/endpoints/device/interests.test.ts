@@ -34,7 +34,7 @@ describe('the interests of a device', () => {
     expect(cursor).toBe('');
   });
 
-  it('are said to be all where they are', async () => {
+  it('have no next cursor on the last page', async () => {
     const { api, path } = await withInterests(['b', 'a']);
     const all = { status: 200, json: { interests: ['a', 'b'], responseMetadata: {} } };
     expect(await api.ask('GET', path)).toEqual(all);
@@ -78,7 +78,7 @@ describe('the interests of a device', () => {
     });
   }
 
-  it('are replaced, doubles counted once', async () => {
+  it('are replaced, with duplicates counted once', async () => {
     const { kept, set } = await withInterests(['old']);
     const full = names(5000);
     expect(await set({ interests: [...full, ...full] })).toEqual({ status: 200 });
@@ -105,13 +105,13 @@ describe('the interests of a device', () => {
     });
   }
 
-  it('may be as many and as long as a device may have, with every mark that a name may have', async () => {
+  it('may be as many and as long as the limits allow, with every allowed character', async () => {
     const full = names(5000).map((name) => `${name},;.@=_-`.padEnd(164, ','));
     const { kept } = await withInterests(full);
     expect(kept()).toEqual(full);
   });
 
-  it('are not written where nothing changes', async () => {
+  it('are not written if nothing changes', async () => {
     const { api, path, set } = await withInterests(['a', 'b']);
     const asked = () => api.asked.splice(0).flatMap(([method]) => (method === 'get' ? [] : method));
     asked();
@@ -129,7 +129,7 @@ describe('the interests of a device', () => {
     ]);
   });
 
-  it('are to come later where the devices of the instance have as many as they may together', async () => {
+  it('are refused with Retry-After if the devices of the instance have reached their limit together', async () => {
     const { api, path, set, kept } = await withInterests(['a']);
     api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, interests: 2 } };
     const full = {
@@ -200,7 +200,7 @@ describe('the interests of a device', () => {
     });
   }
 
-  it('are 5,000 at most', async () => {
+  it('are at most 5,000', async () => {
     const { api, path, kept } = await withInterests(names(5000));
     expect(await api.ask('POST', `${path}/one-more`)).toEqual({
       status: 400,
@@ -211,7 +211,7 @@ describe('the interests of a device', () => {
     expect(kept()).toHaveLength(5000);
   });
 
-  it('are all seen once, however long the pages', async () => {
+  it('are each on exactly one page, for any length of the pages', async () => {
     const name = fc.stringMatching(/^[A-Za-z0-9_\-=@,.;]{1,164}$/);
     await fc.assert(
       fc.asyncProperty(

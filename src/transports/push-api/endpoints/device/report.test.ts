@@ -27,7 +27,7 @@ const report = (api: PushApi, body: unknown, headers: Record<string, string> = J
   api.ask('POST', events(), { headers, body });
 
 describe('a report', () => {
-  it('of a delivery is kept with all that it says', async () => {
+  it('of a delivery is stored with all its fields', async () => {
     const api = new PushApi();
     expect(await report(api, DELIVERY)).toEqual(TAKEN);
     expect(api.reports).toMatchObject([
@@ -44,14 +44,14 @@ describe('a report', () => {
     ]);
   });
 
-  it('finds the instance however its id is spelled', async () => {
+  it('finds the instance by its id in any case', async () => {
     const api = new PushApi();
     const path = events(INSTANCE.id.toUpperCase());
     expect(await api.ask('POST', path, { headers: JSON_HEADERS, body: DELIVERY })).toEqual(TAKEN);
     expect(api.reports).toHaveLength(1);
   });
 
-  it('is taken as the three SDKs write it', async () => {
+  it('is accepted as the three SDKs write it', async () => {
     const api = new PushApi();
     const { userId, appInBackground, hasDisplayableContent, hasData, ...least } = DELIVERY;
     for (const body of [
@@ -70,12 +70,12 @@ describe('a report', () => {
     expect(api.reports).toHaveLength(6);
   });
 
-  it('of an unknown publish or device is taken', async () => {
+  it('of an unknown publish or device is accepted', async () => {
     const api = new PushApi();
     expect(await report(api, { ...DELIVERY, publishId: 'gone', deviceId: 'x' })).toEqual(TAKEN);
   });
 
-  describe('that was kept', () => {
+  describe('that was stored', () => {
     const publishId = PUBLISH as PublishId;
     const setUser = async (api: PushApi) => {
       const deviceId = await api.register();
@@ -84,7 +84,7 @@ describe('a report', () => {
       return deviceId;
     };
 
-    it('is told of with the user of the device', async () => {
+    it('is sent to webhooks with the user of the device', async () => {
       const api = new PushApi();
       const deviceId = await setUser(api);
       const path = events(INSTANCE.id.toUpperCase());
@@ -103,7 +103,7 @@ describe('a report', () => {
       ]);
     });
 
-    it('is not told of where it names another user, or the device has none', async () => {
+    it('is not sent to webhooks if it names another user or the device has none', async () => {
       const api = new PushApi();
       await report(api, { ...DELIVERY, deviceId: await setUser(api), userId: 'bob' });
       await report(api, { ...DELIVERY, deviceId: await api.register() });
@@ -112,7 +112,7 @@ describe('a report', () => {
     });
   });
 
-  it('for an unknown instance is taken and dropped, once it is known to be right', async () => {
+  it('for an unknown instance is accepted and dropped, if it is valid', async () => {
     const api = new PushApi();
     const ask = (body: unknown) =>
       api.ask('POST', events(UNKNOWN), { headers: JSON_HEADERS, body });

@@ -35,7 +35,7 @@ describe('the user of a device', () => {
     });
   }
 
-  it('is told of the device, and may be set again', async () => {
+  it('is shown with the device, and may be set again', async () => {
     const api = new PushApi();
     const id = await api.register();
     for (const scheme of ['Bearer', 'bearer']) {
@@ -88,7 +88,7 @@ describe('the user of a device', () => {
     });
   }
 
-  it('is not changed to another', async () => {
+  it('cannot be changed to another user', async () => {
     const api = new PushApi();
     const id = await api.register();
     await setUser(api, `Bearer ${beamsToken()}`, id);
@@ -101,7 +101,7 @@ describe('the user of a device', () => {
     expect(userId).toBe('ann');
   });
 
-  it('is not set on the 101st of a platform, or takes the place of the oldest', async () => {
+  it('is not set on the 101st device of a platform, or replaces the oldest', async () => {
     const api = new PushApi();
     const signIn = async (index: number) => {
       const id = await api.register('fcm', { token: `token-${index}` });
@@ -123,12 +123,12 @@ describe('the user of a device', () => {
     expect(tokens).toContain('token-1');
   });
 
-  it('is not set on a device that is not there', async () => {
+  it('is not set on an unknown device', async () => {
     const { heard } = await setUser(new PushApi(), `Bearer ${beamsToken()}`, `web-${UNKNOWN}`);
     expect(heard).toMatchObject({ status: 404, error: 'Device not found' });
   });
 
-  it('is not set on what is no device id', async () => {
+  it('is not set for an invalid device id', async () => {
     for (const id of ['web-1', `fcm-${UNKNOWN}`, '%00']) {
       const { heard } = await setUser(new PushApi(), `Bearer ${beamsToken()}`, id);
       expect(heard).toEqual({

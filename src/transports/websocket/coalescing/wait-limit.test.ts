@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { HoldLimit } from './hold-limit.ts';
+import { WaitLimit } from './wait-limit.ts';
 
-let limit: HoldLimit;
+let limit: WaitLimit;
 
 beforeEach(() => {
-  limit = new HoldLimit();
+  limit = new WaitLimit();
 });
 
 function reach(times: number): void {
   for (let time = 0; time < times; time++) limit.reached();
 }
 
-describe('the time for which publishes are held at most', () => {
-  it('is 8 ms, and stays so where it is reached four times in a row', () => {
+describe('the longest wait', () => {
+  it('is 8 ms, and stays so if it is reached four times in a row', () => {
     expect(limit.ms).toBe(8);
     reach(4);
     limit.notReached();
@@ -20,7 +20,7 @@ describe('the time for which publishes are held at most', () => {
     expect(limit.ms).toBe(8);
   });
 
-  it('becomes a quarter longer each time after that, up to 50 ms', () => {
+  it('grows by a quarter each further time, up to 50 ms', () => {
     reach(5);
     expect(limit.ms).toBe(10);
     reach(1);
@@ -29,7 +29,7 @@ describe('the time for which publishes are held at most', () => {
     expect(limit.ms).toBe(50);
   });
 
-  it('becomes shorter by as much each time it is not reached, down to 8 ms', () => {
+  it('shrinks by as much each time it is not reached, down to 8 ms', () => {
     reach(6);
     limit.notReached();
     expect(limit.ms).toBe(10);

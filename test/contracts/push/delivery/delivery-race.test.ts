@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import type { AfterJob, Job } from '../../../src/push/model/delivery.ts';
-import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../../testing/databases/databases.ts';
-import { makeInstance } from '../../../testing/databases/push-instance.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import type { AfterJob, Job } from '../../../../src/push/model/delivery.ts';
+import { type Database, openDatabase } from '../../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
+import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../../testing/databases/push-instance.ts';
 import {
   DeliveryScene,
   type DeliveryStores,

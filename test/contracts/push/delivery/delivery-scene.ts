@@ -1,6 +1,6 @@
-import type { AudienceSource } from '../../../src/push/audience-source.ts';
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import type { DeviceStore } from '../../../src/push/device-store.ts';
+import type { AudienceSource } from '../../../../src/push/audience-source.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import type { DeviceStore } from '../../../../src/push/device-store.ts';
 import type {
   AfterJob,
   AfterPart,
@@ -8,19 +8,19 @@ import type {
   DeviceStory,
   Job,
   PublishUnderWay,
-} from '../../../src/push/model/delivery.ts';
-import type { NewDevice, Platform, Recipient } from '../../../src/push/model/device.ts';
+} from '../../../../src/push/model/delivery.ts';
+import type { NewDevice, Platform, Recipient } from '../../../../src/push/model/device.ts';
 import type {
   NewPublish,
   PlatformCounts,
   PublishId,
   PublishStatus,
   PublishTarget,
-} from '../../../src/push/model/publish.ts';
-import { newPublishId } from '../../../src/push/model/publish-id.ts';
-import type { PublishStore } from '../../../src/push/publish-store.ts';
-import type { StoryStore } from '../../../src/push/story-store.ts';
-import { newDevice } from './device-store.contract.ts';
+} from '../../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../../src/push/model/publish-id.ts';
+import type { PublishStore } from '../../../../src/push/publish-store.ts';
+import type { StoryStore } from '../../../../src/push/story-store.ts';
+import { newDevice } from '../device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
 

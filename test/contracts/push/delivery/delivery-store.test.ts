@@ -1,15 +1,15 @@
-import { openDatabase } from '../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../../testing/databases/databases.ts';
-import { makeInstance } from '../../../testing/databases/push-instance.ts';
-import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
-import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
-import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
-import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
+import { openDatabase } from '../../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
+import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../../testing/databases/push-instance.ts';
+import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../../testing/memory-stores/stories.ts';
 import { deliveryStoreContract } from './delivery-store.contract.ts';
 
 deliveryStoreContract('MemoryDeliveries', async () => {

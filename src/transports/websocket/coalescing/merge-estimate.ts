@@ -1,35 +1,35 @@
 import { hashOf, PLACES, placeOf } from '../../clients/topic-place.ts';
 
-/** A topic recurs that was among so many publishes before: about as many as a busy loop takes in within 8 ms. */
+/** A topic recurs if it was among this many publishes before: about what a busy loop receives in 8 ms. */
 const AMONG = 128;
 
-/** How much of what was known stays with each publish. */
+/** Exponential decay of the sums, per publish. */
 const KEPT = 1 - 1 / AMONG;
 
 /**
- * How large a share of all sends goes to connections that shortly before were sent something of the same topic:
- * what can be put together if publishes wait for others, however long they wait. Nothing has to wait to learn it.
+ * Estimates the share of sends that could be merged if publishes waited: sends to the subscribers of a topic that was
+ * published within the last 128 publishes. Learning this needs no waiting.
  */
-export class Recurrence {
+export class MergeEstimate {
   /**
-   * Which topic was last in each place, and which publish that was. Where topics share a place, each makes the other forgotten.
-   * Told by its hash: strings that are kept for a while outlive the quick collections of garbage, and bring on slow ones.
+   * The last topic of each place, as a hash, and the number of its publish. Topics that share a place overwrite each other.
+   * Numbers, because strings that are kept for a while survive the quick garbage collections and cause slow ones.
    */
   private readonly hashes = new Int32Array(PLACES);
   private readonly numbers = new Float64Array(PLACES);
   private number = 0;
-  /** Sends, of which those that are long past count for little. */
+  /** Decaying sums of all sends, and of those to topics that recur. */
   private all = 0;
   private again = 0;
 
-  /** From 0 to 1; 1 while too little is known. */
+  /** From 0 to 1; 1 before the first publish. */
   get share(): number {
     return this.all === 0 ? 1 : this.again / this.all;
   }
 
-  /** To be called for each publish. `receivers` are the connections it goes to. */
+  /** Call it for each publish. `receivers`: the connections that it goes to. */
   note(topic: string, receivers: number): void {
-    // As if there had been others like the first one before it.
+    // The first publish counts as if many like it had come before.
     if (this.all === 0) this.all = this.again = receivers * AMONG;
     this.all = this.all * KEPT + receivers;
     this.again *= KEPT;

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'bun:test';
-import type { PublishUnderWay } from '../../../src/push/model/delivery.ts';
-import type { NewPublish } from '../../../src/push/model/publish.ts';
-import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../src/push/untold-ends.ts';
+import type { PublishUnderWay } from '../../../../src/push/model/delivery.ts';
+import type { NewPublish } from '../../../../src/push/model/publish.ts';
+import {
+  TOLD_WITHIN_MS,
+  type UntoldEnd,
+  type UntoldEnds,
+} from '../../../../src/push/untold-ends.ts';
 import { DeliveryScene, type DeliveryStores, NOW_MS } from './delivery-scene.ts';
 
 /** Stores to test. */

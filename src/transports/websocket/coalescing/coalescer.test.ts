@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { HoldBack } from './hold-back.ts';
+import { Coalescer } from './coalescer.ts';
 
 let nowMs: number;
 let busy: number;
 let sent: string[];
 let timers: { atMs: number; run: () => void }[];
 let turnEnds: (() => void)[];
-let holdBack: HoldBack;
+let coalescer: Coalescer;
 
 beforeEach(() => {
   nowMs = 1000;
@@ -15,7 +15,7 @@ beforeEach(() => {
   sent = [];
   timers = [];
   turnEnds = [];
-  holdBack = new HoldBack({
+  coalescer = new Coalescer({
     now: () => nowMs,
     busyShare: () => busy,
     after: (delayMs, run) => timers.push({ atMs: nowMs + delayMs, run }),
@@ -29,7 +29,7 @@ const named = (name: string, { topic = name, frame = name, receivers = 1 } = {})
   receivers,
   run: () => void sent.push(name),
 });
-const publish = (...what: Parameters<typeof named>) => holdBack.publishSoon(named(...what));
+const publish = (...what: Parameters<typeof named>) => coalescer.publishBatched(named(...what));
 
 /** The loop sends what was published, which takes so long, and goes on. */
 function endTurn(tookMs = 1): void {
@@ -44,13 +44,13 @@ function passTime(ms: number): void {
   for (const { run } of due) run();
 }
 
-/** The next turn brings nothing, and neither does the look that follows. */
+/** The next turn brings nothing, and neither does the pause that follows. */
 function waitInVain(): void {
   for (let turns = 0; turns < 2; turns++) endTurn(0);
   passTime(1);
 }
 
-/** So many publishes, two of each topic, to a crowd each. */
+/** Publishes two events of each topic to 100 connections each. */
 function publishPairs(count: number): void {
   for (let one = 0; one < count; one++) publish('x', { topic: String(one >> 1), receivers: 100 });
 }
@@ -65,7 +65,7 @@ describe('a publish', () => {
     expect(timers).toEqual([]);
   });
 
-  it('leaves at once on a busy loop too, when none left for 5 ms', () => {
+  it('leaves at once on a busy loop if nothing was sent for 5 ms', () => {
     busy = 0.9;
     publish('a');
     endTurn();
@@ -74,14 +74,14 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('leaves with those of the same turn, which costs nothing more', () => {
+  it('joins what its turn has published already', () => {
     busy = 0.9;
     publish('a');
     publish('b');
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits on a busy loop for another turn and then for 1 ms, and leaves if no others came', () => {
+  it('waits on a busy loop for another turn and then for 1 ms, and leaves if no others arrive', () => {
     busy = 0.9;
     publish('a');
     endTurn(8);
@@ -94,7 +94,7 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b']);
   });
 
-  it('waits for another turn while each brings a quarter of what the one before did', () => {
+  it('waits for another turn while each brings a quarter of what the turn before brought', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -121,7 +121,7 @@ describe('a publish', () => {
     expect(sent).toHaveLength(20);
   });
 
-  it('waits on where half as many as in its turn come from far away within 1 ms', () => {
+  it('waits on if half as many as in the first turn arrive within 1 ms', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -140,21 +140,24 @@ describe('a publish', () => {
   it.each([
     [49, false],
     [50, true],
-  ])('waits on only where that saves 100 sends: two more for the same %p, %p', (each, waits) => {
-    busy = 0.9;
-    publish('first');
-    endTurn();
-    const publishTwo = () => {
-      for (let one = 0; one < 2; one++) publish('x', { receivers: each });
-    };
-    publishTwo();
-    for (let turns = 0; turns < 2; turns++) endTurn(0);
-    publishTwo();
-    passTime(1);
-    expect(sent).toHaveLength(waits ? 1 : 5);
-  });
+  ])(
+    'waits on only if that merges 100 sends: two more for the same %p connections, %p',
+    (each, waits) => {
+      busy = 0.9;
+      publish('first');
+      endTurn();
+      const publishTwo = () => {
+        for (let one = 0; one < 2; one++) publish('x', { receivers: each });
+      };
+      publishTwo();
+      for (let turns = 0; turns < 2; turns++) endTurn(0);
+      publishTwo();
+      passTime(1);
+      expect(sent).toHaveLength(waits ? 1 : 5);
+    },
+  );
 
-  it('waits for 8 ms at most, whatever comes', () => {
+  it('waits 8 ms at most, whatever arrives', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -166,7 +169,7 @@ describe('a publish', () => {
     expect(sent).toHaveLength(81);
   });
 
-  it('waits longer than that where there is always more, until there is not', () => {
+  it('waits longer than 8 ms while the loop does not keep up', () => {
     busy = 0.9;
     publish('first');
     endTurn(0);
@@ -189,7 +192,7 @@ describe('a publish', () => {
     expect(waitsMs()).toBe(8);
   });
 
-  it('leaves without a look that would take longer than that', () => {
+  it('leaves without a pause that would exceed the limit', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -200,7 +203,7 @@ describe('a publish', () => {
     expect(sent).toEqual(['first', 'x', 'x']);
   });
 
-  it('leaves without a look after one in vain, for a time that doubles until one is not', () => {
+  it('leaves without a pause after one that was not worth it, for a time that doubles', () => {
     busy = 0.9;
     const looks = () => {
       publishPairs(2);
@@ -231,13 +234,13 @@ describe('a publish', () => {
     for (const pauseMs of [10, 20]) looksAgainAfter(pauseMs);
   });
 
-  it('is judged by what came with it, and not by what came before', () => {
+  it('is judged by the publishes of its own wait', () => {
     busy = 0.9;
     publish('first');
     endTurn();
     publishPairs(16);
     endTurn(0);
-    holdBack.flush();
+    coalescer.flush();
     endTurn();
     publishPairs(2);
     endTurn(0);
@@ -249,17 +252,17 @@ describe('a publish', () => {
     expect(sent).toHaveLength(17);
   });
 
-  it('is waited for no longer once it has left', () => {
+  it('ends its wait when it leaves', () => {
     busy = 0.9;
     publish('first');
     endTurn();
     publishPairs(2);
-    holdBack.flush();
+    coalescer.flush();
     endTurn();
     expect(turnEnds).toEqual([]);
     publishPairs(2);
     for (let turns = 0; turns < 2; turns++) endTurn(0);
-    holdBack.flush();
+    coalescer.flush();
     endTurn(0);
     // Nothing is looked at: the next are looked at as if there had been no look.
     passTime(1);
@@ -269,7 +272,7 @@ describe('a publish', () => {
     expect(timers).toHaveLength(1);
   });
 
-  it('is not waited for at all where it is too large', () => {
+  it('does not wait if it is too large', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -279,7 +282,7 @@ describe('a publish', () => {
     expect(turnEnds).toEqual([]);
   });
 
-  it('waits again for those that a timer let go, from when they were sent', () => {
+  it('waits after a flush by a timer, from the moment the loop has sent that', () => {
     busy = 0.9;
     publish('a');
     endTurn();
@@ -298,7 +301,7 @@ describe('a publish', () => {
     [18, true],
     [19, false],
   ])(
-    'waits again only where waiting saved a twentieth: once beside %p others, %p',
+    'waits again only if the last wait merged 5 % of sends: one beside %p others, %p',
     (others, waits) => {
       busy = 0.9;
       publish('first');
@@ -314,11 +317,11 @@ describe('a publish', () => {
     },
   );
 
-  it('does not wait after waiting was in vain, for a time that doubles until it was not', () => {
+  it('does not wait after a wait that merged few sends, for a time that doubles', () => {
     busy = 0.9;
     /** Nothing waits for so long, and the next does. */
     const waitsAgainAfter = (pauseMs: number) => {
-      holdBack.flush();
+      coalescer.flush();
       endTurn(0);
       nowMs += pauseMs - 2;
       publish('early');
@@ -337,13 +340,13 @@ describe('a publish', () => {
     for (const pauseMs of [4, 8, 16, 32, 64, 128, 200, 200]) waitsAgainAfter(pauseMs);
 
     publish('next');
-    holdBack.flush();
+    coalescer.flush();
     endTurn();
     publish('next');
     for (const pauseMs of [4, 8]) waitsAgainAfter(pauseMs);
   });
 
-  it('does not wait where all go to different connections, until they do not', () => {
+  it('does not wait if all events go to different connections, until they no longer do', () => {
     busy = 0.9;
     let others = 0;
     const publishOthers = (count: number) => {
@@ -361,7 +364,7 @@ describe('a publish', () => {
     expect(sent.at(-1)).toBe('a');
   });
 
-  it('does not wait for those that a timer let go when that is long ago', () => {
+  it('does not wait if a flush by a timer was sent long ago', () => {
     busy = 0.9;
     publish('a');
     endTurn();
@@ -373,7 +376,7 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b', 'b2', 'c']);
   });
 
-  it('waits from six tenths of a core on', () => {
+  it('waits from 60 % of a core on', () => {
     for (const [share, waits] of [
       [0.59, false],
       [0.6, true],
@@ -384,26 +387,26 @@ describe('a publish', () => {
       endTurn();
       publish('second');
       expect(sent.at(-1)).toBe(waits ? 'first' : 'second');
-      holdBack.flush();
+      coalescer.flush();
       endTurn();
     }
   });
 
-  it('does not wait for what no backend publishes, but leaves behind what waits', () => {
+  it('does not wait if it must not, but never overtakes', () => {
     busy = 0.9;
     publish('a');
     endTurn();
-    holdBack.publish(named('of a client'));
+    coalescer.publish(named('of a client'));
     expect(sent).toEqual(['a', 'of a client']);
     endTurn();
     publish('b');
-    holdBack.publish(named('of a client, too'));
+    coalescer.publish(named('of a client, too'));
     expect(sent).toEqual(['a', 'of a client']);
     waitInVain();
     expect(sent).toEqual(['a', 'of a client', 'b', 'of a client, too']);
   });
 
-  it('keeps its place, also when the loop has time again meanwhile', () => {
+  it('keeps its place when the loop gets time', () => {
     busy = 0.9;
     publish('a');
     endTurn();
@@ -415,13 +418,13 @@ describe('a publish', () => {
     expect(sent).toEqual(['a', 'b', 'c']);
   });
 
-  it('leaves before whatever must come after it', () => {
+  it('leaves before anything that must come after it', () => {
     busy = 0.9;
     publish('a');
     endTurn();
     publish('b');
     publish('c');
-    holdBack.flush();
+    coalescer.flush();
     expect(sent).toEqual(['a', 'b', 'c']);
     passTime(100);
     expect(sent).toEqual(['a', 'b', 'c']);
@@ -474,8 +477,8 @@ describe('what is held', () => {
         let published = 0;
         for (const one of steps) {
           if (one.do === 'publish') publish(String(published++));
-          else if (one.do === 'publish at once') holdBack.publish(named(String(published++)));
-          else if (one.do === 'flush') holdBack.flush();
+          else if (one.do === 'publish at once') coalescer.publish(named(String(published++)));
+          else if (one.do === 'flush') coalescer.flush();
           else if (one.do === 'end turn') endTurn(one.ms);
           else if (one.do === 'pass time') passTime(one.ms);
           else busy = one.share;

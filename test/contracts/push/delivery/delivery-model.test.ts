@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { DeviceResult } from '../../../src/push/model/delivery.ts';
-import type { Recipient } from '../../../src/push/model/device.ts';
-import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
-import { newPublishId } from '../../../src/push/model/publish-id.ts';
-import { openDatabase } from '../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
-import { databases } from '../../../testing/databases/databases.ts';
-import { makeInstance } from '../../../testing/databases/push-instance.ts';
-import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
-import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
-import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
-import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
+import type { DeviceResult } from '../../../../src/push/model/delivery.ts';
+import type { Recipient } from '../../../../src/push/model/device.ts';
+import type { NewPublish, PublishTarget } from '../../../../src/push/model/publish.ts';
+import { newPublishId } from '../../../../src/push/model/publish-id.ts';
+import { openDatabase } from '../../../../src/stores/database/database.ts';
+import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
+import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
+import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
+import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
+import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
+import { databases } from '../../../../testing/databases/databases.ts';
+import { makeInstance } from '../../../../testing/databases/push-instance.ts';
+import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
+import { MemoryAudience, MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { MemoryPublishes } from '../../../../testing/memory-stores/publishes.ts';
+import { MemoryStories } from '../../../../testing/memory-stores/stories.ts';
+import { newDevice } from '../device-store.contract.ts';
 import { LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
 import { DeliveryWorld, type World } from './delivery-world.ts';
-import { newDevice } from './device-store.contract.ts';
 
 /** What servers, devices and backends do; the numbers are places in lists, or small amounts. */
 const step = fc.record({

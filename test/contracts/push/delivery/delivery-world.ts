@@ -1,8 +1,13 @@
-import type { DeliveryStore } from '../../../src/push/delivering/ports.ts';
-import type { WantedJobs } from '../../../src/push/job-store.ts';
-import type { ClaimedPlan, DeviceResult, Job, RetryJob } from '../../../src/push/model/delivery.ts';
-import type { NewDevice, Platform, Recipient } from '../../../src/push/model/device.ts';
-import type { NewPublish } from '../../../src/push/model/publish.ts';
+import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
+import type { WantedJobs } from '../../../../src/push/job-store.ts';
+import type {
+  ClaimedPlan,
+  DeviceResult,
+  Job,
+  RetryJob,
+} from '../../../../src/push/model/delivery.ts';
+import type { NewDevice, Platform, Recipient } from '../../../../src/push/model/device.ts';
+import type { NewPublish } from '../../../../src/push/model/publish.ts';
 import type { DeliveryStores } from './delivery-scene.ts';
 
 export interface World {

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
+import {
+  ask,
+  device,
+  expectEmpty,
+  JSON_HEADERS,
+  NEIGHBOUR,
+  NO_DEVICE,
+  NO_INSTANCE,
+  NO_PATH,
+  newInstance,
+  refusal,
+  registered,
+  registration,
+  startPush,
+  told,
+  UNKNOWN,
+} from '../exchange.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startPush();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** What devices of all platforms have in common. Source: push protocol, §3. `answer` is what a new device gets beside its id. */
+const PLATFORMS = [
+  { platform: 'apns', answer: { initialInterestSet: [] } },
+  { platform: 'fcm', answer: { initialInterestSet: [] } },
+  { platform: 'web', answer: {} },
+] as const;
+
+describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }) => {
+  const register = (body: unknown, headers: Readonly<Record<string, string>> = JSON_HEADERS) =>
+    ask(server, 'POST', device(platform), { headers, body });
+  const anyToken = (): unknown => Object(registration(platform)).token;
+
+  it('registers and gets its id', async () => {
+    const { status, headers, json, text } = await register(registration(platform));
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('application/json');
+    const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}';
+    expect(json).toEqual({
+      id: expect.stringMatching(new RegExp(`^${platform}-${uuid}$`)),
+      ...answer,
+    });
+    expect(text).toEndWith('}\n');
+  });
+
+  it.each([undefined, 'application/json; charset=UTF-8', 'text/plain;charset=UTF-8'])(
+    'registers with the content type %s',
+    async (type) => {
+      const headers = type === undefined ? {} : { 'content-type': type };
+      expect((await register(registration(platform), headers)).status).toBe(200);
+    },
+  );
+
+  it('replaces the device with the same token, without its user and interests', async () => {
+    const token = anyToken();
+    const first = await registered(server, platform, { token });
+    await expectEmpty(ask(server, 'POST', device(`${platform}/${first}/interests/shop`)));
+    const second = await registered(server, platform, { token });
+    expect(second).not.toBe(first);
+    expect(await told(server, first)).toBeUndefined();
+    expect(await told(server, second)).toMatchObject({ userId: null });
+    const interests = await ask(server, 'GET', device(`${platform}/${second}/interests`));
+    expect(interests.json).toMatchObject({ interests: [] });
+  });
+
+  it('leaves a device with the same token in another instance alone', async () => {
+    const token = anyToken();
+    const other = await newInstance(server);
+    const here = await registered(server, platform, { token });
+    const there = await registered(other, platform, { token });
+    expect(await told(server, here)).toBeDefined();
+    expect(await told(other, there)).toBeDefined();
+  });
+
+  it('is one device after registering many times at once', async () => {
+    const token = anyToken();
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, () => registered(server, platform, { token })),
+    );
+    const left = await Promise.all(ids.map((id) => told(server, id)));
+    expect(left.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+
+  it('cannot register with an unknown instance', async () => {
+    for (const instance of [UNKNOWN, 'x']) {
+      const body = registration(platform);
+      expect(await ask(server, 'POST', device(platform, instance), { body })).toMatchObject(
+        NO_INSTANCE,
+      );
+    }
+  });
+
+  it.each(['', 'null', '[]', '"x"', '{', '{"token":'])('cannot register with %j', async (body) => {
+    expect(await register(body)).toMatchObject(refusal(400, 'Bad Request', /JSON object/));
+  });
+
+  it('is found however its id is spelled', async () => {
+    const id = await registered(server, platform);
+    const upper = `${platform}-${id.slice(platform.length + 1).toUpperCase()}`;
+    for (const spelled of [upper, id.replaceAll('-', '%2D')]) {
+      expect(await ask(server, 'GET', device(`${platform}/${spelled}`))).toMatchObject({
+        status: 200,
+        json: { id },
+      });
+    }
+    await expectEmpty(ask(server, 'DELETE', device(`${platform}/${upper}`)));
+    expect(await told(server, id)).toBeUndefined();
+  });
+
+  it('is found only in its own instance and on its own platform', async () => {
+    const id = await registered(server, platform);
+    const otherPlatform = platform === 'web' ? 'fcm' : 'web';
+    for (const elsewhere of [
+      device(`${platform}/${id}`, NEIGHBOUR.id),
+      device(`${otherPlatform}/${id}`),
+    ]) {
+      expect(await ask(server, 'GET', elsewhere)).toMatchObject(NO_DEVICE);
+      await expectEmpty(ask(server, 'DELETE', elsewhere));
+    }
+    expect(await told(server, id)).toBeDefined();
+  });
+
+  it('can be deleted again and again', async () => {
+    const id = await registered(server, platform);
+    for (const _ of [1, 2, 3]) {
+      await expectEmpty(ask(server, 'DELETE', device(`${platform}/${id}`)));
+    }
+    expect(await ask(server, 'GET', device(`${platform}/${id}`))).toMatchObject(NO_DEVICE);
+  });
+
+  it.each([
+    `${platform}-${UNKNOWN}`,
+    `${platform}-1`,
+    'safari-1',
+    'x',
+    'null',
+    'undefined',
+    '__proto__',
+    '%00',
+    '%zz',
+    '..',
+    'a%2Fb',
+    'x'.repeat(300),
+  ])('is unknown by the id %s: 404, but DELETE answers 200', async (id) => {
+    const target = device(`${platform}/${id}`);
+    expect(await ask(server, 'GET', target)).toMatchObject(NO_DEVICE);
+    const body = { sdkVersion: '1' };
+    expect(await ask(server, 'PUT', `${target}/metadata`, { body })).toMatchObject(NO_DEVICE);
+    await expectEmpty(ask(server, 'DELETE', target));
+  });
+});
+
+it.each(['apns', 'web'] as const)(
+  'a device of platform %s cannot change its token',
+  async (platform) => {
+    const id = await registered(server, platform);
+    const body = registration(platform);
+    expect(await ask(server, 'PUT', device(`${platform}/${id}/token`), { body })).toMatchObject(
+      NO_PATH,
+    );
+  },
+);
