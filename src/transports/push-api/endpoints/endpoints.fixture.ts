@@ -179,7 +179,7 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      tenantLog: new RateLimitedLog(log, { now }),
+      strangerLog: new RateLimitedLog(log, { now }),
       logThrottle,
       rates: this.rates,
       settings: {
