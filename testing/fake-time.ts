@@ -1,4 +1,4 @@
-import type { PipelineTimers } from '../src/push/delivering/ports.ts';
+import type { Timers } from '../src/runtime/ports.ts';
 
 interface Alarm {
   readonly atMs: number;
@@ -8,15 +8,21 @@ interface Alarm {
 }
 
 /** Time that passes when a test says so, from one alarm to the next. */
-export class FakeTime implements PipelineTimers {
+export class FakeTime implements Timers {
   private nowMs: number;
+  private readonly turns: number;
   private made = 0;
   private offMs = 0;
   /** A heap: the first is the next. */
   private readonly alarms: Alarm[] = [];
 
-  constructor(nowMs = 1_800_000_000_000) {
+  /**
+   * `turns` of the event loop pass after each alarm, so that what it sets off is done before the next one: 1 is
+   * enough for promises, 20 for a store in memory.
+   */
+  constructor({ nowMs = 1_800_000_000_000, turns = 1 } = {}) {
     this.nowMs = nowMs;
+    this.turns = turns;
   }
 
   now(): number {
@@ -50,7 +56,7 @@ export class FakeTime implements PipelineTimers {
 
   /** The same, but no longer than until something is so. Gives whether it is. */
   async runUntil(endMs: number, isSo: () => boolean): Promise<boolean> {
-    await settled();
+    await settled(this.turns);
     for (;;) {
       if (isSo()) return true;
       const [next] = this.alarms;
@@ -59,7 +65,7 @@ export class FakeTime implements PipelineTimers {
       if (next.isCancelled) continue;
       this.nowMs = next.atMs;
       next.run();
-      await settled();
+      await settled(this.turns);
     }
     this.nowMs = Math.max(this.nowMs, endMs);
     return isSo();
@@ -99,9 +105,7 @@ function isBefore(a: Alarm, b: Alarm): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
-/** Settles when nothing can go on without time passing: whatever waits for a promise comes before it. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** Lets everything run that waits for promises and not for time. */
+export async function settled(turns = 1): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import { type FoundName, Resolver } from './resolve.ts';
 
 /** A resolver whose queries a test answers. */
 function stage() {
-  const timers = new FakeTimers();
+  const timers = new FakeTime({ turns: 20 });
   const asked: string[] = [];
   const refused: string[] = [];
   const open = new Map<string, PromiseWithResolvers<FoundName>>();

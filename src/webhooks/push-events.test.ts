@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
 import type { InstanceWebhook } from '../push/model/instance.ts';
 import { NO_COUNTS } from '../push/model/publish.ts';
@@ -48,7 +48,7 @@ const counts = {
 };
 
 let database: Database;
-let timers: FakeTimers;
+let timers: FakeTime;
 let instances: Map<string, { readonly id: string; readonly webhooks: readonly InstanceWebhook[] }>;
 let sent: (OutgoingRequest & { readonly atMs: number })[];
 let answer: (request: OutgoingRequest) => OutgoingAnswer | Promise<OutgoingAnswer>;
@@ -59,7 +59,7 @@ let beganMs: number;
 
 beforeEach(async () => {
   database = await openDatabase('sqlite::memory:');
-  timers = new FakeTimers();
+  timers = new FakeTime({ turns: 20 });
   beganMs = timers.now();
   instances = new Map();
   serve(webhook());

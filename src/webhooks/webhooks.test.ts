@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import type { App } from '../channels/app.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
 import type { PushInstance } from '../push/model/instance.ts';
@@ -17,7 +17,7 @@ const answered = (status: number, body = ''): OutgoingAnswer => ({
 });
 
 let database: Database;
-let timers: FakeTimers;
+let timers: FakeTime;
 let apps: Map<string, App>;
 let instances: Map<string, Pick<PushInstance, 'id' | 'webhooks'>>;
 let sent: (OutgoingRequest & { readonly atMs: number })[];
@@ -28,7 +28,7 @@ let beganMs: number;
 
 beforeEach(async () => {
   database = await openDatabase('sqlite::memory:');
-  timers = new FakeTimers();
+  timers = new FakeTime({ turns: 20 });
   beganMs = timers.now();
   apps = new Map([['app', appOf('app', [webhookTo('https://a.test/hook')])]]);
   instances = new Map();

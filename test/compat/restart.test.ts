@@ -17,7 +17,7 @@ for (const [signal, what] of [
   ['SIGTERM', 'a restart'],
   ['SIGKILL', 'a crash'],
 ] as const) {
-  it(
+  it.concurrent(
     `has its clients back after ${what}, in all their channels`,
     async () => {
       await using before = await startFanfare({ app: { clientEvents: true } });

@@ -6,7 +6,7 @@ import { trigger } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 /** What an event may wait before it is in the store: `FLUSH_MS`, and a commit on a machine that is busy. */
 const WEBHOOK_LOSS_MS = 600;

@@ -16,10 +16,10 @@ import { storeOf } from './store-trouble.ts';
 
 const LONG_MS = 180_000;
 
-const DEVICES = 20_000;
+const DEVICES = 4_000;
 const INTERESTS = 10;
 const USER_DEVICES = 100;
-const USER_INTERESTS = 1000;
+const USER_INTERESTS = 400;
 
 const requests = new PushRequests();
 

@@ -22,7 +22,7 @@ import {
 import { becomes } from './store-trouble.ts';
 
 const LONG_MS = 60_000;
-const BACKENDS = 20;
+const BACKENDS = 10;
 
 const requests = new PushRequests();
 const nothing = async () => undefined;
@@ -77,7 +77,7 @@ describe('the push side of a server whose PostgreSQL', () => {
       await using server = await startPush({ store: { url: postgres.url } });
       const accepted = await acceptSome(server);
       const backends = startBackends(server);
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         await backends.hear(200, 100);
         postgres.kill();
         await backends.hear(503, 100);

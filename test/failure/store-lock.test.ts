@@ -11,8 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { openDatabase } from '../../src/stores/database/database.ts';
+import { StoreLock } from '../../src/stores/database/store-lock.ts';
+import { runs } from '../../testing/long-run.ts';
 import {
   configOf,
   type Fanfare,
@@ -57,15 +59,17 @@ it('refuses to use a store that another server uses, by whatever path it is name
   symlinkSync(file, join(directory, 'other', 'link.db'));
   symlinkSync(directory, join(directory, 'other', 'folder'));
   const before = statSync(file).mtimeMs;
+  expectRefused(await startAnother(directory, 'sqlite:other/folder/fanfare.db'), server);
+  const isUsed = `is used by another server: process ${server.process.pid} `;
   for (const path of [
     file,
-    'fanfare.db',
-    './other/../fanfare.db',
+    relative(process.cwd(), file),
+    `${directory}/other/../fanfare.db`,
     `//${file}`,
-    'other/link.db',
-    'other/folder/fanfare.db',
+    join(directory, 'other/link.db'),
+    join(directory, 'other/folder/fanfare.db'),
   ]) {
-    expectRefused(await startAnother(directory, `sqlite:${path}`), server);
+    expect(() => StoreLock.take(`sqlite:${path}`)).toThrow(isUsed);
   }
   expect(statSync(file).mtimeMs).toBe(before);
   await isReady(server);
@@ -99,7 +103,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)(
 );
 
 it('starts one server of many that start at the same moment', async () => {
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < runs(1, 10); round++) {
     using directory = temporaryDirectory();
     const file = join(directory.path, 'config.json');
     writeFileSync(file, JSON.stringify(configOf(directory.path)));

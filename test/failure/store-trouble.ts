@@ -6,6 +6,9 @@ import { RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
+/** Between two events or two looks, so that waiting does not keep a processor busy. */
+const PAUSE_MS = 20;
+
 /** Longer than the pauses between two looks at the store; shorter than a test may take. */
 const SOON_MS = 10_000;
 
@@ -22,6 +25,7 @@ export async function becomes(server: Fanfare, wanted: RegExp, meanwhile: () => 
     await meanwhile();
     const said = await readiness(server);
     if (wanted.test(said)) return said;
+    await Bun.sleep(PAUSE_MS);
     if (Date.now() > deadline) throw new Error(`/readyz never said ${wanted}, but ${said}`);
   }
 }
@@ -35,6 +39,7 @@ export async function chat(server: Fanfare) {
     /** One request and one delivery: two messages of the app's usage. */
     async say() {
       const data = String(said++);
+      await Bun.sleep(PAUSE_MS);
       await trigger(server, { name: 'e', channel: 'news', data });
       expect(await client.hears()).toMatchObject({ event: 'e', data });
     },

@@ -4,7 +4,7 @@ import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.t
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
-import { FakeTimers } from '../../testing/fake-timers.ts';
+import { FakeTime } from '../../testing/fake-time.ts';
 import {
   deliverAll,
   fcmDevice,
@@ -222,7 +222,7 @@ describe('the access token', () => {
 
 describe('the rate', () => {
   it('is the quota of Google, for all instances of a project', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await using other = site.open({});
@@ -238,7 +238,7 @@ describe('the rate', () => {
   });
 
   it('limits how many wait, for all instances of a project', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     await connected(site);
@@ -257,7 +257,7 @@ describe('the rate', () => {
   });
 
   it('falls when FCM reports an overload', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED'));
@@ -271,7 +271,7 @@ describe('the rate', () => {
   });
 
   it('does not fall because of a device that was never accepted', async () => {
-    const timers = new FakeTimers();
+    const timers = new FakeTime({ turns: 20 });
     const rates = new ProjectRates({ timers, perMinute: 600 });
     await using site = await fcmSite({ rates });
     const deliver = publishBy(site.gateway);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
+import { runs } from '../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Connections that take what others need: places, descriptors, half-open ones. */
@@ -46,7 +47,7 @@ function cpuSeconds(server: Fanfare): number {
 }
 
 describe('2,000 silent and 500 half-sent connections', () => {
-  it('keep nobody from being served, and are all gone within 60 seconds', async () => {
+  it.concurrent('keep nobody from being served, and are all gone within 60 seconds', async () => {
     await using server = await startFanfare();
     await using honest = await RawClient.connect(server);
     await honest.subscribes('a');
@@ -66,7 +67,7 @@ describe('2,000 silent and 500 half-sent connections', () => {
 });
 
 describe('a server that may have 500 open files', () => {
-  it('says so, serves its clients while 700 silent connections come, does not spin, and recovers', async () => {
+  it.concurrent('says so, serves its clients while 700 silent connections come, does not spin, and recovers', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
     expect(JSON.parse(await server.logged(/limited by open files/))).toMatchObject({
       openFilesLimit: 500,
@@ -74,7 +75,7 @@ describe('a server that may have 500 open files', () => {
     await using honest = await RawClient.connect(server);
     await honest.subscribes('a');
 
-    for (let attack = 0; attack < 2; attack++) {
+    for (let attack = 0; attack < runs(1, 3); attack++) {
       const flood = hold(server.port, 700, '');
       await server.logged(/New connections refused: too many open files/);
       const cpuBefore = cpuSeconds(server);

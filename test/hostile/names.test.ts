@@ -121,7 +121,7 @@ async function connect(server: Fanfare, app: string): Promise<RawClient> {
 /** Occupies channels of the shop one after the other, and gives how long each webhook and its log line took. */
 async function measure(site: Site, client: RawClient, prefix: string): Promise<number[]> {
   const tookMs: number[] = [];
-  for (let at = 0; at < 10; at++) {
+  for (let at = 0; at < 5; at++) {
     const lines = () => site.server.output.stderr.split('hooks.shop.test').length;
     const before = lines();
     const startMs = performance.now();

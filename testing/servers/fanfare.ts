@@ -48,7 +48,7 @@ export interface Fanfare extends AsyncDisposable {
 const ROOT = join(import.meta.dir, '../..');
 
 /** Milliseconds after which a server that does not start is a failure. */
-const START_MAX_MS = 20_000;
+const START_MAX_MS = 45_000;
 
 /** The configuration of a test server: free ports, and everything it keeps in `directory`. */
 export function configOf(directory: string, options: FanfareOptions = {}): object {

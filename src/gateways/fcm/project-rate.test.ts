@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { ProjectRate, ProjectRates } from './project-rate.ts';
 
 const sender = { owner: {}, isTrusted: true };
 
 /** A project's rate, and when each message could leave. */
 function limited(perMinute?: number) {
-  const timers = new FakeTimers(0);
+  const timers = new FakeTime({ nowMs: 0, turns: 20 });
   const rate = new ProjectRate({ timers, ...(perMinute !== undefined && { perMinute }) });
   const leftAtMs: number[] = [];
   const send = (count: number) => {
@@ -112,7 +112,7 @@ describe('the rate of a project', () => {
   }, 60_000);
 
   it('is shared by project', () => {
-    const rates = new ProjectRates({ timers: new FakeTimers() });
+    const rates = new ProjectRates({ timers: new FakeTime({ turns: 20 }) });
     expect(rates.of('a')).toBe(rates.of('a'));
     expect(rates.of('a')).not.toBe(rates.of('b'));
   });

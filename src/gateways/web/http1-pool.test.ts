@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import { Http1Pool } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
@@ -27,7 +27,7 @@ function poolTo(origin: string): Http1Pool {
       new Promise((resolve) => {
         open.push({ path: new URL(url).pathname, answer: resolve });
       }),
-    timers: new FakeTimers(),
+    timers: new FakeTime({ turns: 20 }),
     timeoutMs: 15_000,
     answerBytesMax: 4_096,
     slots,

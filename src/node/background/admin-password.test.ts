@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { adminPasswordFile, createAdminPassword } from '../../admin/admin-password-file.ts';
 import { configIn, load } from '../../config/loading.fixture.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
@@ -15,7 +15,7 @@ it('leaves the admin API closed while the password cannot be stored', async () =
   symlinkSync(target, link);
   const url = `sqlite:${join(link, 'fanfare.db')}`;
   const config = configIn(load({}, { FANFARE_STORE_URL: url }));
-  const [timers, log] = [new FakeTimers(), keptLog()];
+  const [timers, log] = [new FakeTime({ turns: 20 }), keptLog()];
   using password = AdminPassword.open({ config, timers, log });
   await timers.advance(5_000);
   expect(password.current).toBeUndefined();

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import { StoreHealth, type StoreHealthOptions } from './store-health.ts';
 
 const full = new SQL.SQLiteError('database or disk is full', { code: 'SQLITE_FULL', errno: 13 });
 
-let timers: FakeTimers;
+let timers: FakeTime;
 let readiness: Readiness;
 let log: ReturnType<typeof keptLog>;
 let writes: number;
@@ -17,7 +17,7 @@ let written: () => Promise<void>;
 let health: StoreHealth;
 
 beforeEach(() => {
-  timers = new FakeTimers();
+  timers = new FakeTime({ turns: 20 });
   readiness = new Readiness();
   readiness.setRealtime('listening');
   log = keptLog();

@@ -32,7 +32,7 @@ import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
-import { HoldBack } from '../../transports/websocket/coalescing/hold-back.ts';
+import { Coalescer } from '../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
@@ -110,8 +110,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     totalBytesMax: waitingBytesLimit(channels.waitingBytes),
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
-  const holdBack = holdBackOfThisLoop();
-  const native = new WebSocketTopics(slowConsumers, holdBack);
+  const coalescer = coalescerOfThisLoop();
+  const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, meter });
   const roster = new MemoryRoster();
   const hub: Hub = {
@@ -150,7 +150,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     clients,
     apps,
     connections,
-    holdBack,
+    coalescer,
     settings: channels,
     addresses,
     strangerLog,
@@ -318,9 +318,9 @@ function logConnectionLimit(
   else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
 }
 
-function holdBackOfThisLoop(): HoldBack {
+function coalescerOfThisLoop(): Coalescer {
   const share = new LoopShare(performance.now());
-  return new HoldBack({
+  return new Coalescer({
     now: () => performance.now(),
     busyShare: (nowMs) => share.at(nowMs),
     after: (delayMs, run) => setTimeout(run, delayMs),

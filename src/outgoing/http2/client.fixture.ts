@@ -1,4 +1,4 @@
-import { FakeTimers } from '../../../testing/fake-timers.ts';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
 import { FakeNetwork, settled } from './network.fixture.ts';
@@ -6,7 +6,7 @@ import type { Http2Result } from './request.ts';
 
 /** A client on a network in memory, with fake timers. */
 export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
-  const timers = new FakeTimers();
+  const timers = new FakeTime({ turns: 20 });
   const network = new FakeNetwork();
   const events: Http2Event[] = [];
   const client = new Http2Client({

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'bun:test';
+import { type RawAnswer, RawHttp, type RawRequest } from '../../../../testing/clients/raw-http.ts';
+import { openListener } from './open-listener.ts';
+import {
+  DEVICE,
+  ID,
+  INTERESTS,
+  JSON_HEADERS,
+  publish,
+  refused,
+  USERS,
+} from './requests-and-refusals.ts';
+
+describe('a body', () => {
+  it('may come in pieces, in chunks, or after a question', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    const headers = JSON_HEADERS;
+    const bytesOf = async (answer: Promise<RawAnswer>) => JSON.parse((await answer).body).bytes;
+    expect(await bytesOf(connection.asks(publish(10_240)))).toBe(10_240);
+    const chunks = ['a'.repeat(9000), 'b', 'c'.repeat(1239)];
+    expect(
+      await bytesOf(connection.asks({ method: 'POST', target: INTERESTS, headers, chunks })),
+    ).toBe(10_240);
+
+    connection.writes(
+      `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    expect((await connection.reads()).status).toBe(100);
+    connection.writes('a');
+    connection.writes('bc');
+    expect(await bytesOf(connection.reads())).toBe(3);
+    const puzzled = { ...headers, expect: 'puzzle' };
+    expect(
+      await bytesOf(
+        connection.asks({ method: 'POST', target: INTERESTS, headers: puzzled, body: 'abc' }),
+      ),
+    ).toBe(3);
+  });
+
+  it('may be empty, whatever its content type', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    for (const method of ['GET', 'DELETE', 'PUT', 'POST']) {
+      const target =
+        method === 'PUT' ? `${DEVICE}/user` : method === 'POST' ? `${DEVICE}/interests/a` : DEVICE;
+      for (const framing of [{}, { body: '' }, { chunks: [] }]) {
+        const answer = await connection.asks({ method, target, headers: JSON_HEADERS, ...framing });
+        expect(JSON.parse(answer.body)).toMatchObject({ method, bytes: 0 });
+      }
+    }
+  });
+
+  it('of many packets arrives whole', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    const body = 'x'.repeat(1_048_576);
+    const answer = await connection.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
+    expect(JSON.parse(answer.body).bytes).toBe(body.length);
+  });
+
+  it.each([
+    [INTERESTS, 10_240, 'Bad request', '10 KiB'],
+    [USERS, 204_800, 'Bad request', '200 KiB'],
+    [`/device_api/v1/instances/${ID}/devices/web`, 16_384, 'Bad Request', '16 KiB'],
+    [`/reporting_api/v2/instances/${ID}/events`, 16_384, 'Bad request', '16 KiB'],
+  ])('that is too large is refused: %s', async (target, max, title, bound) => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    const ask = (framing: Partial<RawRequest>) =>
+      connection.asks({ method: 'POST', target, headers: JSON_HEADERS, ...framing });
+    expect((await ask({ body: 'x'.repeat(max) })).status).toBe(200);
+    expect((await ask({ chunks: ['x'.repeat(max)] })).status).toBe(200);
+    const expected = [400, title, `The body is larger than ${bound}`];
+    // By its length, and the connection goes on.
+    expect(refused(await ask({ body: 'x'.repeat(max + 1) }))).toEqual(expected as never);
+    expect((await ask({ body: 'x' })).status).toBe(200);
+    // In chunks, and the connection ends, since nobody knows how many are to come.
+    const answer = await ask({ chunks: ['x'.repeat(max), 'x'] });
+    expect(refused(answer)).toEqual(expected as never);
+    expect(answer.headers.get('connection')).toBe('close');
+    await connection.ends();
+  });
+
+  it('is not waited for where the head is refused', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    connection.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n`);
+    expect(refused(await connection.reads())[1]).toBe('Invalid content type');
+    // What then comes of it is skipped.
+    connection.writes('x'.repeat(50_000));
+    expect((await connection.asks(publish(5))).status).toBe(200);
+  });
+
+  it('is not asked for where the head is refused', async () => {
+    await using server = await openListener();
+    await using connection = await RawHttp.open(server);
+    connection.writes(
+      `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    const answer = await connection.reads();
+    expect(refused(answer)[1]).toBe('Invalid content type');
+    expect(answer.headers.get('connection')).toBe('close');
+    await connection.ends();
+  });
+
+  it.each([
+    ['a length', (bytes: number) => `Content-Length: ${bytes}\r\n\r\n`],
+    ['chunks', (bytes: number) => `Transfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n`],
+  ])('that is far too large, with %s, still lets its sender see the answer', async (_, framing) => {
+    await using server = await openListener({ bounds: { lingerMs: 3000 } });
+    await using connection = await RawHttp.open(server);
+    connection.writes(
+      `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing(8_000_000)}`,
+    );
+    // All of it is sent before the answer is looked at, as some clients do.
+    connection.writes('x'.repeat(8_000_000));
+    const answer = await connection.reads();
+    expect(refused(answer)).toEqual([400, 'Bad request', 'The body is larger than 10 KiB']);
+    expect(answer.headers.get('connection')).toBe('close');
+    await connection.ends();
+  });
+
+  it('without an end is not read for ever', async () => {
+    await using server = await openListener({ bounds: { lingerMs: 60_000, lingerBytes: 100_000 } });
+    await using connection = await RawHttp.open(server);
+    connection.writes(
+      `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const sending = setInterval(() => connection.writes(`2710\r\n${'x'.repeat(10_000)}\r\n`), 5);
+    await connection.ends();
+    clearInterval(sending);
+  });
+});

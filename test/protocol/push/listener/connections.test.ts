@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'bun:test';
+import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
+import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import { listenForPush } from '../../../../src/transports/push-api/listener.ts';
+import { RawHttp } from '../../../../testing/clients/raw-http.ts';
+import { openListener } from './open-listener.ts';
+import { closed, DEVICE, INTERESTS, publish, refused, until } from './requests-and-refusals.ts';
+
+describe('connections', () => {
+  it('take many requests, pipelined as well, and answer them in order', async () => {
+    let first = Promise.withResolvers<void>();
+    await using server = await openListener({
+      endpoints: {
+        readDevice: {
+          async answer({ query }) {
+            // The first is the last to be ready.
+            if (query.get('at') === '0') await first.promise;
+            if (query.get('at') === '19') first.resolve();
+            return { json: `"${query.get('at')}"` };
+          },
+        },
+      },
+    });
+    await using connection = await RawHttp.open(server);
+    for (const _ of [1, 2]) {
+      first = Promise.withResolvers<void>();
+      for (let at = 0; at < 20; at++) {
+        connection.requests({ method: 'GET', target: `${DEVICE}?at=${at}` });
+      }
+      for (let at = 0; at < 20; at++) expect((await connection.reads()).body).toBe(`"${at}"\n`);
+    }
+  });
+
+  it('end with too many requests at once', async () => {
+    await using server = await openListener({
+      endpoints: { readDevice: { answer: () => new Promise(() => undefined) } },
+    });
+    await using connection = await RawHttp.open(server);
+    for (let at = 0; at < 33; at++) connection.requests({ method: 'GET', target: DEVICE });
+    expect(await connection.readsToEnd()).toBe('');
+    expect(server.lines).toEqual([closed('too many requests without an answer')]);
+  });
+
+  it.each([
+    ['their answers', 100, 'keep-alive'],
+    ['the last answer', 1, 'close'],
+  ])('end when nobody takes %s', async (_, requests, connects) => {
+    // More than the system takes itself: 4 MB, and 37 where its buffers may grow to 4 and 32 MiB.
+    const bytes = 40_000_000;
+    await using server = await openListener({
+      bounds: { unreadAnswerMs: 200, requestsPerConnection: 100_000 },
+      endpoints: {
+        readDevice: { answer: () => ({ json: JSON.stringify('x'.repeat(bytes / requests)) }) },
+      },
+    });
+    await using connection = await RawHttp.open(server);
+    connection.listensNoMore();
+    // In one piece: Bun reads no more of a connection whose answers wait.
+    const request = `GET ${DEVICE} HTTP/1.1\r\nHost: x\r\nConnection: ${connects}\r\n\r\n`;
+    connection.writes(request.repeat(requests));
+    await until(() => server.lines.length > 0);
+    // The end is seen once what came before it is read.
+    connection.listensAgain();
+    await connection.ends();
+    expect(server.lines).toEqual([closed('the client does not read its answers')]);
+  });
+
+  it('end when answers that nobody takes fill the memory for them', async () => {
+    await using server = await openListener({
+      bounds: { requestsPerConnection: 100_000, heldBytes: 1_000_000 },
+      endpoints: {
+        readDevice: { answer: () => ({ json: JSON.stringify('x'.repeat(100_000)) }) },
+      },
+    });
+    await using connection = await RawHttp.open(server);
+    connection.listensNoMore();
+    connection.writes(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100));
+    await until(() => server.lines.length > 0);
+    // The end is seen once what came before it is read.
+    connection.listensAgain();
+    await connection.ends();
+    expect(server.lines).toEqual([closed('unread answers fill the memory reserved for them')]);
+  });
+
+  it('have 503 while too many requests are under way, or their bodies are too large together', async () => {
+    const gate = Promise.withResolvers<PushAnswer>();
+    await using server = await openListener({
+      bounds: { requests: 2, heldBytes: 200_000 },
+      endpoints: { readDevice: { answer: () => gate.promise } },
+    });
+    await using waiting = await RawHttp.open(server);
+    await using other = await RawHttp.open(server);
+    waiting.requests({ method: 'GET', target: DEVICE });
+    waiting.requests({ method: 'GET', target: DEVICE });
+    let answer = await other.asks(publish(5));
+    while (answer.status === 200) answer = await other.asks(publish(5));
+    expect(refused(answer)).toEqual([
+      503,
+      'Service Unavailable',
+      'Server is overloaded, try again',
+    ]);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(answer.headers.get('connection')).toBe('close');
+    await other.ends();
+    gate.resolve({ json: '{}' });
+    await waiting.reads();
+    await waiting.reads();
+    await using next = await RawHttp.open(server);
+    expect((await next.asks(publish(5))).status).toBe(200);
+
+    const body = 'x'.repeat(200_001);
+    const large = await next.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
+    expect(refused(large)[0]).toBe(503);
+    expect(large.headers.get('connection')).toBe('close');
+    expect((await waiting.asks(publish(5))).status).toBe(200);
+  });
+
+  it('that are cut off leave nothing behind', async () => {
+    await using server = await openListener({ bounds: { requests: 3, heldBytes: 10_000 } });
+    for (let at = 0; at < 30; at++) {
+      await using connection = await RawHttp.open(server);
+      connection.requests(publish(500));
+      expect((await connection.reads()).status).toBe(200);
+      connection.writes(
+        `POST ${at % 2 === 0 ? INTERESTS : '/'} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n${'x'.repeat(5000)}`,
+      );
+    }
+    await using connection = await RawHttp.open(server);
+    // The last of them may take a turn to go.
+    while ((await connection.asks(publish(9000))).status !== 200);
+    expect((await connection.asks(publish(9000))).status).toBe(200);
+  });
+
+  it('that are cut off while one answer waits for another leave nothing behind', async () => {
+    let gate = Promise.withResolvers<PushAnswer>();
+    await using server = await openListener({
+      bounds: { requests: 3 },
+      endpoints: { readDevice: { answer: () => gate.promise } },
+    });
+    const published = () => server.counted.get('publish 200') ?? 0;
+    for (let at = 1; at <= 10; at++) {
+      gate = Promise.withResolvers();
+      await using connection = await RawHttp.open(server);
+      connection.requests({ method: 'GET', target: DEVICE });
+      connection.requests(publish(5));
+      await until(() => published() === at);
+      await connection[Symbol.asyncDispose]();
+      gate.resolve({ json: '{}' });
+      await using next = await RawHttp.open(server);
+      // It may take a turn to go.
+      while ((await next.asks({ method: 'OPTIONS', target: DEVICE })).status !== 204);
+    }
+    await using connection = await RawHttp.open(server);
+    connection.requests(publish(5));
+    connection.requests(publish(5));
+    connection.requests(publish(5));
+    for (const _ of [1, 2, 3]) expect((await connection.reads()).status).toBe(200);
+  });
+});
+
+describe('opening', () => {
+  it('fails with the code of the system when the port is taken', async () => {
+    await using server = await openListener();
+    const again = listenForPush(
+      { host: '127.0.0.1', port: server.port, tls: undefined },
+      {
+        log: { debug: noop, info: noop, warn: noop, error: noop },
+        meter: { count: noop },
+        proxies: new TrustedProxies([]),
+      },
+    );
+    await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('tells where it listens', async () => {
+    await using server = await openListener();
+    expect(server.listener.address).toEqual({ host: '127.0.0.1', port: server.port, tls: false });
+    expect(server.port).toBeGreaterThan(0);
+  });
+});
+
+function noop(): undefined {
+  return undefined;
+}
+
+describe('stopping', () => {
+  it('takes no more connections, ends idle ones and lets requests under way have their answers', async () => {
+    const gate = Promise.withResolvers<PushAnswer>();
+    const asked = Promise.withResolvers<void>();
+    const server = await openListener({
+      bounds: { stopMs: 60_000 },
+      endpoints: {
+        readDevice: {
+          answer() {
+            asked.resolve();
+            return gate.promise;
+          },
+        },
+      },
+    });
+    await using idle = await RawHttp.open(server);
+    await idle.asks(publish(5));
+    await using waiting = await RawHttp.open(server);
+    waiting.requests({ method: 'GET', target: DEVICE });
+    await asked.promise;
+    const stopped = server[Symbol.asyncDispose]();
+    await idle.ends();
+    await expect(RawHttp.open(server)).rejects.toThrow();
+    gate.resolve({ json: '{}' });
+    const answer = await waiting.reads();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    await waiting.ends();
+    await stopped;
+  });
+
+  it('does not wait for ever', async () => {
+    const server = await openListener({
+      endpoints: { readDevice: { answer: () => new Promise(() => undefined) } },
+    });
+    await using hanging = await RawHttp.open(server);
+    hanging.requests({ method: 'GET', target: DEVICE });
+    await using half = await RawHttp.open(server);
+    half.writes('GET / HTTP/1.1\r\nHo');
+    await using lingering = await RawHttp.open(server);
+    lingering.writes('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n');
+    await lingering.reads();
+    await server[Symbol.asyncDispose]();
+    await hanging.ends();
+    await half.ends();
+    await lingering.ends();
+    await server[Symbol.asyncDispose]();
+  });
+});

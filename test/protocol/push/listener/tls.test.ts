@@ -1,0 +1,107 @@
+import { afterAll, describe, expect, it } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
+import { RawHttp } from '../../../../testing/clients/raw-http.ts';
+import { untrusted } from '../../../../testing/servers/certificates.ts';
+import { selfSigned } from '../../../cli/certificates.ts';
+import { openListener } from './open-listener.ts';
+import { DEVICE, publish, refused } from './requests-and-refusals.ts';
+
+describe('with a certificate', () => {
+  it('serves over TLS', async () => {
+    await using server = await openListener({ tls: untrusted });
+    expect(server.listener.address.tls).toBe(true);
+    await using connection = await RawHttp.open(server, { tls: true });
+    expect((await connection.asks(publish(10_000))).status).toBe(200);
+    connection.requests(publish(10));
+    connection.writes('GARBAGE\r\n\r\n');
+    expect((await connection.reads()).status).toBe(200);
+    expect(refused(await connection.reads())[0]).toBe(400);
+    await connection.ends();
+  });
+
+  it('closes a connection that speaks plain HTTP, and goes on', async () => {
+    await using server = await openListener({ tls: untrusted });
+    await using plain = await RawHttp.open(server);
+    plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await plain.readsToEnd()).not.toStartWith('HTTP');
+    await using connection = await RawHttp.open(server, { tls: true });
+    expect((await connection.asks(publish(5))).status).toBe(200);
+  });
+
+  it('takes another one for new connections, and lets the old ones end with their answers', async () => {
+    const gate = Promise.withResolvers<PushAnswer>();
+    const asked = Promise.withResolvers<void>();
+    await using server = await openListener({
+      tls: untrusted,
+      endpoints: {
+        readDevice: {
+          answer() {
+            asked.resolve();
+            return gate.promise;
+          },
+        },
+      },
+    });
+    const [one, two] = [selfSigned(directory, 'one'), selfSigned(directory, 'two')];
+    expect(await certificateOf(server)).toBe('127.0.0.1');
+    await using waiting = await RawHttp.open(server, { tls: true });
+    waiting.requests({ method: 'GET', target: DEVICE });
+    await asked.promise;
+
+    await server.listener.replaceCertificate(one);
+    expect(await certificateOf(server)).toBe('one');
+    gate.resolve({ json: '{}' });
+    const answer = await waiting.reads();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    await waiting.ends();
+
+    // Both at once, and the later one stays.
+    await Promise.all([
+      server.listener.replaceCertificate(two),
+      server.listener.replaceCertificate(one),
+    ]);
+    expect(await certificateOf(server)).toBe('one');
+    await server.listener.replaceCertificate(two);
+    expect(await certificateOf(server)).toBe('two');
+    await using connection = await RawHttp.open(server, { tls: true });
+    expect((await connection.asks(publish(5))).status).toBe(200);
+  });
+
+  it('keeps the old one where the new one cannot be used', async () => {
+    await using server = await openListener({ tls: untrusted });
+    await using before = await RawHttp.open(server, { tls: true });
+    expect((await before.asks(publish(5))).status).toBe(200);
+    const other = selfSigned(directory, 'other');
+    for (const tls of [
+      { cert: other.cert, key: untrusted.key },
+      { cert: 'x', key: 'y' },
+    ]) {
+      await expect(server.listener.replaceCertificate(tls)).rejects.toThrow();
+      expect(await certificateOf(server)).toBe('127.0.0.1');
+    }
+    expect((await before.asks(publish(5))).status).toBe(200);
+  });
+
+  it('is a matter of TLS alone', async () => {
+    await using server = await openListener();
+    await server.listener.replaceCertificate(untrusted);
+    await using connection = await RawHttp.open(server);
+    expect((await connection.asks(publish(5))).status).toBe(200);
+  });
+});
+
+const directory = mkdtempSync(join(tmpdir(), 'fanfare-push-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Whose certificate a new connection is shown. */
+async function certificateOf(server: { readonly port: number }): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const socket = connect({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false });
+  socket.once('secureConnect', () => resolve(socket.getPeerCertificate().subject['CN']));
+  socket.once('error', reject);
+  return await promise.finally(() => socket.destroy());
+}
