@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { notServedList, secretsQuery } from './tenant-shapes.ts';
+import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage apps. */
 export const appOperations: readonly Operation[] = [
@@ -41,28 +41,22 @@ export const appOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(shownApp),
     id: 'getApp',
     method: 'GET',
     path: '/apps/{id}',
     summary: 'Show one app.',
     query: secretsQuery,
-    body: NO_BODY,
-    status: 200,
-    answer: shownApp,
-    refusals: ['not-found', 'conflict'],
     act: async ({ apps }, { path, query }) =>
       showApp(await apps.get(path('id')), query.secrets === 'true'),
   }),
   operation({
+    ...onTenant(shownApp),
     id: 'changeApp',
     method: 'PATCH',
     path: '/apps/{id}',
     summary: 'Change the given settings of an app, and keep the others.',
-    query: NO_QUERY,
     body: appChange,
-    status: 200,
-    answer: shownApp,
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'App changed', subject: 'app' },
     act: async ({ apps }, { path, body }) => {
       const { name, enabled, ...settings } = body;
@@ -71,15 +65,11 @@ export const appOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(z.strictObject({ id: z.string(), deleted: z.literal(true) })),
     id: 'deleteApp',
     method: 'DELETE',
     path: '/apps/{id}',
     summary: 'Delete an app with its keys. Its connections are closed with 4003.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer: z.strictObject({ id: z.string(), deleted: z.literal(true) }),
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'App deleted', subject: 'app' },
     act: async ({ apps }, { path }) => {
       await apps.delete(path('id'));
@@ -87,70 +77,49 @@ export const appOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(shownPair),
     id: 'addKey',
     method: 'POST',
     path: '/apps/{id}/keys',
     summary: 'Add a key with its secret to an app. The other keys stay valid.',
-    query: NO_QUERY,
-    body: NO_BODY,
     status: 201,
-    answer: shownPair,
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Key added', subject: 'app' },
     act: ({ apps }, { path }) => apps.addKey(path('id')),
   }),
   operation({
+    ...onTenant(shownApp),
     id: 'removeKey',
     method: 'DELETE',
     path: '/apps/{id}/keys/{key}',
     summary: 'Remove a key from an app. The last one cannot be removed.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer: shownApp,
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Key removed', subject: 'app' },
     act: async ({ apps }, { path }) => {
       await apps.removeKey(path('id'), path('key'));
       return showApp(await apps.get(path('id')), false);
     },
   }),
-  switchApp({
+  operation({
+    ...onTenant(shownApp),
     id: 'disableApp',
-    verb: 'disable',
-    enabled: false,
-    summary: 'Disable an app. Its requests get 403, and its connections are closed with 4003.',
-  }),
-  switchApp({
-    id: 'enableApp',
-    verb: 'enable',
-    enabled: true,
-    summary: 'Enable a disabled app.',
-  }),
-];
-
-interface Switch {
-  readonly id: string;
-  readonly verb: 'disable' | 'enable';
-  readonly enabled: boolean;
-  readonly summary: string;
-}
-
-function switchApp({ id, verb, enabled, summary }: Switch): Operation {
-  return operation({
-    id,
     method: 'POST',
-    path: `/apps/{id}/${verb}`,
-    summary,
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer: shownApp,
-    refusals: ['not-found', 'conflict'],
-    logLine: { message: `App ${verb}d`, subject: 'app' },
+    path: '/apps/{id}/disable',
+    summary: 'Disable an app. Its requests get 403, and its connections are closed with 4003.',
+    logLine: { message: 'App disabled', subject: 'app' },
     act: async ({ apps }, { path }) => {
-      await apps.setEnabled(path('id'), enabled);
+      await apps.setEnabled(path('id'), false);
       return showApp(await apps.get(path('id')), false);
     },
-  });
-}
+  }),
+  operation({
+    ...onTenant(shownApp),
+    id: 'enableApp',
+    method: 'POST',
+    path: '/apps/{id}/enable',
+    summary: 'Enable a disabled app.',
+    logLine: { message: 'App enabled', subject: 'app' },
+    act: async ({ apps }, { path }) => {
+      await apps.setEnabled(path('id'), true);
+      return showApp(await apps.get(path('id')), false);
+    },
+  }),
+];

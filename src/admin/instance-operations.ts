@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
 import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { notServedList, secretsQuery } from './tenant-shapes.ts';
+import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage push instances. */
 export const instanceOperations: readonly Operation[] = [
@@ -42,28 +42,22 @@ export const instanceOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(shownInstance),
     id: 'getInstance',
     method: 'GET',
     path: '/instances/{id}',
     summary: 'Show one push instance.',
     query: secretsQuery,
-    body: NO_BODY,
-    status: 200,
-    answer: shownInstance,
-    refusals: ['not-found', 'conflict'],
     act: async ({ instances }, { path, query }) =>
       showInstance(await instances.get(instanceId(path)), query.secrets === 'true'),
   }),
   operation({
+    ...onTenant(shownInstance),
     id: 'changeInstance',
     method: 'PATCH',
     path: '/instances/{id}',
     summary: 'Change the given settings of a push instance, and keep the others.',
-    query: NO_QUERY,
     body: instanceChange,
-    status: 200,
-    answer: shownInstance,
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Instance changed', subject: 'instance' },
     act: async ({ instances }, { path, body }) => {
       const { name, ...settings } = body;
@@ -72,19 +66,17 @@ export const instanceOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(
+      z.strictObject({
+        id: z.string(),
+        deleted: z.literal(true),
+        devices: z.int().min(0).describe('How many devices were deleted with it.'),
+      }),
+    ),
     id: 'deleteInstance',
     method: 'DELETE',
     path: '/instances/{id}',
     summary: 'Delete a push instance with its keys, devices and publishes.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer: z.strictObject({
-      id: z.string(),
-      deleted: z.literal(true),
-      devices: z.int().min(0).describe('How many devices were deleted with it.'),
-    }),
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Instance deleted', subject: 'instance' },
     act: async ({ instances }, { path }) => {
       const id = instanceId(path);
@@ -92,31 +84,24 @@ export const instanceOperations: readonly Operation[] = [
     },
   }),
   operation({
+    ...onTenant(z.strictObject({ secretKey: z.string() })),
     id: 'addSecretKey',
     method: 'POST',
     path: '/instances/{id}/keys',
     summary: 'Add a secret key to a push instance. The other keys stay valid.',
-    query: NO_QUERY,
-    body: NO_BODY,
     status: 201,
-    answer: z.strictObject({ secretKey: z.string() }),
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Secret key added', subject: 'instance' },
     act: async ({ instances }, { path }) => ({
       secretKey: await instances.addKey(instanceId(path)),
     }),
   }),
   operation({
+    ...onTenant(shownInstance),
     id: 'removeSecretKey',
     method: 'DELETE',
     path: '/instances/{id}/keys/{key}',
     summary:
       'Remove a secret key from a push instance. The first 8 characters of the key are enough. The last key cannot be removed.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer: shownInstance,
-    refusals: ['not-found', 'conflict'],
     logLine: { message: 'Secret key removed', subject: 'instance' },
     act: async ({ instances }, { path }) => {
       await instances.removeKey(instanceId(path), path('key'));

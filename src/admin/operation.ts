@@ -70,9 +70,9 @@ export function operation<
   return {
     ...rest,
     async run(admin, call) {
-      const query = checked(terms.query, call.query, 'unknown parameter');
+      const query = checked(terms.query, { input: call.query, unknownField: 'unknown parameter' });
       const given = { path: (name: string) => call.path[name] ?? '', query };
-      const body = checked(terms.body, call.body, 'unknown setting');
+      const body = checked(terms.body, { input: call.body, unknownField: 'unknown setting' });
       return { status: terms.status, body: await act(admin, { ...given, body }) };
     },
   };

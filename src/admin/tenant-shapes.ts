@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NO_BODY, NO_QUERY } from './operation.ts';
 import { yesNo } from './query-kinds.ts';
 
 /** The query of operations that can show secrets. */
@@ -16,4 +17,15 @@ export function notServedList(noun: 'app' | 'instance') {
   return z
     .array(z.strictObject({ id: z.string(), why: z.string() }))
     .describe(`Stored ${noun}s that cannot be served.`);
+}
+
+/** The terms of most operations on one tenant: they take neither query nor body, and answer 200. */
+export function onTenant<Answer extends z.ZodType>(answer: Answer) {
+  return {
+    query: NO_QUERY,
+    body: NO_BODY,
+    status: 200,
+    answer,
+    refusals: ['not-found', 'conflict'],
+  } as const;
 }

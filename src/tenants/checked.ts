@@ -2,11 +2,16 @@ import type { z } from 'zod';
 import { problemsOf, wording } from '../config/problems.ts';
 import { OperationRefused } from './operation-refused.ts';
 
+interface Input {
+  readonly input: unknown;
+  /** The message for a field that the schema does not have. */
+  readonly unknownField: string;
+}
+
 /** Parses a request. Throws a `OperationRefused` that names the first invalid field. */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
-  input: unknown,
-  unknownField: string,
+  { input, unknownField }: Input,
 ): z.output<Schema> {
   const parsed = schema.safeParse(input, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? unknownField : wording(issue)),

@@ -163,7 +163,7 @@ export class LiveTenants<
   private async read(): Promise<Found<Settings, Live>> {
     const { kind, store, liveOf, log } = this.options;
     const { configured } = this;
-    const { served, notServed } = completeTenants(kind, await store.list(), configured);
+    const { served, notServed } = completeTenants(kind, { stored: await store.list(), configured });
     for (const { id, why } of notServed) {
       log.warn(`Stored ${kind.noun} is not served`, { [kind.noun]: id, why });
     }

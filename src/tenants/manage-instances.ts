@@ -112,7 +112,10 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
 /** Checks an instance as a whole: settings that are valid alone may not fit together. */
 function checkedAsWhole(instance: StoredInstance): StoredInstance {
   const { id, name, secretKeys, settings } = instance;
-  checked(instanceSettings, { ...settings, id, name, secretKeys }, 'unknown setting');
+  checked(instanceSettings, {
+    input: { ...settings, id, name, secretKeys },
+    unknownField: 'unknown setting',
+  });
   return instance;
 }
 

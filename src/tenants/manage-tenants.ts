@@ -52,7 +52,10 @@ export abstract class TenantAdmin<
   /** Tenants of the configuration first, then those of the store, the oldest first. */
   async list() {
     const configured = this.configured();
-    const { served, notServed } = completeTenants(this.kind, await this.store.list(), configured);
+    const { served, notServed } = completeTenants(this.kind, {
+      stored: await this.store.list(),
+      configured,
+    });
     const kept: KeptTenant<Settings>[] = [
       ...configured.map((tenant) => ({ tenant, source: 'configuration' as const })),
       ...served.map((tenant) => ({ tenant, source: 'store' as const })),
@@ -66,7 +69,7 @@ export abstract class TenantAdmin<
     if (tenant !== undefined) return { tenant, source: 'configuration' };
     const stored = await this.store.get(id);
     if (stored === undefined) throw this.notFound(id);
-    const { served, notServed } = completeTenants(this.kind, [stored], configured);
+    const { served, notServed } = completeTenants(this.kind, { stored: [stored], configured });
     if (served[0] !== undefined) return { tenant: served[0], source: 'store' };
     throw new OperationRefused('conflict', `${this.name(id)} is not served: ${notServed[0]?.why}`);
   }
@@ -132,7 +135,7 @@ export function checkKeys(setting: string, keys: readonly string[]): void {
   }
 }
 
-/** Refuses one more key where there are as many as there may be. */
+/** Refuses a new key for a tenant that has as many as it may have. */
 export function checkRoomForKey(keys: readonly unknown[]): void {
   if (keys.length < KEYS_MAX) return;
   throw new OperationRefused(

@@ -50,11 +50,16 @@ export interface CompletedTenants<Settings> {
   readonly notServed: readonly { readonly id: string; readonly why: string }[];
 }
 
+/** All tenants of one kind, before the stored ones are completed. */
+interface Tenants<Stored, Settings> {
+  readonly stored: readonly Stored[];
+  readonly configured: readonly Settings[];
+}
+
 /** Completes stored tenants with the defaults. Tenants of the configuration take precedence. */
 export function completeTenants<Stored extends StoredTenant, Settings extends { id: string }>(
   kind: TenantKind<Stored, Settings>,
-  stored: readonly Stored[],
-  configured: readonly Settings[],
+  { stored, configured }: Tenants<Stored, Settings>,
 ): CompletedTenants<Settings> {
   const taken = new Set(configured.flatMap(kind.identifiers));
   const served: Settings[] = [];

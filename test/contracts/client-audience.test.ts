@@ -6,8 +6,8 @@ import { ClientAudience } from '../../src/transports/clients/audience.ts';
 import { FakeConnection } from '../../src/transports/clients/connection.fixture.ts';
 import { Connections } from '../../src/transports/clients/connections.ts';
 import { SlowConsumers } from '../../src/transports/clients/slow-consumers.ts';
-import { holdingNothing } from '../../src/transports/websocket/coalescing/hold-back.fixture.ts';
-import { HoldBack } from '../../src/transports/websocket/coalescing/hold-back.ts';
+import { idleCoalescer } from '../../src/transports/websocket/coalescing/coalescer.fixture.ts';
+import { Coalescer } from '../../src/transports/websocket/coalescing/coalescer.ts';
 import {
   isAdmitted,
   type Socket,
@@ -29,16 +29,16 @@ const slowConsumersOf = (connections: Connections) =>
 const app = appWith({});
 
 /** Holds the next event that may wait until something must follow it: its clock stands still. */
-function holdBackOfBusyLoop(): HoldBack {
-  const holdBack = new HoldBack({
+function busyCoalescer(): Coalescer {
+  const coalescer = new Coalescer({
     now: () => 0,
     busyShare: () => 1,
     after: () => undefined,
     afterTurn: (run) => run(),
   });
   // An event only waits soon after another.
-  holdBack.publishSoon({ topic: 'before', frame: '', receivers: 1, run: () => undefined });
-  return holdBack;
+  coalescer.publishBatched({ topic: 'before', frame: '', receivers: 1, run: () => undefined });
+  return coalescer;
 }
 
 type Kind = 'websocket' | 'queue';
@@ -55,9 +55,9 @@ async function open({
   isBusy = false,
   kinds = ['websocket'],
 }: OpenOptions = {}): Promise<OpenAudience> {
-  const holdBack = isBusy ? holdBackOfBusyLoop() : holdingNothing();
+  const coalescer = isBusy ? busyCoalescer() : idleCoalescer();
   const connections = new Connections();
-  const topics = new WebSocketTopics(slowConsumersOf(connections), holdBack);
+  const topics = new WebSocketTopics(slowConsumersOf(connections), coalescer);
   const audience = new ClientAudience({ native: topics, connections, meter: new TableMeter() });
   const opened: Socket[] = [];
   const server = Bun.serve<SocketData>({
@@ -69,7 +69,7 @@ async function open({
         firstHalf: connections.newFirstHalf(),
         address: 0,
         server: listening,
-        holdBack,
+        coalescer,
       });
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
@@ -146,9 +146,9 @@ audienceContract('ClientAudience of queues and WebSockets', () =>
 );
 
 /** An audience of servers that have three subscribers each. */
-function audienceOn(servers: number, holdBack: HoldBack): ClientAudience {
+function audienceOn(servers: number, coalescer: Coalescer): ClientAudience {
   const connections = new Connections();
-  const topics = new WebSocketTopics(slowConsumersOf(connections), holdBack);
+  const topics = new WebSocketTopics(slowConsumersOf(connections), coalescer);
   // Bun's class cannot be constructed.
   const server = {
     subscriberCount: () => 3,
@@ -159,20 +159,20 @@ function audienceOn(servers: number, holdBack: HoldBack): ClientAudience {
 }
 
 it.each([
-  [false, 'publish', 'publishSoon'],
-  [true, 'publishSoon', 'publish'],
+  [false, 'publish', 'publishBatched'],
+  [true, 'publishBatched', 'publish'],
 ] as const)('lets an event wait only if it may: %s', (mayWait, publish, other) => {
-  const holdBack = holdingNothing();
-  const published = spyOn(holdBack, publish);
-  const notPublished = spyOn(holdBack, other);
-  audienceOn(1, holdBack).send(topicOf(app, channel('news')), () => 'frame', { mayWait });
+  const coalescer = idleCoalescer();
+  const published = spyOn(coalescer, publish);
+  const notPublished = spyOn(coalescer, other);
+  audienceOn(1, coalescer).send(topicOf(app, channel('news')), () => 'frame', { mayWait });
   expect(published.mock.calls).toMatchObject([[{ frame: 'frame', receivers: 3 }]]);
   expect(notPublished.mock.calls).toEqual([]);
 });
 
 it('makes a frame once for the subscribers of several servers', () => {
   const makeFrame = mock(() => 'frame');
-  const audience = audienceOn(2, holdingNothing());
+  const audience = audienceOn(2, idleCoalescer());
   expect(audience.send(topicOf(app, channel('news')), makeFrame, { mayWait: true })).toBe(6);
   expect(makeFrame).toHaveBeenCalledTimes(1);
 });

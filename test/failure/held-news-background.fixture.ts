@@ -1,4 +1,4 @@
-import { StoredUntoldEnds } from '../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredPendingCompletionEvents } from '../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 
 /** Runs in the background thread of `held-news-server.fixture.ts`, before the background loop itself. */
@@ -6,4 +6,4 @@ import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 const never = () => new Promise<never>(() => undefined);
 
 if (process.env['HELD'] === 'requests') StoredOutbox.prototype.write = never;
-if (process.env['HELD'] === 'removals') StoredUntoldEnds.prototype.remove = never;
+if (process.env['HELD'] === 'removals') StoredPendingCompletionEvents.prototype.remove = never;

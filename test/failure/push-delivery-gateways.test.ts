@@ -160,8 +160,8 @@ describe('a gateway', () => {
         fcm: fcmRefusal(503, 'UNAVAILABLE'),
       });
       const publishId = await site.publish(troubled, newsFor());
-      await site.server.logged(/sending to it is paused.*"platform":"apns"/);
-      await site.server.logged(/sending to it is paused.*"platform":"fcm"/);
+      await site.server.logged(/sending is paused.*"platform":"apns"/);
+      await site.server.logged(/sending is paused.*"platform":"fcm"/);
       await expectUntroubled(site, quiet);
       const { apns, fcm, web } = troubled.devices;
       const during = await site.becomes(
@@ -180,7 +180,7 @@ describe('a gateway', () => {
       });
       const again = new Set(site.apns.arrivals.list().map(({ status }) => status));
       expect(again).toEqual(new Set([200, 503]));
-      await site.server.logged(/Devices are reached again/);
+      await site.server.logged(/Gateway recovered/);
     },
     LONG_MS,
   );
@@ -262,7 +262,7 @@ describe('a gateway', () => {
       }
       site.web.script.forToken(web[0]?.address ?? '', { act: 'answer', status: 429, fields }, 1);
       const early = await site.publish(troubled, newsFor());
-      await site.server.logged(/sending to it is paused.*"platform":"fcm"/);
+      await site.server.logged(/sending is paused.*"platform":"fcm"/);
       const late = await site.publish(troubled, newsFor('fcm'));
       await expectUntroubled(site, quiet);
       expect(await site.status(troubled, late)).toMatchObject({
@@ -298,7 +298,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that does not accept the credential is left alone until that is mended',
+    'that refuses the credential is left alone until that is mended',
     async () => {
       await using site = await warmSite([{ apns: 30, fcm: 30, web: 5 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -311,9 +311,9 @@ describe('a gateway', () => {
 
       const apnsId = await site.publish(troubled, newsFor('apns'));
       const fcmId = await site.publish(troubled, newsFor('fcm'));
-      const said = await site.server.logged(/does not accept the credential.*"platform":"apns"/);
+      const said = await site.server.logged(/refuses the credential.*"platform":"apns"/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', reason: 'InvalidProviderToken' });
-      await site.server.logged(/does not accept the credential.*"platform":"fcm"/);
+      await site.server.logged(/refuses the credential.*"platform":"fcm"/);
       await expectUntroubled(site, quiet);
       expect(await site.delivers(troubled, newsFor('web'))).toMatchObject({
         platforms: { web: allAccepted(web) },

@@ -131,7 +131,7 @@ describe.each(['apns', 'fcm'] as const)('%s', (platform) => {
       await site.becomes(instance, warm, isReached);
       for (const { address } of honest) script.forToken(address, wrong);
       const id = await site.publish(instance, newsFor(platform));
-      const said = await site.server.logged(/does not accept the credential: devices wait/);
+      const said = await site.server.logged(/Gateway refuses the credential: devices wait/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform });
       script.clear();
       for (const { address } of fakes) script.forToken(address, wrong);

@@ -114,11 +114,11 @@ describe('an instance of which no browser was ever reached', () => {
       await using site = await BrowserSite.start({ http2: false, browsers });
       site.honest = { status: 403 };
       const reached = site.reach(0, undefined, 50_000);
-      const said = await site.server.logged(/does not accept the credential/);
+      const said = await site.server.logged(/refuses the credential/);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', platform: 'web' });
       site.honest = { status: 201 };
       expect(longest(await reached)).toBeLessThan(40_000);
-      await site.server.logged(/Devices are reached again/);
+      await site.server.logged(/Gateway recovered/);
     },
     LONG_MS,
   );
@@ -133,12 +133,12 @@ describe('an instance whose browsers were reached', () => {
       site.honest = { status: 403 };
       const startedAtMs = performance.now();
       const reached = site.reach(0, undefined, 50_000);
-      const said = await site.server.logged(/does not accept the credential: devices wait/);
+      const said = await site.server.logged(/Gateway refuses the credential: devices wait/);
       expect(performance.now() - startedAtMs).toBeLessThan(10_000);
       expect(JSON.parse(said)).toMatchObject({ level: 'warn', reason: 'http-403' });
       site.honest = { status: 201 };
       await reached;
-      await site.server.logged(/Devices are reached again/);
+      await site.server.logged(/Gateway recovered/);
       expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
     },
     LONG_MS,
@@ -151,10 +151,10 @@ describe('an instance whose browsers were reached', () => {
       await site.reach(0, HONEST);
       site.honest = { status: 503 };
       const reached = site.reach(0, undefined, 50_000);
-      await site.server.logged(/sending to it is paused/);
+      await site.server.logged(/sending is paused/);
       site.honest = { status: 201 };
       await reached;
-      await site.server.logged(/Devices are reached again/);
+      await site.server.logged(/Gateway recovered/);
       expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
       expect(site.gotMoreThan(3)).toEqual([]);
     },

@@ -18,16 +18,16 @@ export const limits: DeliveryLimits = {
   plans: 4,
   plansOfInstance: 2,
   plansOfAny: 2,
-  laneDevices: 6,
+  platformDevices: 6,
   sharedDevices: 30,
   instanceJobs: 5,
   pagesAhead: 3,
   jobsAtOnce: 3,
   retriesAtOnce: 4,
-  newcomersWaitMs: 2_000,
-  ways: 2,
-  leaseMs: 30_000,
-  renewMs: 7_000,
+  untrustedWaitMs: 2_000,
+  routes: 2,
+  claimMs: 30_000,
+  extendMs: 7_000,
   sendMs: 12_000,
   awayMs: 3_000,
   stopMs: 5_000,
@@ -242,7 +242,7 @@ export class PushWorld {
       .map(({ number }) => number);
   }
 
-  /** Whoever changes while a publish is under way may or may not be reached by it. */
+  /** Whoever changes while a publish is under route may or may not be reached by it. */
   private isUncertain(device: number): void {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
@@ -367,7 +367,7 @@ export class PushWorld {
       life.state = 'ended';
       life.endedAtMs = this.time.now();
       const tookMs = life.endedAtMs - askedAtMs;
-      // A slow store may take its part of each of the steps.
+      // A slow store may take its slice of each of the steps.
       if (tookMs > limits.stopMs + 2 * limits.storeStopMs + 2_000) {
         this.problems.push(`stopping took ${tookMs} ms`);
       }
@@ -410,8 +410,8 @@ export class PushWorld {
       notices: {
         storeFailed: () => undefined,
         storeWorked: () => undefined,
-        paused: () => undefined,
-        resumed: () => undefined,
+        circuitOpened: () => undefined,
+        circuitClosed: () => undefined,
         refused: () => undefined,
         fault: (error) => this.problems.push(`fault: ${String(error)}`),
       },
@@ -451,7 +451,7 @@ export class PushWorld {
     this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
-    // The store's last answers are on their way.
+    // The store's last answers are on their route.
     await this.time.advance(1_000);
     for (const life of this.lives) {
       if (life.state !== 'alive') continue;

@@ -47,7 +47,7 @@ export class BackgroundMetrics implements Disposable {
 
   private measurePush(): void {
     const { meter, push } = this.options;
-    const { outcomes, backlog, lagMs, pauses } = push();
+    const { outcomes, backlog, lagMs, openCircuits } = push();
     const { apns, fcm, web } = outcomes;
     for (const outcome of Object.keys(apns) as (keyof typeof apns)[]) {
       meter.set('pushDeliveries', apns[outcome] + fcm[outcome] + web[outcome], outcome);
@@ -55,7 +55,7 @@ export class BackgroundMetrics implements Disposable {
     meter.set('pushPages', backlog?.pages ?? 0);
     meter.set('pushRetries', backlog?.retries ?? 0);
     meter.set('pushLag', lagMs / 1000);
-    meter.set('pushPauses', pauses.length);
+    meter.set('pushPauses', openCircuits.length);
   }
 
   [Symbol.dispose](): void {

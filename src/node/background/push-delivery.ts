@@ -1,7 +1,6 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { createPipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { DeliveryStore, Pause, PublishEvents } from '../../push/delivering/ports.ts';
-
+import type { DeliveryStore, OpenCircuit, PublishEvents } from '../../push/delivering/ports.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
@@ -17,32 +16,32 @@ export interface PushDeliveryOptions {
   readonly database: Database;
   readonly store: DeliveryStore;
   readonly served: readonly LiveInstance[];
-  /** Ids of the instances that the configuration names: what is wrong with them stops the start. */
+  /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
   readonly configured: ReadonlySet<string>;
   readonly health: StoreHealth;
   readonly resolver: Resolver;
-  /** Makes what publishes are told of by; `instanceId` finds the id of an instance by its number. */
+  /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
   readonly events: (
     instanceId: (instance: number) => string | undefined,
   ) => PublishEvents & AsyncDisposable;
   readonly log: Log;
-  /** For what the devices and the publishes of an instance can cause as often as they like. */
+  /** For lines that devices and publishes of an instance can cause at any rate. */
   readonly strangerLog: RateLimitedLog;
 }
 
-/** What delivers publishes, as it runs. */
+/** The running delivery of publishes. */
 export interface PushDelivery extends AsyncDisposable {
-  /** Takes over other instances. */
+  /** Serves other instances, or other gateways, from now on. */
   replace(served: readonly LiveInstance[]): void;
-  /** A publish was accepted. */
+  /** To be called for each accepted publish. */
   wake(): void;
   figures(): PipelineFigures;
 }
 
-/** Milliseconds in which many publishes wake the pipeline once: it takes what waits together. */
+/** Publishes accepted within this time wake the pipeline once. */
 const WAKE_MS = 5;
 
-/** Starts to deliver. Throws `StartFailed` where a configured gateway cannot be made. */
+/** Starts to deliver. Throws `StartFailed` if a gateway of the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   const { database, store, served, configured, health, resolver, events, log, strangerLog } =
     options;
@@ -56,41 +55,42 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
       message: `push.instances, ${instance}: ${setting}: ${why}`,
     });
   }
-  tellFaults(faults, log);
+  logFaults(faults, log);
 
-  const told = health.reporter('push');
+  const reportStore = health.reporter('push');
   const idOf = (instance: number) => gateways.byNumber(instance)?.id;
   const whose = ({ instance }: { readonly instance: number }) => ({
     instance: idOf(instance) ?? `number ${instance}`,
   });
-  const news = events(idOf);
+  const publishEvents = events(idOf);
   const pipeline = createPipeline({
     store,
     audience: new StoredAudience(database),
     instances: gateways,
     timers: { now: Date.now, after: (ms, run) => systemTimers.after(ms, run) },
     random: Math.random,
-    events: news,
+    events: publishEvents,
     notices: {
       storeFailed(error) {
-        if (!isStatementFault(error)) told(error);
-        else log.error('The store did not do what delivering asked', { why: String(error) });
+        if (!isStatementFault(error)) reportStore(error);
+        else
+          log.error('Push delivery: the store failed to run a statement', { why: String(error) });
       },
-      // The store's health is looked at each second: what can be read while nothing can be written says nothing of it.
+      // `health` checks the store itself: a read may succeed while writes fail.
       storeWorked: () => undefined,
-      paused(pause) {
-        const fields = { ...fieldsOf(pause), words: pause.words };
-        strangerLog.warn(titleOf(pause), whose(pause), fields);
+      circuitOpened(circuit) {
+        const fields = { ...fieldsOf(circuit), words: circuit.words };
+        strangerLog.warn(titleOf(circuit), whose(circuit), fields);
       },
-      resumed: (pause) =>
-        strangerLog.info('Devices are reached again', whose(pause), fieldsOf(pause)),
+      circuitClosed: (circuit) =>
+        strangerLog.info('Gateway recovered', whose(circuit), fieldsOf(circuit)),
       refused(publish, platform, reason, words) {
         const fields = { publish: publish.id, platform, reason, words };
-        strangerLog.warn('A publish is refused for every device', whose(publish), fields);
+        strangerLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
       },
       fault(error) {
         const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        log.error('Delivering failed inside the server', { error: stack });
+        log.error('Fault in push delivery', { error: stack });
       },
     },
     isAlone: database.dialect === 'sqlite',
@@ -99,7 +99,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   let accepted = 0;
   return {
     replace(changed) {
-      tellFaults(gateways.replace(changed), log);
+      logFaults(gateways.replace(changed), log);
       pipeline.wake();
     },
     wake() {
@@ -114,23 +114,23 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     async [Symbol.asyncDispose]() {
       clearTimeout(waking);
       await pipeline.stop();
-      await news[Symbol.asyncDispose]();
+      await publishEvents[Symbol.asyncDispose]();
       await gateways[Symbol.asyncDispose]();
     },
   };
 }
 
-function tellFaults(faults: readonly GatewayFault[], log: Log): void {
-  for (const fault of faults) log.error('The settings of a gateway cannot be used', { ...fault });
+function logFaults(faults: readonly GatewayFault[], log: Log): void {
+  for (const fault of faults) log.error('Invalid gateway settings', { ...fault });
 }
 
-function titleOf({ why, isUnproven }: Pause): string {
-  if (why === 'gateway') return 'A gateway is in trouble: sending to it is paused';
+function titleOf({ why, isUnproven }: OpenCircuit): string {
+  if (why === 'gateway') return 'Gateway fails: sending is paused';
   return isUnproven === true
-    ? 'A gateway does not accept the credential: no device has been reached with it yet'
-    : 'A gateway does not accept the credential: devices wait until it does';
+    ? 'Gateway refuses the credential: no device was reached with it yet'
+    : 'Gateway refuses the credential: devices wait until it is accepted';
 }
 
-function fieldsOf({ platform, origin, reason }: Pause) {
+function fieldsOf({ platform, origin, reason }: OpenCircuit) {
   return { platform, origin, reason };
 }

@@ -16,7 +16,7 @@ import { StoredDevices } from '../../stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../stores/push/publishes/device-story.ts';
-import { StoredUntoldEnds } from '../../stores/push/publishes/pending-completion-events.ts';
+import { StoredPendingCompletionEvents } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import type { LiveInstances } from '../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
@@ -78,7 +78,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
         new CompletionEvents({
           publishes,
           stories,
-          untold: new StoredUntoldEnds(database),
+          pending: new StoredPendingCompletionEvents(database),
           sink,
           instanceId,
           isAlone: database.dialect === 'sqlite',
@@ -111,7 +111,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       devices,
       publishes,
       stories,
-      pauses: () => delivery.figures().pauses,
+      pauses: () => delivery.figures().openCircuits,
       webhooks: sink,
       storeFault: () => health.fault(),
       storeFailed(error) {

@@ -2,19 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
+import { MemoryPendingCompletionEvents } from '../../../testing/memory-stores/pending-completion-events.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import { MemoryStories } from '../../../testing/memory-stores/stories.ts';
-import { MemoryUntoldEnds } from '../../../testing/memory-stores/untold-ends.ts';
 import { keptLog } from '../../webhooks/webhooks.fixture.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { BeamsEventType } from '../model/instance.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
-import { TOLD_WITHIN_MS } from '../untold-ends.ts';
+import { COMPLETION_GRACE_MS } from '../pending-completion-events.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
 import { CompletionEvents } from './completion-events.ts';
 
-const LOOK_MS = 5_000;
+const CHECK_MS = 5_000;
 const CLAIM_MS = 60_000;
 
 const toInterests: PublishTarget = { kind: 'interests', names: ['hello'] };
@@ -59,7 +59,7 @@ let timers: FakeTime;
 let publishes: MemoryPublishes;
 let deliveries: MemoryDeliveries;
 let stories: MemoryStories;
-let untold: MemoryUntoldEnds;
+let pending: MemoryPendingCompletionEvents;
 let sink: Sink;
 let log: ReturnType<typeof keptLog>;
 let instance: number;
@@ -73,7 +73,7 @@ beforeEach(() => {
   publishes = new MemoryPublishes(devices);
   deliveries = new MemoryDeliveries(publishes, devices);
   stories = new MemoryStories(publishes, devices);
-  untold = new MemoryUntoldEnds(publishes);
+  pending = new MemoryPendingCompletionEvents(publishes);
   sink = new Sink();
   log = keptLog();
   instance = devices.newInstance();
@@ -91,7 +91,7 @@ function start(isAlone = false): CompletionEvents {
   const server = new CompletionEvents({
     publishes,
     stories,
-    untold,
+    pending,
     sink,
     instanceId: (number) => served.get(number),
     isAlone,
@@ -137,10 +137,10 @@ async function finished(target?: PublishTarget, webhookUrl?: string): Promise<Pu
 }
 
 const isUntold = async ({ number }: PublishUnderWay) =>
-  (await untold.finishedAtMs(number)) !== undefined;
+  (await pending.finishedAtMs(number)) !== undefined;
 
 describe('a publish', () => {
-  it('is told of when it starts and when it ends, and is no longer untold when that is kept', async () => {
+  it('is told of when it starts and when it ends, and is no longer pending when that is kept', async () => {
     const news = start();
     const publish = await claimed();
     news.started(publish);
@@ -191,9 +191,9 @@ describe('the end of a publish', () => {
   it('that a dead server has left is told by another, after a while', async () => {
     start();
     const publish = await finished();
-    await timers.advance(TOLD_WITHIN_MS - 1);
+    await timers.advance(COMPLETION_GRACE_MS - 1);
     expect(sink.told).toEqual([]);
-    await timers.advance(LOOK_MS);
+    await timers.advance(CHECK_MS);
     // Nobody knows whether the dead one has come to tell the start.
     expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(sink.times[1]).toBeGreaterThan(sink.times[0] ?? 0);
@@ -224,7 +224,7 @@ describe('the end of a publish', () => {
     expect(first).toHaveLength(2);
     sink.kept = Promise.resolve();
     start();
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect(sink.times).toEqual(first);
   });
 
@@ -249,15 +249,15 @@ describe('the end of a publish', () => {
     publishes.status = () => Promise.reject(new Error('away'));
     news.finished(publish);
     await timers.advance(0);
-    expect(log.lines).toEqual([expect.stringMatching(/could not be told .*"why":"away"/)]);
+    expect(log.lines).toEqual([expect.stringMatching(/could not be stored yet .*"why":"away"/)]);
     publishes.status = status;
-    const claim = untold.claim;
-    untold.claim = () => Promise.reject(new Error('away'));
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    const claim = pending.claim;
+    pending.claim = () => Promise.reject(new Error('away'));
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect(storeFaults.length).toBeGreaterThan(0);
     expect(sink.told).toEqual([]);
-    untold.claim = claim;
-    await timers.advance(LOOK_MS);
+    pending.claim = claim;
+    await timers.advance(CHECK_MS);
     expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(await isUntold(publish)).toBe(false);
   });
@@ -266,10 +266,10 @@ describe('the end of a publish', () => {
     start();
     const publish = await finished();
     served.clear();
-    await timers.advance(TOLD_WITHIN_MS + LOOK_MS);
+    await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect([sink.told, await isUntold(publish)]).toEqual([[], true]);
     served.set(instance, 'one');
-    await timers.advance(CLAIM_MS + LOOK_MS);
+    await timers.advance(CLAIM_MS + CHECK_MS);
     expect([sink.told.length, await isUntold(publish)]).toEqual([2, false]);
   });
 

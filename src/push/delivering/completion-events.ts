@@ -1,8 +1,12 @@
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
+import {
+  COMPLETION_GRACE_MS,
+  hasCompletionEvents,
+  type PendingCompletionEvents,
+} from '../pending-completion-events.ts';
 import type { PublishStore } from '../publish-store.ts';
 import type { StoryStore } from '../story-store.ts';
-import { hasEndToTell, TOLD_WITHIN_MS, type UntoldEnds } from '../untold-ends.ts';
 import { publishWebhookUrl } from '../webhooks/publish-webhook.ts';
 import type { PushWebhookSink } from '../webhooks/sink.ts';
 import type { PublishEvents } from './ports.ts';
@@ -11,70 +15,67 @@ import { readStoredPublish } from './stored-publish.ts';
 export interface CompletionEventsOptions {
   readonly publishes: Pick<PublishStore, 'status'>;
   readonly stories: Pick<StoryStore, 'usersReached'>;
-  readonly untold: UntoldEnds;
+  readonly pending: PendingCompletionEvents;
   readonly sink: PushWebhookSink;
-  /** The id of an instance, by its number; `undefined`: it is not served any more. */
+  /** Finds the id of an instance by its number; `undefined`: this server does not serve it. */
   readonly instanceId: (instance: number) => string | undefined;
-  /** Whether no other server uses the store: then what one had to tell that died need not be waited for. */
+  /** Whether no other server uses the store. If so, events left by a server that crashed are sent at once. */
   readonly isAlone: boolean;
   readonly timers: Timers;
-  /** The store could not be asked what is still to be told. */
+  /** Called when the store cannot be polled. */
   readonly storeFailed: (error: unknown) => void;
   readonly log: Log;
 }
 
-/** How often it is looked for ends that somebody else should have told. */
-const LOOK_MS = 5_000;
+/** How often pending events of other servers are polled, and how many are sent at once. */
+const POLL_MS = 5_000;
+const SENT_AT_ONCE = 20;
 
-/** How many of them are told at once. */
-const TOLD_AT_ONCE = 20;
-
-/** One that was claimed and not told is told again after this time. */
+/** A claimed event that was not sent is sent again after this time. */
 const CLAIM_MS = 60_000;
 
-/** Starts that are remembered; what is forgotten is told again with the end. */
+/** Most starts to remember. A forgotten start is sent again with the end. */
 const STARTS_MAX = 10_000;
 
-/** How long the end waits for what is being told. */
+/** How long the stop waits for events that are being sent. */
 const CLOSE_MS = 1_000;
 
 /**
- * Tells the webhooks of publishes and of instances how a publish comes on. The end is told at least once: it is in
- * the store from the moment the publish is finished until what tells of it is there, and what a server that died
- * had left is told by the next one. The start is told before the end, and with it where this server does not know
- * whether the one that began has come to do so.
+ * Reports the start and the end of publishes to webhooks. The end is delivered at least once, even across crashes: it is
+ * pending in the store from the commit that finishes the publish until its webhook request is stored. The start always
+ * precedes the end; if this server has not sent it, it is sent again with the end.
  */
 export class CompletionEvents implements PublishEvents, AsyncDisposable {
   private readonly options: CompletionEventsOptions;
-  /** Publishes whose start this server has told, in the order in which it did. */
+  /** Publishes whose start this server has sent, oldest first. */
   private readonly starts = new Set<number>();
-  /** Publishes whose end is being told. */
-  private readonly underWay = new Set<number>();
-  private isFirstLook = true;
-  private isEnded = false;
-  private cancelLook: () => void;
+  /** Publishes whose end is being sent. */
+  private readonly sending = new Set<number>();
+  private isFirstPoll = true;
+  private isStopped = false;
+  private cancelPoll: () => void;
   private onIdle: (() => void) | undefined;
 
   constructor(options: CompletionEventsOptions) {
     this.options = options;
-    this.cancelLook = options.timers.after(0, () => void this.look());
+    this.cancelPoll = options.timers.after(0, () => void this.poll());
   }
 
   started(publish: PublishUnderWay): void {
     if (publishWebhookUrl(publish.body) === undefined) return;
     const owner = this.options.instanceId(publish.instance);
-    if (owner !== undefined) this.tellStart(owner, publish);
+    if (owner !== undefined) this.sendStart(owner, publish);
   }
 
   finished(publish: PublishUnderWay): void {
-    if (hasEndToTell(publish.kind, publish.body)) void this.tell(publish, undefined);
+    if (hasCompletionEvents(publish.kind, publish.body)) void this.complete(publish);
   }
 
-  /** Waits a moment for what is being told. The rest stays in the store, for the next server. */
+  /** Waits a moment for events that are being sent. The others stay pending for the next server. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.isEnded = true;
-    this.cancelLook();
-    if (this.underWay.size === 0) return;
+    this.isStopped = true;
+    this.cancelPoll();
+    if (this.sending.size === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = this.options.timers.after(CLOSE_MS, resolve);
       this.onIdle = () => {
@@ -84,53 +85,53 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
     });
   }
 
-  /** What this server hands over is stored in order: where the start is lost, so is the end, and both are told again. */
-  private tellStart(owner: string, { number, id, body, dueAtMs }: PublishUnderWay): void {
+  /** Not awaited: requests are stored in order, so if the start is lost, the end is too, and both are sent again. */
+  private sendStart(owner: string, { number, id, body, dueAtMs }: PublishUnderWay): void {
     void this.options.sink.publishStarted(owner, { id, body, atMs: dueAtMs });
     this.starts.add(number);
     const [oldest] = this.starts;
     if (this.starts.size > STARTS_MAX && oldest !== undefined) this.starts.delete(oldest);
   }
 
-  /** Tells the end, and then that it is told. Never throws: what fails is told later. */
-  private async tell(publish: PublishUnderWay, finishedAtMs: number | undefined): Promise<void> {
-    const { untold, instanceId, log } = this.options;
+  /** Sends the end of a publish, and then removes it from the pending ones. Never rejects: a failure is repeated later. */
+  private async complete(publish: PublishUnderWay, finishedAtMs?: number): Promise<void> {
+    const { pending, instanceId, log } = this.options;
     const { number } = publish;
     const owner = instanceId(publish.instance);
-    // Not served by this server, or not yet: it is left to others, or goes with the publish.
-    if (owner === undefined || this.underWay.has(number)) return;
-    this.underWay.add(number);
+    // An instance that this server does not serve is left to others.
+    if (owner === undefined || this.sending.has(number)) return;
+    this.sending.add(number);
     try {
-      const atMs = finishedAtMs ?? (await untold.finishedAtMs(number));
+      const atMs = finishedAtMs ?? (await pending.finishedAtMs(number));
       if (atMs !== undefined) {
-        await this.tellEnd(owner, publish, atMs);
-        await untold.remove(number);
+        await this.sendEnd(owner, publish, atMs);
+        await pending.remove(number);
       }
       this.starts.delete(number);
     } catch (error) {
-      log.error('The end of a publish could not be told to its webhooks yet', {
+      log.error('Completion webhooks of a publish could not be stored yet', {
         publish: publish.id,
         why: error instanceof Error ? error.message : String(error),
       });
     } finally {
-      this.underWay.delete(number);
-      if (this.underWay.size === 0) this.onIdle?.();
+      this.sending.delete(number);
+      if (this.sending.size === 0) this.onIdle?.();
     }
   }
 
-  /** Settles when what tells of it is in the store. */
-  private async tellEnd(owner: string, publish: PublishUnderWay, atMs: number): Promise<void> {
+  /** Settles when the webhook requests are in the store. */
+  private async sendEnd(owner: string, publish: PublishUnderWay, atMs: number): Promise<void> {
     const { publishes, stories, sink } = this.options;
     const { id, instance, number, kind, body, dueAtMs } = publish;
-    const told: Promise<void>[] = [];
+    const stored: Promise<void>[] = [];
     if (publishWebhookUrl(body) !== undefined) {
       const status = await publishes.status(instance, id, dueAtMs);
       if (status !== undefined) {
-        if (!this.starts.has(number)) this.tellStart(owner, publish);
-        // Sorted after the start, however short it was or the clock was set.
+        if (!this.starts.has(number)) this.sendStart(owner, publish);
+        // After the start, even if the clock was set back.
         const endedAtMs = Math.max(atMs, dueAtMs + 1);
         const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs };
-        told.push(sink.publishFinished(owner, end, status.platforms));
+        stored.push(sink.publishFinished(owner, end, status.platforms));
       }
     }
     if (kind === 'users' && sink.wants(owner, 'v1.PublishToUsersAttempt')) {
@@ -139,27 +140,29 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
       const names = readStoredPublish(publish)?.target.names ?? [];
       const noDevices = names.filter((name) => !known.has(name));
       const users = { delivered, gatewayFailed: failed, noDevices };
-      told.push(sink.usersAttempted(owner, { id, atMs }, users));
+      stored.push(sink.usersAttempted(owner, { id, atMs }, users));
     }
-    await Promise.all(told);
+    await Promise.all(stored);
   }
 
-  /** Tells what others should have told, some at a time. */
-  private async look(): Promise<void> {
-    const { untold, isAlone, timers, storeFailed } = this.options;
-    let afterMs = LOOK_MS;
+  /** Sends pending events that other servers should have sent. */
+  private async poll(): Promise<void> {
+    const { pending, isAlone, timers, storeFailed } = this.options;
+    let afterMs = POLL_MS;
     try {
       const nowMs = timers.now();
-      // Whoever has finished what was there before this server is gone, if nobody else is here.
-      const dueMs = this.isFirstLook && isAlone ? nowMs + TOLD_WITHIN_MS : nowMs;
-      const ends = await untold.claim(dueMs, nowMs + CLAIM_MS, TOLD_AT_ONCE);
-      await Promise.all(ends.map((end) => this.tell(end.publish, end.finishedAtMs)));
-      if (ends.length === TOLD_AT_ONCE) afterMs = 0;
-      else this.isFirstLook = false;
+      // At the start of the only server, no other one is about to send them.
+      const dueMs = this.isFirstPoll && isAlone ? nowMs + COMPLETION_GRACE_MS : nowMs;
+      const events = await pending.claim(dueMs, nowMs + CLAIM_MS, SENT_AT_ONCE);
+      await Promise.all(
+        events.map(({ publish, finishedAtMs }) => this.complete(publish, finishedAtMs)),
+      );
+      if (events.length === SENT_AT_ONCE) afterMs = 0;
+      else this.isFirstPoll = false;
     } catch (error) {
-      // At the end, the store may be closed while it is asked.
-      if (!this.isEnded) storeFailed(error);
+      // While stopping, the store may already be closed.
+      if (!this.isStopped) storeFailed(error);
     }
-    if (!this.isEnded) this.cancelLook = timers.after(afterMs, () => void this.look());
+    if (!this.isStopped) this.cancelPoll = timers.after(afterMs, () => void this.poll());
   }
 }

@@ -1,27 +1,33 @@
 import type { AfterPart, Job, PublishUnderWay } from '../model/delivery.ts';
 import { type Platform, platforms, type Recipient } from '../model/device.ts';
-import { expireWaiting, returnLater, returnNow, returnUnanswered } from './giving-back.ts';
-import { HeldWorks } from './held-works.ts';
-import { countDevices } from './holdings.ts';
-import { Lane, type OutcomeCounts } from './lane.ts';
-import { type DeliveryLimits, IN_VAIN_MS, PARK_MS, STUCK_MS } from './limits.ts';
-import { noGateways } from './no-gateway.ts';
-import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
-import type { AnyGateway } from './prepared.ts';
-import { Progress } from './progress.ts';
-import { defaultRates } from './rates.ts';
+import { InFlightJob } from './jobs/in-flight-job.ts';
+import { JobsInFlight } from './jobs/jobs-in-flight.ts';
+import { countDevices } from './jobs/memory-budget.ts';
+import { Progress } from './jobs/progress.ts';
+import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
+import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
+import { Dispatcher, type OutcomeCounts } from './routes/dispatcher.ts';
+import { gatewayRates } from './routes/gateway-rates.ts';
+import { noGateways } from './routes/no-gateway.ts';
+import type { AnyGateway } from './routes/prepared-publish.ts';
+import {
+  expireWaiting,
+  returnLater,
+  returnNow,
+  returnUnanswered,
+} from './routes/returning-devices.ts';
+import type { Slice } from './routes/route.ts';
 import type { StoreAccess } from './store-access.ts';
 import { readStoredPublish, type StoredPublish } from './stored-publish.ts';
-import { Work } from './work.ts';
 
 /** Reasons of devices that come back without having been sent to. */
 const CLAIM_ENDED = 'claim-ended';
 const CANCELLED = 'cancelled';
 
-/** How often the devices of a claimed job are asked for. */
+/** How often the devices of a claimed job are read before it is given up. */
 const READ_TRIES = 3;
 
-/** A page that was planned, and whose devices are at hand. */
+/** A page that was just planned, with its devices. */
 export interface PlannedPage {
   readonly page: number;
   readonly publish: PublishUnderWay;
@@ -30,27 +36,28 @@ export interface PlannedPage {
   readonly stored: StoredPublish;
 }
 
-/** Where a page can go that is planned now. */
+/** Where a page goes that was just planned. */
 export type PlaceForPage =
   | 'here'
-  /** Somebody should claim it as soon as there is room. */
+  /** Into the store, to be claimed as soon as there is room. */
   | 'store'
-  /** Its gateways cannot be reached now. */
+  /** Into the store, to be claimed later: its gateways cannot be reached now. */
   | 'store-later'
-  /** So much waits already that planning should. */
+  /** Nowhere: so many pages wait that planning should wait, too. */
   | 'nowhere';
 
-/** What a deliverer tells of itself. */
-export interface DelivererHears {
-  /** There may be room again; and some of what was kept is to be tried again. */
-  room(hasRetries: boolean): void;
-  /** A way is used again. */
-  resumed(pause: Pause): void;
+export interface DelivererEvents {
+  /** Called when there may be room for more jobs. `hasRetries`: some of the stored results are to be tried again. */
+  onRoom(hasRetries: boolean): void;
+  onCircuitClosed(circuit: OpenCircuit): void;
 }
 
-/** Delivers the jobs of all instances, each through the lanes that its devices need, and keeps what became of them. */
+/**
+ * Delivers the jobs of all instances: gives the devices of each to the dispatchers of their platforms, decides what
+ * happens to devices that wait too long, and stores the results.
+ */
 export class Deliverer {
-  readonly held: HeldWorks;
+  readonly held: JobsInFlight;
   readonly counts: Readonly<Record<Platform, OutcomeCounts>> = {
     apns: noOutcomes(),
     fcm: noOutcomes(),
@@ -59,12 +66,13 @@ export class Deliverer {
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
-  private readonly hears: DelivererHears;
-  private readonly lanes = new Map<string, Lane>();
-  /** Jobs that were claimed in vain. */
-  private away: Job[] = [];
+  private readonly events: DelivererEvents;
+  private readonly dispatchers = new Map<string, Dispatcher>();
+  private readonly slices = new Map<InFlightJob, Slice[]>();
+  /** Claimed jobs that are not needed here now. They are given back together. */
+  private notNeeded: Job[] = [];
   /** Until when nothing is claimed of an instance because of those. */
-  private readonly inVainUntilMs = new Map<number, number>();
+  private readonly notNeededUntilMs = new Map<number, number>();
   private readonly progress: Progress;
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
@@ -73,157 +81,164 @@ export class Deliverer {
     ports: PipelinePorts,
     limits: DeliveryLimits,
     access: StoreAccess,
-    hears: DelivererHears,
+    events: DelivererEvents,
   ) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
-    this.hears = hears;
-    this.held = new HeldWorks(limits);
-    this.progress = new Progress(ports, access, (work, count, after) =>
-      this.keptProgress(work, count, after),
+    this.events = events;
+    this.held = new JobsInFlight(limits);
+    this.progress = new Progress(ports, access, (job, count, after) =>
+      this.onProgress(job, count, after),
     );
   }
 
+  /** Sends in flight. */
   get sending(): number {
     let sending = 0;
-    for (const lane of this.lanes.values()) sending += lane.sending;
+    for (const dispatcher of this.dispatchers.values()) sending += dispatcher.sending;
     return sending;
   }
 
-  pauses(): readonly Pause[] {
-    return [...this.lanes.values()].flatMap((lane) => lane.pauses());
+  openCircuits(): readonly OpenCircuit[] {
+    return [...this.dispatchers.values()].flatMap((dispatcher) => dispatcher.openCircuits());
   }
 
-  /** Instances of which nothing more is of use here now. */
+  /** Instances of which no more jobs are needed here now. */
   except(): readonly number[] {
     const nowMs = this.ports.timers.now();
-    this.forgetInVain(nowMs);
-    return [...new Set([...this.held.room.full(), ...this.inVainUntilMs.keys()])];
+    this.forgetNotNeeded(nowMs);
+    return [...new Set([...this.held.budget.full(), ...this.notNeededUntilMs.keys()])];
   }
 
-  /** Where a page goes that has devices of these platforms: one that takes it is enough, since no other holds it up. */
+  /** Where a page with devices of these platforms goes. Room on one platform is enough, since it waits for no other. */
   placeFor(instance: number, some: Iterable<Platform>): PlaceForPage {
-    const { room } = this.held;
+    const { budget } = this.held;
     const open = [...some].filter((platform) => !this.isShut(instance, platform));
-    if (open.some((platform) => room.hasRoom(instance, platform))) return 'here';
-    if (!room.mayLeaveAhead(instance)) return 'nowhere';
+    if (open.some((platform) => budget.hasRoom(instance, platform))) return 'here';
+    if (!budget.mayStorePage(instance)) return 'nowhere';
     return open.length > 0 ? 'store' : 'store-later';
   }
 
-  /** Delivers a page for which room is held already; it is no longer. */
+  /** Delivers a page that was just planned. */
   deliverPlanned({ page, publish, recipients, claimedUntilMs, stored }: PlannedPage): void {
     const devices = recipients.map(({ number }) => number);
-    const job: Job = { what: 'page', page, publish, devices, claimedUntilMs };
-    this.held.claim(job);
-    this.begin(job, recipients, () => stored);
+    const claim: Job = { what: 'page', page, publish, devices, claimedUntilMs };
+    this.held.claim(claim);
+    this.begin(claim, recipients, () => stored);
   }
 
   /** Delivers a job that was claimed. Never throws. */
   async deliverClaimed(claimed: Job): Promise<void> {
     const { publish } = claimed;
     const { instance } = publish;
-    if (claimed.what === 'page') this.held.room.cameBack(instance);
-    const job = this.held.claim(claimed);
-    if (job === undefined) return;
-    const { devices } = job;
+    if (claimed.what === 'page') this.held.budget.claimedPage(instance);
+    const claim = this.held.claim(claimed);
+    if (claim === undefined) return;
+    const { devices } = claim;
     const { audience } = this.ports;
-    // Nothing else is claimed meanwhile, so this must not take for ever.
+    // The next claim waits for this, so it must not take for ever.
     const recipients = await this.access.insist(
       () => audience.recipients(instance, devices),
       READ_TRIES,
     );
-    if (recipients !== undefined && this.isOfUse(instance, recipients)) {
-      this.begin(job, recipients, () => readStoredPublish(publish));
+    if (recipients !== undefined && this.isNeeded(instance, recipients)) {
+      this.begin(claim, recipients, () => readStoredPublish(publish));
     } else {
-      this.sendAway(job);
+      this.giveBackLater(claim);
     }
   }
 
   /** To be called about once a second. */
-  look(passedMs: number): void {
-    this.checkGateways();
+  check(passedMs: number): void {
+    this.useGateways();
     const nowMs = this.ports.timers.now();
-    for (const [name, lane] of this.lanes) {
-      lane.look(passedMs);
-      if (lane.isIdle(nowMs)) this.lanes.delete(name);
+    for (const [name, dispatcher] of this.dispatchers) {
+      dispatcher.check(passedMs);
+      if (dispatcher.isIdle(nowMs)) this.dispatchers.delete(name);
     }
-    this.forgetInVain(nowMs);
-    for (const work of this.held.all()) {
-      work.keepUpWith(nowMs);
-      this.consider(work);
-      if (work.inFlight > 0 && nowMs - work.movedAtMs > STUCK_MS) {
+    this.forgetNotNeeded(nowMs);
+    for (const job of this.held.all()) {
+      job.clampTimes(nowMs);
+      this.decide(job);
+      if (job.inFlight > 0 && nowMs - job.movedAtMs > STUCK_MS) {
         this.ports.notices.fault(new Error('a gateway gives no outcome'));
-        this.endUnanswered(work);
+        this.endUnanswered(job);
       }
     }
-    void this.giveBackAway(nowMs);
+    void this.giveBackNotNeeded(nowMs);
   }
 
-  /** Uses gateways that were replaced. */
-  checkGateways(): void {
-    for (const lane of this.lanes.values()) {
-      const instance = this.ports.instances.byNumber(lane.instance);
-      if (instance !== undefined) lane.use(gatewayOf(instance, lane.platform));
+  /** Lets the dispatchers use gateways that were replaced. */
+  useGateways(): void {
+    for (const dispatcher of this.dispatchers.values()) {
+      const instance = this.ports.instances.byNumber(dispatcher.instance);
+      if (instance !== undefined) dispatcher.use(gatewayOf(instance, dispatcher.platform));
     }
   }
 
   /**
-   * Sends nothing more, waits for what is under way as long as `stopMs` says, and keeps what became of it. What was
-   * not begun is left in the store.
+   * Sends nothing more, waits at most `stopMs` for sends in flight, and stores their results. Jobs of which nothing was
+   * sent stay in the store.
    */
   async stop(): Promise<void> {
     this.isStopping = true;
-    for (const lane of this.lanes.values()) lane.stop();
-    for (const work of this.held.all()) this.consider(work);
-    // Whoever stops the server may not wait for the gateways.
-    this.progress.keepAll();
+    for (const dispatcher of this.dispatchers.values()) dispatcher.stop();
+    for (const job of this.held.all()) this.decide(job);
+    // The process may be killed while it waits for the gateways.
+    this.progress.storeAll();
     await this.untilEmpty(this.limits.stopMs);
-    for (const work of this.held.all()) this.endUnanswered(work);
+    for (const job of this.held.all()) this.endUnanswered(job);
     await this.untilEmpty(this.limits.storeStopMs);
   }
 
   private begin(
-    job: Job,
+    claim: Job,
     recipients: readonly Recipient[],
     readStored: () => StoredPublish | undefined,
   ): void {
-    const { publish } = job;
-    const { unkept } = this.progress;
-    const work = new Work(job, recipients, { nowMs: this.ports.timers.now(), unkept });
-    this.held.add(work);
-    const instance = this.ports.instances.byNumber(publish.instance);
+    const job = new InFlightJob(claim, recipients, {
+      nowMs: this.ports.timers.now(),
+      onUnstored: this.progress.add,
+    });
+    this.held.add(job);
+    const instance = this.ports.instances.byNumber(job.instance);
     if (instance === undefined || this.isStopping) {
-      // Another server knows it, or this one will when the claim has ended.
-      this.forget(work);
+      // Another server knows the instance, or this one will when the claim has expired.
+      this.returnJob(job);
       return;
     }
+    const slices: Slice[] = [];
+    this.slices.set(job, slices);
     const stored = once(readStored);
     const places: Record<Platform, number[]> = { apns: [], fcm: [], web: [] };
     for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
-    const lanes: Lane[] = [];
+    const used: Dispatcher[] = [];
     for (const platform of platforms) {
-      const some = places[platform];
-      if (some.length === 0) continue;
-      const lane = this.lane(publish.instance, instance, platform);
-      lane.add(work, some, stored);
-      lanes.push(lane);
+      if (places[platform].length === 0) continue;
+      const dispatcher = this.dispatcherOf(instance, job.instance, platform);
+      slices.push(...dispatcher.add(job, places[platform], stored));
+      used.push(dispatcher);
     }
-    for (const lane of lanes) lane.start();
-    this.held.discount(work);
-    this.consider(work);
+    for (const dispatcher of used) dispatcher.start();
+    this.discountIfUntrusted(job);
+    this.decide(job);
   }
 
-  private lane(number: number, instance: DeliveredInstance, platform: Platform): Lane {
-    const name = nameOfLane(number, platform);
+  private dispatcherOf(
+    instance: DeliveredInstance,
+    number: number,
+    platform: Platform,
+  ): Dispatcher {
+    const name = nameOfDispatcher(number, platform);
     const gateway = gatewayOf(instance, platform);
-    const known = this.lanes.get(name);
+    const known = this.dispatchers.get(name);
     if (known !== undefined) {
       known.use(gateway);
       return known;
     }
-    const { timers, random, notices, rates = defaultRates } = this.ports;
-    const lane = new Lane({
+    const { timers, random, notices, rates = gatewayRates } = this.ports;
+    const dispatcher = new Dispatcher({
       instance: number,
       instanceId: instance.id,
       gateway,
@@ -233,172 +248,178 @@ export class Deliverer {
       random,
       notices,
       counts: this.counts[platform],
-      idle: this.consider,
-      resumed: this.hears.resumed,
+      onIdle: this.decide,
+      onCircuitClosed: this.events.onCircuitClosed,
     });
-    this.lanes.set(name, lane);
-    return lane;
+    this.dispatchers.set(name, dispatcher);
+    return dispatcher;
   }
 
   private isShut(instance: number, platform: Platform): boolean {
-    const lane = this.lanes.get(nameOfLane(instance, platform));
-    return lane?.isShut(this.ports.timers.now()) ?? false;
+    const dispatcher = this.dispatchers.get(nameOfDispatcher(instance, platform));
+    return dispatcher?.isShut(this.ports.timers.now()) ?? false;
   }
 
-  /** Whether one platform at least has a use for what was claimed. */
-  private isOfUse(instance: number, recipients: readonly Recipient[]): boolean {
+  /** Whether at least one platform can take a claimed job now. */
+  private isNeeded(instance: number, recipients: readonly Recipient[]): boolean {
     const devices = countDevices(recipients);
-    const needed = platforms.filter((platform) => devices[platform] > 0);
+    const used = platforms.filter((platform) => devices[platform] > 0);
     return (
-      needed.length === 0 ||
-      needed.some(
+      used.length === 0 ||
+      used.some(
         (platform) =>
-          !this.isShut(instance, platform) && !this.held.room.isOverfull(instance, platform),
+          !this.isShut(instance, platform) && !this.held.budget.isOverfull(instance, platform),
       )
     );
   }
 
-  /** Decides what follows for a work of which nothing is under way. */
-  private readonly consider = (work: Work): void => {
-    if (work.isClosed || work.inFlight > 0) return;
-    if (!work.isDone) this.giveUpWaiting(work);
-    if (!work.isClosed && work.isDone) this.finish(work);
+  private slicesOf(job: InFlightJob): readonly Slice[] {
+    return this.slices.get(job) ?? [];
+  }
+
+  /** Decides what happens to a job with no send in flight. */
+  private readonly decide = (job: InFlightJob): void => {
+    if (job.isClosed || job.inFlight > 0) return;
+    if (!job.isDone) this.decideWaiting(job);
+    if (!job.isClosed && job.isDone) this.settle(job);
   };
 
-  private giveUpWaiting(work: Work): void {
+  /** Decides whether the devices that wait may wait on. */
+  private decideWaiting(job: InFlightJob): void {
     const nowMs = this.ports.timers.now();
-    const { isBegun } = work;
-    if (this.isStopping || nowMs >= work.claimedUntilMs) {
-      if (isBegun) returnNow(work, CLAIM_ENDED, nowMs);
-      else this.forget(work);
+    const slices = this.slicesOf(job);
+    if (this.isStopping || nowMs >= job.claimedUntilMs) {
+      if (!job.hasResults) this.returnJob(job);
+      else for (const slice of slices) returnNow(slice, CLAIM_ENDED, nowMs);
       return;
     }
     let areShut = true;
-    for (const part of work.parts) {
-      if (!part.hasNext) continue;
-      if (!part.holdsUp(nowMs)) return;
-      if (!part.isShut(nowMs)) areShut = false;
-      else expireWaiting(work, part, nowMs);
+    for (const slice of slices) {
+      if (!slice.hasNext) continue;
+      if (!slice.holdsUp(nowMs)) return;
+      if (!slice.isShut(nowMs)) areShut = false;
+      else expireWaiting(slice, nowMs);
     }
-    if (work.isDone) return;
-    if (this.shouldReturn(work, areShut)) {
-      for (const part of work.parts) returnLater(work, part, nowMs);
+    if (job.isDone) return;
+    if (shouldReturnDevices(job, slices, areShut)) {
+      for (const slice of slices) returnLater(slice, nowMs);
       return;
     }
-    if (!areShut || !work.isKept) return;
-    // What was read from the store grows old: tokens may have changed, the publish may be cancelled.
-    const isOld = nowMs - work.takenAtMs > PARK_MS;
-    if (isOld || this.held.room.isCrowded(work.instance, work.devices)) {
-      this.forget(work);
-      this.sendAway(work.job);
+    if (!areShut || !job.isStored) return;
+    // In memory, devices and publish grow old: tokens change, and the publish may be cancelled.
+    const isOld = nowMs - job.claimedAtMs > PARK_MS;
+    if (isOld || this.held.budget.isCrowded(job.instance, job.devices)) {
+      this.returnJob(job);
+      this.giveBackLater(job.claim);
     }
   }
 
-  /** Whether the devices that wait come back on their own, which takes a row for each, instead of being waited for. */
-  private shouldReturn(work: Work, areShut: boolean): boolean {
-    // They have rows already.
-    if (areShut && work.job.what === 'retries') return true;
-    // What goes another way is not held up. Where all go the same way, nothing is gained.
-    return work.isBegun && new Set(work.parts.map(({ way }) => way)).size > 1;
-  }
-
-  private endUnanswered(work: Work): void {
-    if (work.isClosed) return;
+  private endUnanswered(job: InFlightJob): void {
+    if (job.isClosed) return;
     const nowMs = this.ports.timers.now();
-    returnNow(work, CLAIM_ENDED, nowMs);
-    returnUnanswered(work, nowMs, this.ports.random);
-    this.finish(work);
+    for (const slice of this.slicesOf(job)) returnNow(slice, CLAIM_ENDED, nowMs);
+    returnUnanswered(job, nowMs, this.ports.random);
+    this.settle(job);
   }
 
-  /** Leaves a work of which nothing was sent to whoever claims it next. */
-  private forget(work: Work): void {
-    this.close(work);
-    this.drop(work);
-  }
-
-  /** Forgets what is over, or lies so far ahead as only a clock leaves it that was set back. */
-  private forgetInVain(nowMs: number): void {
-    for (const [instance, untilMs] of this.inVainUntilMs) {
-      if (untilMs <= nowMs || untilMs > nowMs + IN_VAIN_MS) this.inVainUntilMs.delete(instance);
+  /** Forgets entries that are over. One too far in the future is left from before the clock was set back. */
+  private forgetNotNeeded(nowMs: number): void {
+    for (const [instance, untilMs] of this.notNeededUntilMs) {
+      if (untilMs <= nowMs || untilMs > nowMs + NOT_NEEDED_MS) {
+        this.notNeededUntilMs.delete(instance);
+      }
     }
   }
 
-  /** It can be claimed again after a while. Until then it stays in the store, where it takes no memory. */
-  private sendAway(job: Job): void {
-    const { instance } = job.publish;
-    this.held.unclaim(job);
-    this.inVainUntilMs.set(instance, this.ports.timers.now() + IN_VAIN_MS);
-    if (job.what === 'page') this.held.room.leftAhead(instance);
-    this.away.push(job);
+  /** Frees the memory of a claim now, and gives it back with the next `check`. */
+  private giveBackLater(claim: Job): void {
+    const { instance } = claim.publish;
+    this.held.unclaim(claim);
+    this.notNeededUntilMs.set(instance, this.ports.timers.now() + NOT_NEEDED_MS);
+    if (claim.what === 'page') this.held.budget.storedPage(instance);
+    this.notNeeded.push(claim);
   }
 
-  private async giveBackAway(nowMs: number): Promise<void> {
-    if (this.away.length === 0) return;
-    const jobs = this.away;
-    this.away = [];
+  /** Shortens claims that are not needed here. */
+  private async giveBackNotNeeded(nowMs: number): Promise<void> {
+    if (this.notNeeded.length === 0) return;
+    const jobs = this.notNeeded;
+    this.notNeeded = [];
     const untilMs = nowMs + this.limits.awayMs;
     try {
       await this.access.ask(() => this.ports.store.extend({ plans: [], jobs }, untilMs));
     } catch {
-      // It was told. Their claims end by themselves, only later.
+      // Reported by `access`. The claims expire by themselves, only later.
     }
   }
 
-  private finish(work: Work): void {
-    this.close(work);
-    void this.keep(work);
+  /** Leaves a job of which nothing was sent to the next server that claims it. */
+  private returnJob(job: InFlightJob): void {
+    this.close(job, 'returned');
+    this.drop(job);
   }
 
-  private close(work: Work): void {
-    work.isClosed = true;
-    this.progress.leave(work);
-    for (const part of work.parts) part.leave();
+  /** Stores the last results of a job whose devices all have one. */
+  private settle(job: InFlightJob): void {
+    this.close(job, 'settled');
+    void this.storeResults(job);
   }
 
-  /** Some devices of a work that goes on need not be sent to again, whatever happens to this server. */
-  private keptProgress(work: Work, count: number, after: AfterPart): void {
+  private close(job: InFlightJob, state: 'settled' | 'returned'): void {
+    job.state = state;
+    this.progress.remove(job);
+    for (const slice of this.slicesOf(job)) slice.leave();
+    this.slices.delete(job);
+  }
+
+  private onProgress(job: InFlightJob, count: number, after: AfterPart): void {
     if (after === 'stale') {
-      // Whoever has claimed it since sends to the devices that are left.
-      work.claimedUntilMs = 0;
-      this.consider(work);
+      // Another server has claimed the job, and sends to the devices that are left.
+      job.claimedUntilMs = 0;
+      this.decide(job);
       return;
     }
-    const hasRetries = work.results.slice(0, count).some(({ what }) => what === 'retry');
-    this.held.forgetKept(work, count);
-    this.held.discount(work);
-    this.hears.room(hasRetries);
-    if (after === 'cancelled') this.cancel(work.job.publish.number);
+    const hasRetries = job.results.slice(0, count).some(({ what }) => what === 'retry');
+    this.held.forgetStored(job, count);
+    this.discountIfUntrusted(job);
+    this.events.onRoom(hasRetries);
+    if (after === 'cancelled') this.cancel(job.publish.number);
   }
 
-  private async keep(work: Work): Promise<void> {
+  private async storeResults(job: InFlightJob): Promise<void> {
     const { store, timers, events } = this.ports;
-    await work.keeping;
-    this.progress.keepAlong();
+    await job.storing;
+    this.progress.storeAlong();
     const after = await this.access.insist(() =>
-      store.settle({ job: work.job, results: work.results, nowMs: timers.now() }),
+      store.settle({ job: job.claim, results: job.results, nowMs: timers.now() }),
     );
     this.drop(
-      work,
-      work.results.some(({ what }) => what === 'retry'),
+      job,
+      job.results.some(({ what }) => what === 'retry'),
     );
-    const { publish } = work.job;
-    if (after === 'finished') events.finished(publish);
-    if (after === 'cancelled') this.cancel(publish.number);
+    if (after === 'finished') events.finished(job.publish);
+    if (after === 'cancelled') this.cancel(job.publish.number);
   }
 
-  private drop(work: Work, hasRetries = false): void {
-    this.held.drop(work);
+  private drop(job: InFlightJob, hasRetries = false): void {
+    this.held.drop(job);
     if (this.held.isEmpty) this.onEmpty?.();
-    this.hears.room(hasRetries);
+    this.events.onRoom(hasRetries);
   }
 
-  /** What has not gone out of a publish does not: no device of a cancelled one is tried again. */
+  /** Stops counting a job that only waits for untrusted devices: hanging ones would keep other jobs out. */
+  private discountIfUntrusted(job: InFlightJob): void {
+    const hasTrusted = this.slicesOf(job).some(({ isTrusted, isDone }) => isTrusted && !isDone);
+    if (!hasTrusted) this.held.discount(job);
+  }
+
+  /** Sends nothing more of a cancelled publish. */
   private cancel(publish: number): void {
     const nowMs = this.ports.timers.now();
-    for (const work of this.held.all()) {
-      if (work.isClosed || work.job.publish.number !== publish) continue;
-      returnNow(work, CANCELLED, nowMs);
-      this.consider(work);
+    for (const job of this.held.all()) {
+      if (job.isClosed || job.publish.number !== publish) continue;
+      for (const slice of this.slicesOf(job)) returnNow(slice, CANCELLED, nowMs);
+      this.decide(job);
     }
   }
 
@@ -414,11 +435,23 @@ export class Deliverer {
   }
 }
 
+/** Whether waiting devices come back on their own, which takes a row for each, instead of holding up their job. */
+function shouldReturnDevices(
+  job: InFlightJob,
+  slices: readonly Slice[],
+  areShut: boolean,
+): boolean {
+  // Devices of retries have rows already.
+  if (areShut && job.claim.what === 'retries') return true;
+  // On a single route, nothing else is held up.
+  return job.hasResults && new Set(slices.map(({ route }) => route)).size > 1;
+}
+
 function gatewayOf({ gateways }: DeliveredInstance, platform: Platform): AnyGateway {
   return gateways[platform] ?? noGateways[platform];
 }
 
-function nameOfLane(instance: number, platform: Platform): string {
+function nameOfDispatcher(instance: number, platform: Platform): string {
   return `${instance} ${platform}`;
 }
 

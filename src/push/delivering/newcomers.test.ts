@@ -71,7 +71,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
         expect(atMs).toBeLessThan(sinceMs + 500);
       }
     }
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
     expect(hostile.size).toBe(600);
   });
 
@@ -94,7 +94,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
     }
     expect(lateMs).toHaveLength(60);
     expect(Math.max(...lateMs)).toBeLessThan(500);
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
     const most = scene.mostUnderWay.get(`${instance} ${platform}`) ?? 0;
     expect(most).toBeLessThanOrEqual(75 + 6);
   });
@@ -102,8 +102,8 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
 
 describe('devices of one push service that were accepted', () => {
   it('are reached at once while fakes hang at many others', async () => {
-    // More ways than places, so that one newcomer on each would take them all.
-    scene.limits = { ...deliveryLimits, ways: 60 };
+    // More routes than places, so that one newcomer on each would take them all.
+    scene.limits = { ...deliveryLimits, routes: 60 };
     const origin = 'https://good.example';
     await fakes('web', 500, hangs, { origin: (index) => `https://bad-${index % 50}.example` });
     const honest = await scene.registerMany(instance, 'web', 10, { origin });
@@ -141,7 +141,7 @@ describe('devices of one push service that were accepted', () => {
   });
 
   it('do not wait for memory that fakes hold', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 100, laneDevices: 400 };
+    scene.limits = { ...deliveryLimits, pageDevices: 100, platformDevices: 400 };
     await fakes('web', 5_000, hangs);
     const honest = await scene.registerMany(instance, 'web', 5, { interests: ['hello', 'vip'] });
     scene.atOnce = 40;
@@ -312,7 +312,7 @@ describe('an instance of which no device was ever accepted', () => {
       const id = await scene.publish(instance);
       const pipeline = start();
       await seconds(10);
-      expect(scene.pauses).toMatchObject([{ platform, why: 'credential', isUnproven: true }]);
+      expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential', isUnproven: true }]);
       await seconds(300);
       expect(await scene.counts(id, platform)).not.toHaveProperty('failed');
       isMended = true;
@@ -356,8 +356,8 @@ describe('an instance whose devices were accepted', () => {
       const id = await scene.publish(instance);
       start();
       await seconds(3);
-      expect(scene.pauses).toMatchObject([{ platform, why: 'credential' }]);
-      expect(scene.pauses[0]?.isUnproven).toBeUndefined();
+      expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential' }]);
+      expect(scene.openCircuits[0]?.isUnproven).toBeUndefined();
       await seconds(600);
       isMended = true;
       const mendedAtMs = scene.passedMs;
@@ -382,14 +382,14 @@ describe('an instance whose devices were accepted', () => {
     const id = await scene.publish(instance, { web: {} });
     start();
     await seconds(10);
-    expect(scene.pauses).toMatchObject([{ why: 'credential' }]);
+    expect(scene.openCircuits).toMatchObject([{ why: 'credential' }]);
     isMended = true;
     await seconds(60);
     expect(await scene.counts(id, 'web')).toMatchObject({ state: 'finished', accepted: 1 });
   });
 
   it('finds out within a minute that a gateway is back, although fakes wait in front', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 50, laneDevices: 200 };
+    scene.limits = { ...deliveryLimits, pageDevices: 50, platformDevices: 200 };
     let isDown = true;
     const honest = await scene.registerMany(instance, 'fcm', 5, { interests: ['vip'] });
     scene.answer = () => (isDown ? tryAgain('gateway') : accepted);

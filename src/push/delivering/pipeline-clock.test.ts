@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 
 describe('a clock that is set on by an hour', () => {
   it.each([1, 2])(
-    'leaves nothing to the end of claims that it has had again, page %i on its way',
+    'leaves nothing to the end of claims that it has had again, page %i on its route',
     async (begun) => {
       scene.limits = { ...deliveryLimits, pageDevices: 10 };
       const instance = scene.newInstance();
@@ -47,24 +47,24 @@ describe('a clock that is set back by an hour', () => {
     return (await scene.counts(id))['state'] === 'finished';
   };
 
-  it('does not keep a way shut for longer than its pause', async () => {
+  it('does not keep a route shut for longer than its pause', async () => {
     await scene.registerMany(instance, 'fcm', 100);
     let isDown = true;
     scene.answer = () => (isDown ? tryAgain('gateway') : accepted);
     const id = await scene.publish(instance, { fcm: {} });
     const pipeline = scene.start();
     await seconds(200);
-    expect(pipeline.figures().pauses).toHaveLength(1);
+    expect(pipeline.figures().openCircuits).toHaveLength(1);
     isDown = false;
     scene.time.setClock(-HOUR_MS);
     await seconds(125);
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
     expect(await finishes(pipeline, 1)).toBe(true);
   });
 
   it('does not keep an instance waiting of which jobs were sent away', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 1, laneDevices: 1, instanceJobs: 1 };
+    scene.limits = { ...deliveryLimits, pageDevices: 1, platformDevices: 1, instanceJobs: 1 };
     await scene.registerMany(instance, 'fcm', 20);
     let isDown = true;
     scene.answer = () => (isDown ? tryAgain('gateway', 20_000) : accepted);
@@ -76,7 +76,7 @@ describe('a clock that is set back by an hour', () => {
     }
     isDown = false;
     await seconds(40);
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     expect(await finishes(pipeline, 10)).toBe(true);
   });
 

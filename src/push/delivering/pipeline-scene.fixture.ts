@@ -7,7 +7,7 @@ import { type DeviceId, type Platform, platforms } from '../model/device.ts';
 import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
-import type { DeliveredInstance, Pause, PipelinePorts } from './ports.ts';
+import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 
 /** One attempt to reach a device. */
 export interface SceneSend {
@@ -44,7 +44,7 @@ export class PipelineScene {
   readonly publishes = new MemoryPublishes(this.devices);
   readonly sends: SceneSend[] = [];
   readonly told: string[] = [];
-  readonly pauses: Pause[] = [];
+  readonly openCircuits: OpenCircuit[] = [];
   /** At the same time, and at most so far, by instance and platform. */
   readonly underWay = new Map<string, number>();
   readonly mostUnderWay = new Map<string, number>();
@@ -189,11 +189,11 @@ export class PipelineScene {
       notices: {
         storeFailed: (error) => this.told.push(`store failed: ${String(error)}`),
         storeWorked: () => this.told.push('store worked'),
-        paused: (pause) => {
-          this.pauses.push(pause);
-          this.told.push(`paused ${pause.platform} for ${pause.why}: ${pause.reason}`);
+        circuitOpened: (circuit) => {
+          this.openCircuits.push(circuit);
+          this.told.push(`paused ${circuit.platform} for ${circuit.why}: ${circuit.reason}`);
         },
-        resumed: ({ platform }) => this.told.push(`resumed ${platform}`),
+        circuitClosed: ({ platform }) => this.told.push(`resumed ${platform}`),
         refused: ({ id }, platform, reason) =>
           this.told.push(`refused ${id} ${platform} ${reason}`),
         fault: (error) => this.told.push(`fault: ${String(error)}`),

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import type { PublishId } from '../model/publish.ts';
-import { deliveryLimits, HURRY_DEVICES } from './limits.ts';
+import { deliveryLimits, RECOVERY_DEVICES } from './limits.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 
 let scene: PipelineScene;
@@ -77,7 +77,7 @@ describe('a publish', () => {
   it('goes to all of a large audience, without a page being sent to in pieces', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 35);
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 10 };
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 10 };
     const id = await scene.publish(instance);
     scene.start();
     await seconds(30);
@@ -244,14 +244,14 @@ describe('a gateway', () => {
     expect(scene.sends.length).toBeLessThan(100 + 5 * 4);
     expect(scene.rowsWaiting()).toBeLessThan(5);
     expect(scene.told).toContain('paused fcm for gateway: trouble');
-    expect(pipeline.figures().pauses).toMatchObject([
+    expect(pipeline.figures().openCircuits).toMatchObject([
       { instance, platform: 'fcm', why: 'gateway', reason: 'trouble', origin: undefined },
     ]);
     isMended = true;
     await seconds(60);
     expect(scene.told).toContain('resumed fcm');
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 100, accepted: 100 });
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
   });
 
   it('that asks to be left alone is not disturbed before that', async () => {
@@ -288,7 +288,7 @@ describe('a gateway', () => {
     await seconds(20);
     // Each device once, and four probes after each pause of 1, 2, 4 and 8 s.
     expect(scene.sends.length).toBeLessThanOrEqual(50 + 4 * 4);
-    expect(scene.pauses).toMatchObject([
+    expect(scene.openCircuits).toMatchObject([
       { instance, platform: 'apns', why: 'credential', reason: 'InvalidProviderToken' },
     ]);
     await seconds(3_600);
@@ -324,7 +324,7 @@ describe('a gateway', () => {
         : { result: 'not-authorised', reason: 'InvalidProviderToken', words: '' };
     };
     const pipeline = scene.start();
-    // Pages of two platforms: what goes the other way does not wait, and each of these has a row of its own.
+    // Pages of two platforms: what goes the other route does not wait, and each of these has a row of its own.
     await seconds(1_000);
     expect(scene.rowsWaiting()).toBeGreaterThan(1_000);
     isMended = true;
@@ -382,7 +382,7 @@ describe('a gateway', () => {
     const waiting = fates.filter(({ state }) => state === 'retrying');
     expect(waiting.length).toBeGreaterThan(1_000);
     expect(waiting.filter(({ atMs }) => atMs >= replacedAtMs).length).toBeLessThan(
-      HURRY_DEVICES + 10,
+      RECOVERY_DEVICES + 10,
     );
     // Those in flight, four probes after each pause, and ten a second of those that were not tried yet.
     expect(scene.sends.length - sentBefore).toBeLessThan(25 + 20 * 10);
@@ -404,7 +404,7 @@ describe('a gateway', () => {
       accepted: 20,
       pruned: 1,
     });
-    expect(scene.pauses).toEqual([]);
+    expect(scene.openCircuits).toEqual([]);
   });
 
   it.each(['apns', 'fcm'] as const)(
@@ -507,7 +507,7 @@ describe('a gateway', () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 300);
     await scene.publish(instance);
-    const rate = { perSecond: 50 };
+    const rate = 50;
     scene.start({ rates: { apns: rate, fcm: rate, web: rate } });
     await seconds(4);
     // One second's worth at once, and then fifty each second.
@@ -520,7 +520,7 @@ describe('a gateway', () => {
 describe('nobody waits for others', () => {
   it('where the gateway of an instance hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 40, sharedDevices: 100 };
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 40, sharedDevices: 100 };
     const slow = scene.newInstance();
     const quick = scene.newInstance();
     await scene.registerMany(slow, 'fcm', 500);
@@ -543,7 +543,7 @@ describe('nobody waits for others', () => {
     scene.limits = {
       ...deliveryLimits,
       pageDevices: 10,
-      laneDevices: 20,
+      platformDevices: 20,
       sharedDevices: 50,
       plans: 8,
       plansOfInstance: 2,
@@ -576,7 +576,7 @@ describe('nobody waits for others', () => {
       plansOfAny: 4,
       pagesAhead: 1,
       pageDevices: 1,
-      laneDevices: 1,
+      platformDevices: 1,
     };
     scene.answer = () => ({ outcome: accepted, afterMs: 20_000 });
     const [busy, quiet] = [scene.newInstance(), scene.newInstance()];
@@ -616,7 +616,7 @@ describe('nobody waits for others', () => {
     scene.limits = {
       ...deliveryLimits,
       pageDevices: 10,
-      laneDevices: 10,
+      platformDevices: 10,
       pagesAhead: 1,
       plans: 4,
       plansOfInstance: 2,
@@ -665,8 +665,8 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id, 'web')).toEqual({ state: 'finished', planned: 20, accepted: 20 });
   });
 
-  it('where push services share a way, and others of them are in trouble or know no key of ours', async () => {
-    scene.limits = { ...deliveryLimits, ways: 1 };
+  it('where push services share a route, and others of them are in trouble or know no key of ours', async () => {
+    scene.limits = { ...deliveryLimits, routes: 1 };
     const instance = scene.newInstance();
     await scene.register(instance, 'web', { origin: 'https://own.example', interests: ['vip'] });
     const hostile = new Set<string>();
@@ -687,7 +687,7 @@ describe('nobody waits for others', () => {
     const pipeline = scene.start();
     const attacks: PublishId[] = [];
     for (let round = 0; round < 30; round++) {
-      // The first one gives the only way of its own to a service that has nothing to do with it.
+      // The first one gives the only route of its own to a service that has nothing to do with it.
       const vip = await scene.publish(instance, { web: {} }, { kind: 'interests', names: ['vip'] });
       pipeline.wake();
       await seconds(0.5);
@@ -700,7 +700,7 @@ describe('nobody waits for others', () => {
       pipeline.wake();
       await seconds(0.5);
     }
-    expect(pipeline.figures().pauses).toEqual([]);
+    expect(pipeline.figures().openCircuits).toEqual([]);
     // What the good one accepts is no reason to remove a browser of another.
     expect(Math.max(...[...hostile].map((id) => scene.timesSent()[id] ?? 0))).toBeGreaterThan(30);
     for (const id of attacks) expect(await scene.counts(id, 'web')).not.toHaveProperty('pruned');
@@ -708,7 +708,7 @@ describe('nobody waits for others', () => {
 
   it('where one platform of a publish hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 20, laneDevices: 40 };
+    scene.limits = { ...deliveryLimits, pageDevices: 20, platformDevices: 40 };
     const instance = scene.newInstance();
     for (let count = 0; count < 200; count++) {
       await scene.register(instance, 'fcm');
@@ -730,7 +730,7 @@ describe('nobody waits for others', () => {
 
   it('where a campaign to another platform of the instance hangs', async () => {
     scene.atOnce = 10;
-    scene.limits = { ...deliveryLimits, pageDevices: 20, laneDevices: 40 };
+    scene.limits = { ...deliveryLimits, pageDevices: 20, platformDevices: 40 };
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 300);
     await scene.registerMany(instance, 'apns', 100);
@@ -770,7 +770,7 @@ describe('nobody waits for others', () => {
     expect(await scene.counts(id, 'web')).toMatchObject({ accepted: 100, state: 'delivering' });
     // Each of them once, and four probes after each pause.
     expect(scene.sends.length).toBeLessThan(200 + 5 * 4);
-    expect(pipeline.figures().pauses).toMatchObject([{ origin: 'https://down.example' }]);
+    expect(pipeline.figures().openCircuits).toMatchObject([{ origin: 'https://down.example' }]);
     isMended = true;
     await seconds(1_000);
     expect(await scene.counts(id, 'web')).toEqual({
@@ -780,7 +780,7 @@ describe('nobody waits for others', () => {
     });
   });
 
-  it('where an instance has a large publish under way, and then a small one', async () => {
+  it('where an instance has a large publish under route, and then a small one', async () => {
     scene.atOnce = 10;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 1_000);
@@ -798,8 +798,8 @@ describe('nobody waits for others', () => {
 });
 
 describe('a server that dies', () => {
-  it('is missed when its claims end, and only what was under way is sent again', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
+  it('is missed when its claims end, and only what was under route is sent again', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
@@ -835,8 +835,8 @@ describe('a server that dies', () => {
 });
 
 describe('a server that is stopped', () => {
-  it('waits for what is under way, and leaves the rest to the next', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 20 };
+  it('waits for what is under route, and leaves the rest to the next', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);
@@ -951,9 +951,9 @@ describe('a store that is away', () => {
     const second = scene.start();
     // Renewed after 20 seconds, and then nothing is sent whose outcome might come too late.
     await seconds(75);
-    const { leaseMs, renewMs, sendMs } = deliveryLimits;
+    const { claimMs, extendMs, sendMs } = deliveryLimits;
     const sentByFirst = scene.sends.length;
-    expect(sentByFirst).toBeLessThanOrEqual((renewMs + leaseMs - sendMs) / 1000 + 1);
+    expect(sentByFirst).toBeLessThanOrEqual((extendMs + claimMs - sendMs) / 1000 + 1);
     await seconds(45);
     isCutOff = false;
     await seconds(600);
@@ -974,14 +974,14 @@ describe('a store that is away', () => {
     await seconds(1);
     scene.isStoreAway = true;
     await seconds(100);
-    const { leaseMs, sendMs } = deliveryLimits;
-    expect(scene.sends.length).toBeLessThanOrEqual((leaseMs - sendMs) / 1000 + 1);
+    const { claimMs, sendMs } = deliveryLimits;
+    expect(scene.sends.length).toBeLessThanOrEqual((claimMs - sendMs) / 1000 + 1);
   });
 });
 
 describe('a publish that is cancelled', () => {
-  it('goes out no further than what is under way', async () => {
-    scene.limits = { ...deliveryLimits, pageDevices: 10, laneDevices: 40 };
+  it('goes out no further than what is under route', async () => {
+    scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 40 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 100);

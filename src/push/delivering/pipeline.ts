@@ -1,52 +1,51 @@
 import type { DeliveryBacklog } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
+import { CredentialRecovery } from './credential-recovery.ts';
 import { Deliverer } from './deliverer.ts';
-import type { OutcomeCounts } from './lane.ts';
 import {
-  ASK_MS_IN_VAIN,
-  ASK_MS_MAX,
-  ASK_MS_MIN,
   BACKLOG_MS,
+  CHECK_MS,
   type DeliveryLimits,
   deliveryLimits,
-  HURRY_MS,
-  LOOK_MS,
+  POLL_MS_MAX,
+  POLL_MS_MIN,
+  POLL_MS_NOT_FOR_US,
+  RECOVERY_MS,
   STORE_PAUSE_MS,
 } from './limits.ts';
-import { MendedWays } from './mended-ways.ts';
-import { Planner } from './planner.ts';
-import { PlanningPace } from './planning-pace.ts';
-import type { Pause, PipelinePorts } from './ports.ts';
-import { Pump } from './pump.ts';
+import { Planner } from './planning/planner.ts';
+import { PlanningPace } from './planning/planning-pace.ts';
+import { Poller } from './poller.ts';
+import type { OpenCircuit, PipelinePorts } from './ports.ts';
+import type { OutcomeCounts } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
 export interface PipelineFigures {
   /** Publishes that are being planned. */
   readonly planning: number;
-  /** What is held in memory. */
+  /** Jobs and devices in memory. */
   readonly jobs: number;
   readonly devices: number;
-  /** Sends without an outcome yet. */
+  /** Sends in flight. */
   readonly sending: number;
-  /** Devices by what became of them, since the start; one that was tried again each time. */
+  /** Outcomes since the start. A device counts once for each attempt. */
   readonly outcomes: Readonly<Record<Platform, Readonly<OutcomeCounts>>>;
-  /** The ways that are not used now. */
-  readonly pauses: readonly Pause[];
-  /** What waits in the store, of all servers, as it was counted last; `undefined`: not yet. */
+  readonly openCircuits: readonly OpenCircuit[];
+  /** What waits in the store for all servers, at the last count; `undefined`: not counted yet. */
   readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
-  /** For how long what waits longest has been due. */
+  /** For how long the oldest page or retry has been due. */
   readonly lagMs: number;
 }
 
 export interface Pipeline {
-  /** There may be something new: so many publishes were accepted, or an instance has another gateway. */
+  /** Looks for work: publishes were accepted, or an instance has another gateway. */
   wake(accepted?: number): void;
-  /** Settles when nothing is under way any more, within a bounded time; what is not done is left in the store. */
+  /** Stops within a bounded time. What is not delivered stays in the store. */
   stop(): Promise<void>;
   figures(): PipelineFigures;
 }
 
-/** Begins to deliver what waits in the store, and what will. */
+/** Starts to deliver what is due in the store, now and later. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   return new RunningPipeline(ports);
 }
@@ -57,18 +56,18 @@ class RunningPipeline implements Pipeline {
   private readonly access: StoreAccess;
   private readonly deliverer: Deliverer;
   private readonly planner: Planner;
-  private readonly planning: Pump;
   private readonly pace = new PlanningPace();
-  private readonly claiming: Pump;
-  private readonly mended: MendedWays;
-  private readonly hurrying: Pump;
-  private readonly others: readonly Pump[];
-  private cancelLook: () => void;
-  private lookedAtMs: number;
+  private readonly recovery: CredentialRecovery;
+  private readonly planning: Poller;
+  private readonly claiming: Poller;
+  private readonly recovering: Poller;
+  private readonly pollers: readonly Poller[];
+  private cancelCheck: () => void;
+  private checkedAtMs: number;
   /** Whether there may be more to claim once there is room. */
   private mayHaveMore = true;
-  /** What servers had claimed that have died is there again. */
-  private ready: Promise<unknown> | undefined;
+  /** Settles when the claims of servers that crashed are released. */
+  private released: Promise<unknown> | undefined;
   private backlog: DeliveryBacklog | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -76,42 +75,49 @@ class RunningPipeline implements Pipeline {
     const { timers, notices, limits = deliveryLimits } = ports;
     this.ports = ports;
     this.limits = limits;
-    this.access = new StoreAccess(timers, notices);
-    this.deliverer = new Deliverer(ports, limits, this.access, {
-      room: (hasRetries) => {
-        // Retries are due sooner than it was known when it was asked last.
+    const access = new StoreAccess(timers, notices);
+    this.access = access;
+    this.deliverer = new Deliverer(ports, limits, access, {
+      onRoom: (hasRetries) => {
+        // The retries may be due before the next poll.
         if (this.mayHaveMore || hasRetries) this.claiming.wake();
       },
-      resumed: (pause) => {
-        if (this.mended.add(pause)) this.hurrying.wake();
+      onCircuitClosed: (circuit) => {
+        if (this.recovery.add(circuit)) this.recovering.wake();
       },
     });
-    this.mended = new MendedWays(ports, this.access, () => this.deliverer.pauses());
-    this.planner = new Planner(ports, limits, this.access, this.deliverer, {
-      ended: () => this.planning.wake(),
-      left: () => this.claiming.wake(),
+    this.recovery = new CredentialRecovery(ports, access);
+    this.planner = new Planner({
+      ports,
+      limits,
+      access,
+      deliverer: this.deliverer,
+      onPageStored: () => this.claiming.wake(),
     });
-    this.planning = new Pump(timers, () => this.guarded(() => this.claimPlans()));
-    this.claiming = new Pump(timers, () => this.guarded(() => this.claimJobs()));
-    this.hurrying = new Pump(timers, () => this.guarded(() => this.hurry()));
-    this.others = [
-      this.hurrying,
-      new Pump(timers, () => this.guarded(() => this.renew())),
-      new Pump(timers, () => this.guarded(() => this.countBacklog())),
+    const poll = (run: () => Promise<number>) => new Poller(timers, () => this.guarded(run));
+    this.planning = poll(() => this.claimPlans());
+    this.claiming = poll(() => this.claimJobs());
+    this.recovering = poll(() => this.recover());
+    this.pollers = [
+      this.planning,
+      this.claiming,
+      this.recovering,
+      poll(() => this.extendClaims()),
+      poll(() => this.countBacklog()),
     ];
-    this.lookedAtMs = timers.now();
-    this.cancelLook = timers.after(LOOK_MS, () => this.look());
-    for (const pump of this.pumps()) pump.wake();
+    this.checkedAtMs = timers.now();
+    this.cancelCheck = timers.after(CHECK_MS, () => this.check());
+    for (const poller of this.pollers) poller.wake();
   }
 
   wake(accepted = 0): void {
     this.pace.accepted(accepted, this.ports.timers.now());
-    this.deliverer.checkGateways();
-    this.wakeBoth();
+    this.deliverer.useGateways();
+    this.lookForWork();
   }
 
   stop(): Promise<void> {
-    this.stopping ??= this.end();
+    this.stopping ??= this.stopOnce();
     return this.stopping;
   }
 
@@ -120,36 +126,32 @@ class RunningPipeline implements Pipeline {
     const { held, counts, sending } = this.deliverer;
     const oldestDueAtMs = this.backlog?.oldestDueAtMs;
     return {
-      planning: this.planner.held().length,
-      jobs: held.room.jobs,
-      devices: held.room.devices,
+      planning: this.planner.planned().length,
+      jobs: held.budget.jobs,
+      devices: held.budget.devices,
       sending,
       outcomes: { apns: { ...counts.apns }, fcm: { ...counts.fcm }, web: { ...counts.web } },
-      pauses: this.deliverer.pauses(),
+      openCircuits: this.deliverer.openCircuits(),
       backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
       lagMs: oldestDueAtMs === undefined ? 0 : Math.max(0, timers.now() - oldestDueAtMs),
     };
   }
 
-  private pumps(): readonly Pump[] {
-    return [this.planning, this.claiming, ...this.others];
-  }
-
-  private wakeBoth(): void {
+  private lookForWork(): void {
     this.planning.wake();
     this.claiming.wake();
   }
 
-  /** What the store cannot do now is done later. */
+  /** Runs a poll, and tries again after a pause if the store cannot be used. */
   private async guarded(run: () => Promise<number>): Promise<number> {
     try {
       if (this.ports.isAlone) {
-        this.ready ??= this.access.insist(() => this.ports.store.release('all'));
-        await this.ready;
+        this.released ??= this.access.insist(() => this.ports.store.release('all'));
+        await this.released;
       }
       return await run();
     } catch (error) {
-      if (!this.access.wasTold(error)) this.ports.notices.fault(error);
+      if (!this.access.wasReported(error)) this.ports.notices.fault(error);
       return STORE_PAUSE_MS;
     }
   }
@@ -157,18 +159,18 @@ class RunningPipeline implements Pipeline {
   private async claimPlans(): Promise<number> {
     const { store, timers } = this.ports;
     const limit = this.planner.room;
-    // Whoever ends makes room, and wakes this.
-    if (limit === 0) return ASK_MS_MAX;
+    // The end of a plan wakes this poller.
+    if (limit === 0) return POLL_MS_MAX;
     const nowMs = timers.now();
     const waitMs = this.pace.waitMs(nowMs);
     if (waitMs > 0) return waitMs;
-    const untilMs = nowMs + this.limits.leaseMs;
+    const untilMs = nowMs + this.limits.claimMs;
     const except = this.planner.except();
-    const limitPerInstance = this.planner.roomOfEach;
+    const limitPerInstance = this.planner.roomPerInstance;
     const claims = await this.access.ask(() =>
       store.claimPlans({ nowMs, untilMs, limit, limitPerInstance, except }),
     );
-    for (const claim of claims) this.planner.plan(claim);
+    for (const claim of claims) void this.planner.plan(claim).then(() => this.planning.wake());
     if (claims.length === 0) return await this.untilDue(except);
     this.pace.began(nowMs);
     this.planning.wake();
@@ -177,58 +179,58 @@ class RunningPipeline implements Pipeline {
 
   private async claimJobs(): Promise<number> {
     const { store, timers } = this.ports;
-    const { jobsAtOnce, retriesAtOnce, leaseMs } = this.limits;
+    const { jobsAtOnce, retriesAtOnce, claimMs } = this.limits;
     const except = this.deliverer.except();
     const nowMs = timers.now();
     this.mayHaveMore = false;
     const jobs = await this.access.ask(() =>
       store.claimJobs({
         nowMs,
-        untilMs: nowMs + leaseMs,
+        untilMs: nowMs + claimMs,
         limit: jobsAtOnce,
         devicesPerJob: retriesAtOnce,
         except,
       }),
     );
     this.mayHaveMore ||= jobs.length > 0 || except.length > 0;
-    // They are in memory before more is asked for: only then is it known how much there is.
+    // In memory before the next claim, which needs to know the room that is left.
     await Promise.all(jobs.map((job) => this.deliverer.deliverClaimed(job)));
     if (jobs.length > 0) this.claiming.wake();
     return jobs.length > 0 ? 0 : await this.untilDue(except);
   }
 
-  /** Milliseconds until it is worth asking again, where nobody says so before. */
+  /** Milliseconds until the next poll, unless the poller is woken before. */
   private async untilDue(except: readonly number[]): Promise<number> {
     const dueAtMs = await this.access.ask(() => this.ports.store.nextDue(except));
-    // An instance that is left out may come in again, and only some of them say so.
-    const mostMs = except.length > 0 ? LOOK_MS : ASK_MS_MAX;
+    // Instances of `except` may be needed again without waking the poller.
+    const mostMs = except.length > 0 ? CHECK_MS : POLL_MS_MAX;
     if (dueAtMs === undefined) return mostMs;
     const pauseMs = dueAtMs - this.ports.timers.now();
-    // It is due, but of the other kind of work, or another server was faster.
-    if (pauseMs <= 0) return ASK_MS_IN_VAIN;
-    return Math.min(mostMs, Math.max(ASK_MS_MIN, pauseMs));
+    // Something is due: for the other poller, or another server was faster.
+    if (pauseMs <= 0) return POLL_MS_NOT_FOR_US;
+    return Math.min(mostMs, Math.max(POLL_MS_MIN, pauseMs));
   }
 
-  private async renew(): Promise<number> {
+  private async extendClaims(): Promise<number> {
     const { store, timers } = this.ports;
-    const { leaseMs, renewMs } = this.limits;
+    const { claimMs, extendMs } = this.limits;
     const nowMs = timers.now();
-    // A claim that has ended may be somebody else's by now.
-    const works = this.deliverer.held.all().filter(({ claimedUntilMs }) => claimedUntilMs > nowMs);
-    const plans = this.planner.held();
-    if (works.length === 0 && plans.length === 0) return renewMs;
-    const jobs = works.map(({ job }) => job);
-    await this.access.ask(() => store.extend({ plans, jobs }, nowMs + leaseMs));
-    for (const work of works) work.claimedUntilMs = nowMs + leaseMs;
-    return renewMs;
+    // Another server may hold an expired claim by now.
+    const held = this.deliverer.held.all().filter(({ claimedUntilMs }) => claimedUntilMs > nowMs);
+    const plans = this.planner.planned();
+    if (held.length === 0 && plans.length === 0) return extendMs;
+    const jobs = held.map(({ claim }) => claim);
+    await this.access.ask(() => store.extend({ plans, jobs }, nowMs + claimMs));
+    for (const job of held) job.claimedUntilMs = nowMs + claimMs;
+    return extendMs;
   }
 
-  private async hurry(): Promise<number> {
-    // Whoever adds one wakes this.
-    if (this.mended.isEmpty) return ASK_MS_MAX;
-    await this.mended.bringSome();
+  private async recover(): Promise<number> {
+    // A closed circuit wakes this poller.
+    if (this.recovery.isEmpty) return POLL_MS_MAX;
+    await this.recovery.bringSome(this.deliverer.openCircuits());
     this.claiming.wake();
-    return HURRY_MS;
+    return RECOVERY_MS;
   }
 
   private async countBacklog(): Promise<number> {
@@ -236,38 +238,38 @@ class RunningPipeline implements Pipeline {
     return BACKLOG_MS;
   }
 
-  private look(): void {
+  private check(): void {
     const { timers } = this.ports;
     const nowMs = timers.now();
-    this.cancelLook = timers.after(LOOK_MS, () => this.look());
-    const passedMs = nowMs - this.lookedAtMs;
-    if (passedMs < 0) void this.startAnew(nowMs, this.lookedAtMs + LOOK_MS);
-    // A clock that was set back says nothing of how much time has passed.
-    this.deliverer.look(passedMs < 0 ? LOOK_MS : passedMs);
-    this.lookedAtMs = nowMs;
+    this.cancelCheck = timers.after(CHECK_MS, () => this.check());
+    const passedMs = nowMs - this.checkedAtMs;
+    if (passedMs < 0) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
+    // After the clock was set back, the time that has passed is unknown.
+    this.deliverer.check(passedMs < 0 ? CHECK_MS : passedMs);
+    this.checkedAtMs = nowMs;
   }
 
-  /** The clock was set back. What is held here is claimed again in the same commit that lets go of all. */
-  private async startAnew(nowMs: number, beforeMs: number): Promise<void> {
+  /** Adjusts the store's times, and in the same commit extends the claims that this ends. */
+  private async clockSetBack(nowMs: number, beforeMs: number): Promise<void> {
     const { store } = this.ports;
     await this.access.insist(() =>
-      Promise.all([store.clockSetBack(nowMs, beforeMs), this.renew()]),
+      Promise.all([store.clockSetBack(nowMs, beforeMs), this.extendClaims()]),
     );
-    this.wakeBoth();
+    this.lookForWork();
   }
 
-  private async end(): Promise<void> {
+  private async stopOnce(): Promise<void> {
     const { store, timers } = this.ports;
-    this.cancelLook();
-    const others = [this.planner.stop(), ...this.pumps().map((pump) => pump.stop())];
+    this.cancelCheck();
+    const others = [this.planner.stop(), ...this.pollers.map((poller) => poller.stop())];
     await this.deliverer.stop();
     this.access.giveUp();
-    // A store that gives no answer is not waited for.
+    // A store that gives no answer must not prevent the stop.
     await Promise.race([Promise.all(others), after(timers, this.limits.storeStopMs)]);
     try {
       await this.access.ask(() => store.release('own'));
     } catch {
-      // It was told. What was claimed is free when the claims end.
+      // Reported by `access`. The claims expire by themselves.
     }
   }
 }

@@ -5,14 +5,13 @@ import type { PublishUnderWay } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import type { PlanningStore } from '../planning-store.ts';
 import type { WorkClaims } from '../work-claims.ts';
-import type { Opened } from './breaker.ts';
-import type { Rate } from './bucket.ts';
 import type { DeliveryLimits } from './limits.ts';
+import type { CircuitFault } from './routes/circuit-breaker.ts';
 
-/** Time, as the pipeline sees it. */
+/** The clock and timers of the pipeline. */
 export interface PipelineTimers {
   now(): number;
-  /** Runs something once, later; gives how to take that back. */
+  /** Runs something once, later. Returns how to cancel that. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -22,50 +21,43 @@ export type GatewayOf = { readonly [P in Platform]: Gateway<P> | undefined };
 export interface DeliveredInstance {
   /** A UUID in lower case. */
   readonly id: string;
-  /** Those that are configured. A changed credential is another object: all that was learned of the old one is forgotten. */
+  /** The configured gateways. A changed credential is another object; what was learned of the old one is forgotten. */
   readonly gateways: GatewayOf;
 }
 
 export interface DeliveredInstances {
-  /** `undefined`: this server does not know it, or not yet; its work is left to others. */
+  /** `undefined`: this server does not know the instance yet, and leaves its jobs to others. */
   byNumber(instance: number): DeliveredInstance | undefined;
 }
 
-/** Hears how publishes come on. Neither may throw. */
+/** Reports the progress of publishes. Neither method may throw. */
 export interface PublishEvents {
-  /** Planning has begun. Told again where a server died before it had planned a page. */
+  /** Planning has begun. Called again if a server stopped before it had planned a page. */
   started(publish: PublishUnderWay): void;
   /**
-   * Nothing of it waits any more. Told once at most: not where a server dies, or the store's answer is lost. What is
-   * to be told of it for certain is among the `UntoldEnds` of the store.
+   * Every device has its result. Called at most once: not if the server crashes, or the store's answer is lost. What
+   * must be delivered is among the `PendingCompletionEvents` of the store.
    */
   finished(publish: PublishUnderWay): void;
 }
 
-/** A way to devices that is not used for the time being. */
-export interface Pause {
+/** A route with an open circuit: nothing but probes is sent over it. */
+export interface OpenCircuit extends CircuitFault {
   readonly instance: number;
   readonly platform: Platform;
-  /** Of a push service, where it is one of several. */
+  /** The push service of a route that leads to one of several. */
   readonly origin: string | undefined;
-  readonly why: Opened['why'];
-  readonly reason: string;
-  /** The gateway's own. */
-  readonly words: string;
-  readonly sinceMs: number;
-  /** No device was ever accepted, so only newcomers say so. Others may still be reached. */
-  readonly isUnproven?: true;
 }
 
-/** Hears what an operator should know. None may throw. */
+/** Reports what an operator should know. None may throw. */
 export interface PipelineNotices {
-  /** The store could not be asked: what needs it waits, and tries again. */
+  /** The store cannot be used. The pipeline tries again. */
   storeFailed(error: unknown): void;
-  /** It could again, after it had failed. */
+  /** The store can be used again. */
   storeWorked(): void;
-  paused(pause: Pause): void;
-  resumed(pause: Pause): void;
-  /** Every device of a publish is refused for the same reason: the others are not tried. */
+  circuitOpened(circuit: OpenCircuit): void;
+  circuitClosed(circuit: OpenCircuit): void;
+  /** Every device of a publish is refused for the same reason, so the others are not tried. */
   refused(publish: PublishUnderWay, platform: Platform, reason: string, words: string): void;
   /** Something has broken its contract. */
   fault(error: unknown): void;
@@ -74,7 +66,7 @@ export interface PipelineNotices {
 /** The ports to the store that the pipeline uses, implemented by one object. */
 export type DeliveryStore = PlanningStore & JobStore & WorkClaims;
 
-/** What the pipeline asks of the world. */
+/** What the pipeline needs. */
 export interface PipelinePorts {
   readonly store: DeliveryStore;
   readonly audience: AudienceSource;
@@ -84,9 +76,9 @@ export interface PipelinePorts {
   readonly random: () => number;
   readonly events: PublishEvents;
   readonly notices: PipelineNotices;
-  /** Whether no other server uses the store: then what a server claimed that died need not be waited for. */
+  /** Whether no other server uses the store. If so, claims of a server that crashed are released at the start. */
   readonly isAlone: boolean;
-  /** How fast each gateway may be used, by one instance and, on the web, for one push service. */
-  readonly rates?: Readonly<Record<Platform, Rate>>;
+  /** Most sends per second to each gateway, for one instance and, on the web, for one push service. */
+  readonly rates?: Readonly<Record<Platform, number>>;
   readonly limits?: DeliveryLimits;
 }

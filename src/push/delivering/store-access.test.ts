@@ -13,8 +13,8 @@ describe('access to the store', () => {
     const notices: PipelineNotices = {
       storeFailed: (error) => told.push(`failed: ${String(error)}`),
       storeWorked: () => told.push('worked'),
-      paused: () => undefined,
-      resumed: () => undefined,
+      circuitOpened: () => undefined,
+      circuitClosed: () => undefined,
       refused: () => undefined,
       fault: () => undefined,
     };
@@ -25,8 +25,8 @@ describe('access to the store', () => {
     const error = new Error('away');
     const failing = () => Promise.reject(error);
     await expect(access.ask(failing)).rejects.toBe(error);
-    expect(access.wasTold(error)).toBe(true);
-    expect(access.wasTold(new Error('other'))).toBe(false);
+    expect(access.wasReported(error)).toBe(true);
+    expect(access.wasReported(new Error('other'))).toBe(false);
     expect(await access.ask(async () => 1)).toBe(1);
     expect(await access.ask(async () => 2)).toBe(2);
     expect(told).toEqual(['failed: Error: away', 'worked']);

@@ -1,15 +1,15 @@
 import { STORE_PAUSE_MS, STORE_PAUSE_MS_MAX } from './limits.ts';
 import type { PipelineNotices, PipelineTimers } from './ports.ts';
 
-/** What fails more often than this does so for another reason than that the store is away for a while. */
+/** After this many tries the pauses grow: the store is not just away for a moment. */
 const QUICK_TRIES = 60;
 
-/** Asks the store, tells when it cannot be asked, and waits until it can. */
+/** Calls the store, reports when it fails and when it works again, and repeats calls until it does. */
 export class StoreAccess {
   private readonly timers: PipelineTimers;
   private readonly notices: PipelineNotices;
   private readonly waiting = new Set<() => void>();
-  private readonly told = new WeakSet<object>();
+  private readonly reported = new WeakSet<object>();
   private isFailing = false;
   private hasGivenUp = false;
 
@@ -18,15 +18,15 @@ export class StoreAccess {
     this.notices = notices;
   }
 
-  /** Whether it is of the store, and was told. */
-  wasTold(error: unknown): boolean {
-    return typeof error === 'object' && error !== null && this.told.has(error);
+  /** Whether an error came from the store, and was reported. */
+  wasReported(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.reported.has(error);
   }
 
-  /** Asks once; throws what the store throws. */
-  async ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  /** Calls once. Rejects with the error of the store, after reporting it. */
+  async ask<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     try {
-      const answer = await question();
+      const answer = await call();
       if (this.isFailing) {
         this.isFailing = false;
         this.notices.storeWorked();
@@ -34,30 +34,30 @@ export class StoreAccess {
       return answer;
     } catch (error) {
       this.isFailing = true;
-      if (typeof error === 'object' && error !== null) this.told.add(error);
+      if (typeof error === 'object' && error !== null) this.reported.add(error);
       this.notices.storeFailed(error);
       throw error;
     }
   }
 
-  /** Asks until there is an answer, or so many times; `undefined` then, and where `giveUp` was called before that. */
+  /** Calls until it succeeds. `undefined`: it failed `triesMax` times, or `giveUp` was called. */
   async insist<Answer>(
-    question: () => Promise<Answer>,
-    most = Number.POSITIVE_INFINITY,
+    call: () => Promise<Answer>,
+    triesMax = Number.POSITIVE_INFINITY,
   ): Promise<Answer | undefined> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.ask(question);
+        return await this.ask(call);
       } catch {
-        // It was told; what is asked here is worth asking again, whatever it was.
-        if (this.hasGivenUp || tries >= most) return undefined;
+        // Reported. Whatever it was, it is worth another try.
+        if (this.hasGivenUp || tries >= triesMax) return undefined;
         await this.pause(tries <= QUICK_TRIES ? STORE_PAUSE_MS : STORE_PAUSE_MS_MAX);
         if (this.hasGivenUp) return undefined;
       }
     }
   }
 
-  /** Lets time pass, or ends at once where `giveUp` is called. */
+  /** Settles after some time, or when `giveUp` is called. */
   async pause(ms: number): Promise<void> {
     if (this.hasGivenUp) return;
     await new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ export class StoreAccess {
     });
   }
 
-  /** Whoever waits for the store waits no longer. */
+  /** Ends all pauses and repetitions. */
   giveUp(): void {
     this.hasGivenUp = true;
     for (const end of [...this.waiting]) end();

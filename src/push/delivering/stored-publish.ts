@@ -5,13 +5,13 @@ import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
 import { readTarget } from '../requests/publish-request.ts';
 
-/** What a publish says, and to whom. */
+/** The target and the payloads of a publish. */
 export interface StoredPublish {
   readonly target: PublishTarget;
   readonly payloads: Payloads;
 }
 
-/** Reads a publish that was accepted; `undefined` where today's rules would refuse it. */
+/** Reads an accepted publish. `undefined`: today's rules would refuse it. */
 export function readStoredPublish({ kind, body }: PublishUnderWay): StoredPublish | undefined {
   const fields = parseJsonObject(body);
   if (fields === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Pause } from '../delivering/ports.ts';
+import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import { type DeviceId, platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
@@ -51,7 +51,7 @@ interface Scene {
   readonly story?: Partial<DeviceStory>;
   readonly status?: Partial<PublishStatus>;
   readonly nowMs?: number;
-  readonly pauses?: readonly Pause[];
+  readonly pauses?: readonly OpenCircuit[];
 }
 
 function explained({ story, status, nowMs = NOW_MS, pauses = [] }: Scene) {
@@ -218,7 +218,7 @@ describe('a device that waits', () => {
   });
 
   it('is shown the paused gateways of its platform', () => {
-    const pause: Pause = {
+    const pause: OpenCircuit = {
       instance: 1,
       platform: 'fcm',
       origin: undefined,

@@ -1,4 +1,4 @@
-import type { Pause } from '../delivering/ports.ts';
+import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceStory } from '../model/delivery.ts';
 import type { DeviceId } from '../model/device.ts';
 import type { PublishStatus } from '../model/publish.ts';
@@ -11,7 +11,7 @@ export interface ExplainOptions {
   readonly deviceId: DeviceId;
   readonly nowMs: number;
   /** The paused routes of the instance. */
-  readonly pauses: readonly Pause[];
+  readonly pauses: readonly OpenCircuit[];
 }
 
 /** Waiting longer than this is unusual. */
@@ -153,7 +153,7 @@ function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }
 
-function pauseEvents({ platform }: DeviceStory, pauses: readonly Pause[]): TimelineEvent[] {
+function pauseEvents({ platform }: DeviceStory, pauses: readonly OpenCircuit[]): TimelineEvent[] {
   return pauses
     .filter((pause) => pause.platform === platform)
     .map(({ origin, why, reason, words, sinceMs }) => {

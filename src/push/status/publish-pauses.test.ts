@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { Pause } from '../delivering/ports.ts';
+import type { OpenCircuit } from '../delivering/ports.ts';
 import type { PlatformCounts, PublishStatus } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import { pausesOf, publishPausesJson, withPausedDevices } from './publish-pauses.ts';
@@ -39,7 +39,7 @@ const STATUS: PublishStatus = {
   reasons: [{ platform: 'apns', reason: 'BadDeviceToken', devices: 4 }],
 };
 
-const PAUSE: Pause = {
+const PAUSE: OpenCircuit = {
   instance: 1,
   platform: 'apns',
   origin: undefined,
@@ -82,7 +82,7 @@ describe('a pause that devices of a publish wait for', () => {
   });
 
   it('has no number of devices if it is for one push service', () => {
-    const pause: Pause = { ...PAUSE, platform: 'web', origin: 'https://push.example' };
+    const pause: OpenCircuit = { ...PAUSE, platform: 'web', origin: 'https://push.example' };
     const pauses = pausesOf(STATUS, [pause]);
     expect(withPausedDevices(STATUS, pauses).reasons).toEqual(STATUS.reasons);
     expect(publishPausesJson(STATUS, pauses)).toMatchObject({

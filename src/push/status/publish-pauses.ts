@@ -1,9 +1,9 @@
-import type { Pause } from '../delivering/ports.ts';
+import type { OpenCircuit } from '../delivering/ports.ts';
 import type { Platform } from '../model/device.ts';
 import type { PublishStatus } from '../model/publish.ts';
 
 /** A paused route that devices of a publish wait for. */
-export interface PublishPause extends Pick<Pause, 'why' | 'reason' | 'words' | 'sinceMs'> {
+export interface PublishPause extends Pick<OpenCircuit, 'why' | 'reason' | 'words' | 'sinceMs'> {
   readonly platform: Platform;
   /** The push service, if the platform has several. */
   readonly origin: string | undefined;
@@ -14,7 +14,7 @@ export interface PublishPause extends Pick<Pause, 'why' | 'reason' | 'words' | '
 /** Those of an instance's paused routes that devices of the publish wait for. */
 export function pausesOf(
   { state, platforms }: PublishStatus,
-  pauses: readonly Pause[],
+  pauses: readonly OpenCircuit[],
 ): readonly PublishPause[] {
   if (state === 'finished' || state === 'cancelled') return [];
   return pauses.flatMap(({ platform, origin, why, reason, words, sinceMs }) => {

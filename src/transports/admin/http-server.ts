@@ -122,13 +122,14 @@ export class AdminServer implements AsyncDisposable {
     const { socket } = request;
     this.connections.countRequest(socket, 1);
     response.once('close', () => this.connections.countRequest(socket, -1));
-    const body = new RequestBody(request, response, this.options.bounds.bodyBytes);
+    const { bodyBytes } = this.options.bounds;
+    const body = new RequestBody({ request, response, bytesMax: bodyBytes });
     void this.options
       .answer({ head: headOf(request), readBody: () => body.read(expectsContinue) })
-      .then((answer) => this.send(answer, response, body));
+      .then((answer) => this.send(answer, { response, body }));
   }
 
-  private send(answer: AdminAnswer, response: ServerResponse, body: RequestBody): void {
+  private send(answer: AdminAnswer, { response, body }: Exchange): void {
     const { socket } = response;
     if (socket === null || response.destroyed) return;
     const { bounds } = this.options;
@@ -148,18 +149,26 @@ export class AdminServer implements AsyncDisposable {
   }
 }
 
+interface Exchange {
+  readonly response: ServerResponse;
+  readonly body: RequestBody;
+}
+
+interface RequestBodyOptions {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly bytesMax: number;
+}
+
 /** The body of a request. Nothing of it is read before `read` or `skip`. */
 class RequestBody {
-  private readonly request: IncomingMessage;
-  private readonly response: ServerResponse;
-  private readonly bytesMax: number;
+  private readonly options: RequestBodyOptions;
   private complete: boolean;
 
-  constructor(request: IncomingMessage, response: ServerResponse, bytesMax: number) {
+  constructor(options: RequestBodyOptions) {
+    const { request } = options;
     const { headers } = request;
-    this.request = request;
-    this.response = response;
-    this.bytesMax = bytesMax;
+    this.options = options;
     this.complete =
       headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
     request.once('end', () => {
@@ -173,7 +182,7 @@ class RequestBody {
   }
 
   read(expectsContinue: boolean): Promise<Buffer | 'too-long' | 'gone'> {
-    const { request, response, bytesMax } = this;
+    const { request, response, bytesMax } = this.options;
     if (this.complete) return Promise.resolve(Buffer.alloc(0));
     if (Number(request.headers['content-length'] ?? 0) > bytesMax)
       return Promise.resolve('too-long');
@@ -196,12 +205,13 @@ class RequestBody {
   skip(bytesMax: number, over: () => void): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     let bytes = 0;
-    this.request.on('data', (part: Uint8Array) => {
+    const { request } = this.options;
+    request.on('data', (part: Uint8Array) => {
       bytes += part.length;
       if (bytes > bytesMax) resolve();
     });
-    for (const event of ['end', 'error', 'close']) this.request.once(event, resolve);
-    this.request.resume();
+    for (const event of ['end', 'error', 'close']) request.once(event, resolve);
+    request.resume();
     void promise.then(over);
   }
 }

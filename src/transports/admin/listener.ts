@@ -52,7 +52,7 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
     answer: (request) => handler.answer(request),
     onRefused(why, address) {
       const reason = why === 'connections' ? 'too-many-connections' : why;
-      handler.reportRefused(reason, { address, key: address });
+      handler.reportRefused(reason, { sender: { address, key: address } });
     },
   });
   return {
@@ -62,6 +62,13 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+}
+
+/** What is known of a refused request. */
+interface Refused {
+  readonly sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean };
+  /** `undefined` if the request was refused before its head was read. */
+  readonly head?: RequestHead;
 }
 
 /** Answers requests: health checks for everyone, everything else with the password. */
@@ -92,7 +99,7 @@ class RequestHandler {
       before >= requestsPerAddress ||
       !this.rates.take(sender.key, requestRate, performance.now())
     ) {
-      this.reportRefused('too-many-requests', sender, head);
+      this.reportRefused('too-many-requests', { sender, head });
       // Closed, so that a client that goes on pays for a new connection each time.
       return refuse(429, 'Too many requests from this address; try again', {
         'retry-after': '1',
@@ -114,11 +121,7 @@ class RequestHandler {
   }
 
   /** Counts a refusal, and logs it once a minute for each client. */
-  reportRefused(
-    why: AdminRefusal,
-    sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean },
-    head?: RequestHead,
-  ): void {
+  reportRefused(why: AdminRefusal, { sender, head }: Refused): void {
     const { log, onRefused } = this.options;
     onRefused(why);
     this.throttle.run(`${why} ${sender.key}`, (throttled) =>
@@ -144,12 +147,12 @@ class RequestHandler {
     if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
     const denial = this.access.check(head, sender);
     if (denial !== undefined) {
-      this.reportRefused(denial.reason, sender, head);
+      this.reportRefused(denial.reason, { sender, head });
       return denied(denial);
     }
     return this.routes === undefined
       ? refuse(503, 'The server is starting')
-      : await answerRoute(this.routes, request, sender.address);
+      : await answerRoute(this.routes, { request, address: sender.address });
   }
 
   /** Health checks, which need no password: load balancers have none. */
@@ -171,8 +174,7 @@ class RequestHandler {
 
 async function answerRoute(
   routes: readonly AdminRoute[],
-  request: AdminRequest,
-  address: string,
+  { request, address }: { readonly request: AdminRequest; readonly address: string },
 ): Promise<AdminAnswer> {
   const { method, target } = request.head;
   const found = findRoute(routes, { method, target });

@@ -8,7 +8,7 @@ import type { Connections } from '../clients/connections.ts';
 import { endWith } from '../clients/end.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/packed-address.ts';
 import type { RequestTarget } from '../request-target.ts';
-import type { HoldBack } from './coalescing/hold-back.ts';
+import type { Coalescer } from './coalescing/coalescer.ts';
 import {
   type AnySocket,
   isAdmitted,
@@ -28,7 +28,7 @@ export interface TransportOptions {
   readonly clients: Clients;
   readonly apps: AppDirectory;
   readonly connections: Connections;
-  readonly holdBack: HoldBack;
+  readonly coalescer: Coalescer;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
   readonly strangerLog: RateLimitedLog;
@@ -92,7 +92,7 @@ export class WebSocketTransport {
     target: RequestTarget,
     { client, address }: { readonly client: string; readonly address: PackedAddress },
   ): SocketData {
-    const { settings, apps, connections, holdBack } = this.options;
+    const { settings, apps, connections, coalescer } = this.options;
     const admission = admit(target, settings.pathPrefix, apps);
     if (admission.app === undefined) {
       return new RefusedConnection({ ...admission, address: client });
@@ -102,7 +102,7 @@ export class WebSocketTransport {
       firstHalf: connections.newFirstHalf(),
       address,
       server,
-      holdBack,
+      coalescer,
     });
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { endWith } from '../clients/end.ts';
-import { HoldBack } from './coalescing/hold-back.ts';
+import { Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, WebSocketConnection } from './websocket-connection.ts';
 
 it.each([
@@ -9,14 +9,14 @@ it.each([
   ['binary-frame', ['first', 'held', 'close']],
 ] as const)('closes behind what was published before: %s', (problem, expected) => {
   const order: string[] = [];
-  const holdBack = new HoldBack({
+  const coalescer = new Coalescer({
     now: () => 0,
     busyShare: () => 1,
     after: () => undefined,
     afterTurn: (run) => run(),
   });
   const publish = (frame: string) =>
-    holdBack.publishSoon({
+    coalescer.publishBatched({
       topic: 'app/a',
       frame,
       receivers: 1,
@@ -33,7 +33,7 @@ it.each([
     firstHalf: 1,
     address: 1,
     server,
-    holdBack,
+    coalescer,
   });
   // Bun's class cannot be constructed.
   connection.socket = {

@@ -1,7 +1,7 @@
 import type { Server, ServerWebSocket } from 'bun';
 import type { ConnectionProblem } from '../clients/close-codes.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
-import type { HoldBack } from './coalescing/hold-back.ts';
+import type { Coalescer } from './coalescing/coalescer.ts';
 
 /** A connection that is only opened so that the client can read why it is refused: browsers see nothing of a refused handshake. */
 export class RefusedConnection {
@@ -18,20 +18,20 @@ export class RefusedConnection {
 
 export interface WebSocketConnectionOptions extends ConnectionOptions {
   readonly server: Server<SocketData>;
-  readonly holdBack: HoldBack;
+  readonly coalescer: Coalescer;
 }
 
 /** A connection over a WebSocket; Bun keeps it beside the socket. */
 export class WebSocketConnection extends Connection {
   readonly server: Server<SocketData>;
-  private readonly holdBack: HoldBack;
+  private readonly coalescer: Coalescer;
   /** `undefined` before it is open, and if there was no room for it. */
   socket: Socket | undefined;
 
   constructor(options: WebSocketConnectionOptions) {
     super(options);
     this.server = options.server;
-    this.holdBack = options.holdBack;
+    this.coalescer = options.coalescer;
   }
 
   get isOpen(): boolean {
@@ -39,12 +39,12 @@ export class WebSocketConnection extends Connection {
   }
 
   send(frame: string): void {
-    this.holdBack.flush();
+    this.coalescer.flush();
     this.socket?.send(frame);
   }
 
   close(code: number, reason: string): void {
-    this.holdBack.flush();
+    this.coalescer.flush();
     this.socket?.close(code, reason);
   }
 

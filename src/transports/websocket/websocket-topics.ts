@@ -3,7 +3,7 @@ import type { Topic } from '../../channels/event.ts';
 import type { Peer } from '../../channels/ports.ts';
 import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
 import type { SlowConsumers } from '../clients/slow-consumers.ts';
-import type { HoldBack, Publish } from './coalescing/hold-back.ts';
+import type { Coalescer, Publish } from './coalescing/coalescer.ts';
 import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 
 /**
@@ -12,12 +12,12 @@ import { type Socket, type SocketData, WebSocketConnection } from './websocket-c
  */
 export class WebSocketTopics implements NativeTopics {
   private readonly slowConsumers: SlowConsumers;
-  private readonly holdBack: HoldBack;
+  private readonly coalescer: Coalescer;
   private servers: readonly Server<SocketData>[] = [];
 
-  constructor(slowConsumers: SlowConsumers, holdBack: HoldBack) {
+  constructor(slowConsumers: SlowConsumers, coalescer: Coalescer) {
     this.slowConsumers = slowConsumers;
-    this.holdBack = holdBack;
+    this.coalescer = coalescer;
   }
 
   /** Sets the servers that have subscribers: one, and more for a while after the certificate was replaced. */
@@ -32,20 +32,20 @@ export class WebSocketTopics implements NativeTopics {
   join(peer: Peer, topic: Topic): void {
     if (!this.carries(peer)) return;
     // A newcomer must not get what was published before.
-    this.holdBack.flush();
+    this.coalescer.flush();
     peer.socket?.subscribe(topic);
     this.slowConsumers.joined(peer);
   }
 
   leave(peer: Peer, topic: Topic): void {
-    this.holdBack.flush();
+    this.coalescer.flush();
     socketOf(peer)?.unsubscribe(topic);
   }
 
   leaveAll(peer: Peer): void {
     // Bun forgets the topics of a closed socket by itself.
     if (!this.carries(peer) || !peer.isOpen) return;
-    this.holdBack.flush();
+    this.coalescer.flush();
     for (const topic of peer.socket?.subscriptions ?? []) peer.socket?.unsubscribe(topic);
   }
 
@@ -66,8 +66,8 @@ export class WebSocketTopics implements NativeTopics {
         receivers: reached,
         slowConsumers: this.slowConsumers,
       });
-      if (mayWait) this.holdBack.publishSoon(publish);
-      else this.holdBack.publish(publish);
+      if (mayWait) this.coalescer.publishBatched(publish);
+      else this.coalescer.publish(publish);
       receivers += reached;
     }
     return receivers;

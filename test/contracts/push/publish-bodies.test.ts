@@ -5,7 +5,7 @@ import { StoredAudience } from '../../../src/stores/push/devices/audience-source
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredUntoldEnds } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
@@ -16,14 +16,14 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   let database: Database;
   let publishes: StoredPublishes;
   let deliveries: StoredDeliveries;
-  let untold: StoredUntoldEnds;
+  let pending: StoredPendingCompletionEvents;
   let scene: DeliveryScene;
   beforeEach(async () => {
     place = await make();
     database = await openDatabase(place.url);
     publishes = new StoredPublishes(database);
     deliveries = new StoredDeliveries(database);
-    untold = new StoredUntoldEnds(database);
+    pending = new StoredPendingCompletionEvents(database);
     const stores = {
       store: deliveries,
       other: deliveries,
@@ -82,9 +82,9 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number } = await sent({ webhookUrl, body });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    const [end] = await untold.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
+    const [end] = await pending.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
     expect(end?.publish).toMatchObject({ number, body });
-    await untold.remove(number);
+    await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
   });
 
@@ -93,7 +93,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number, body, device } = await sent({ target });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    await untold.remove(number);
+    await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
     expect(await scene.story(id, device)).toMatchObject({ matches: true, hasPayload: true });
   });

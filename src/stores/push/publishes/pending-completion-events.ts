@@ -1,12 +1,15 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
-import { TOLD_WITHIN_MS, type UntoldEnd, type UntoldEnds } from '../../../push/untold-ends.ts';
+import {
+  COMPLETION_GRACE_MS,
+  type PendingCompletionEvent,
+  type PendingCompletionEvents,
+} from '../../../push/pending-completion-events.ts';
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';
-import { isAmong } from '../../database/number-list.ts';
+import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
-import { type BigInteger, inPieces } from '../devices/device-rows.ts';
 
 interface EndRow {
   readonly publish: BigInteger;
@@ -24,7 +27,7 @@ interface PublishRow {
 }
 
 /** Adds the completion events of publishes, in the commit that finishes them. */
-export async function addUntoldEnds(
+export async function addPendingCompletionEvents(
   sql: TransactionSQL,
   publishes: readonly number[],
   finishedAtMs: number,
@@ -32,7 +35,7 @@ export async function addUntoldEnds(
   const rows = publishes.map((publish) => ({
     publish,
     finished_at: finishedAtMs,
-    ready_at: finishedAtMs + TOLD_WITHIN_MS,
+    ready_at: finishedAtMs + COMPLETION_GRACE_MS,
   }));
   for (const some of inPieces(rows)) await sql`INSERT INTO untold_ends ${sql(some)}`;
 }
@@ -51,7 +54,7 @@ const removals: Batch<{ readonly dialect: Dialect; readonly publish: number }> =
 };
 
 /** Pending completion events in the store's tables. Several servers may use one store. */
-export class StoredUntoldEnds implements UntoldEnds {
+export class StoredPendingCompletionEvents implements PendingCompletionEvents {
   private readonly database: Database;
 
   constructor(database: Database) {
@@ -64,7 +67,11 @@ export class StoredUntoldEnds implements UntoldEnds {
     return row === undefined ? undefined : Number(row.finished_at);
   }
 
-  async claim(nowMs: number, untilMs: number, most: number): Promise<readonly UntoldEnd[]> {
+  async claim(
+    nowMs: number,
+    untilMs: number,
+    most: number,
+  ): Promise<readonly PendingCompletionEvent[]> {
     // There is hardly ever one, and this read needs no commit.
     const [due]: unknown[] = await this.database.read`
       SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
@@ -83,7 +90,7 @@ export class StoredUntoldEnds implements UntoldEnds {
     nowMs: number,
     untilMs: number,
     most: number,
-  ): Promise<readonly UntoldEnd[]> {
+  ): Promise<readonly PendingCompletionEvent[]> {
     const { dialect } = this.database;
     const ends: EndRow[] = await sql`
       WITH due AS MATERIALIZED (
@@ -104,7 +111,7 @@ export class StoredUntoldEnds implements UntoldEnds {
   }
 }
 
-function endOf(row: PublishRow, finishedAtMs: number): UntoldEnd {
+function endOf(row: PublishRow, finishedAtMs: number): PendingCompletionEvent {
   const publish = {
     number: Number(row.number),
     id: row.id,

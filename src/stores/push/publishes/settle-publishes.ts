@@ -1,11 +1,11 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishTarget } from '../../../push/model/publish.ts';
-import { hasEndToTell } from '../../../push/untold-ends.ts';
+import { hasCompletionEvents } from '../../../push/pending-completion-events.ts';
 import type { Dialect } from '../../database/dialect.ts';
-import { isAmong } from '../../database/number-list.ts';
-import type { BigInteger } from '../devices/device-rows.ts';
+import type { BigInteger } from '../../database/rows.ts';
+import { isAmong } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
-import { addUntoldEnds } from './pending-completion-events.ts';
+import { addPendingCompletionEvents } from './pending-completion-events.ts';
 import { addTallies } from './publish-counts.ts';
 
 interface RemainingRow {
@@ -67,12 +67,12 @@ async function finish(
       body = CASE tells_end WHEN 0 THEN '' ELSE body END
     WHERE ${isAmong(dialect, sql, 'number', numbersOf(publishes))}
     RETURNING number, target, tells_end, CASE WHEN tells_end IS NULL THEN body ELSE '' END AS body`;
-  const untold = rows.filter(({ target, tells_end, body }) =>
-    tells_end === null ? hasEndToTell(target, body) : tells_end === 1,
+  const pending = rows.filter(({ target, tells_end, body }) =>
+    tells_end === null ? hasCompletionEvents(target, body) : tells_end === 1,
   );
-  await addUntoldEnds(
+  await addPendingCompletionEvents(
     sql,
-    untold.map(({ number }) => Number(number)),
+    pending.map(({ number }) => Number(number)),
     nowMs,
   );
   for (const publish of publishes) {

@@ -1,4 +1,4 @@
-import type { Pause } from '../../../push/delivering/ports.ts';
+import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { InstanceDirectory } from '../../../push/model/instance.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
@@ -34,7 +34,7 @@ export interface EndpointContext {
   readonly publishes: PublishStore;
   readonly stories: DeviceStories;
   /** The routes to devices, of all instances, that are paused now. */
-  readonly pauses: () => readonly Pause[];
+  readonly pauses: () => readonly OpenCircuit[];
   /** Notified of what devices report. */
   readonly webhooks: Pick<PushWebhookSink, 'reported'>;
   readonly guard: StoreGuard;

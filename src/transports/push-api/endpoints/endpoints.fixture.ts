@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
 import { NO_LIMITS } from '../../../../testing/push-limits.ts';
-import type { Pause } from '../../../push/delivering/ports.ts';
+import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { PushInstance } from '../../../push/model/instance.ts';
@@ -143,7 +143,7 @@ export class PushApi {
   readonly told: (UserReport & { readonly instanceId: string })[] = [];
   /** By `publish-id device-id`. */
   readonly stories = new Map<string, DeviceStory>();
-  pauses: readonly Pause[] = [];
+  pauses: readonly OpenCircuit[] = [];
   private readonly endpoints;
   private readonly rates: DeviceRates;
 

@@ -1,21 +1,21 @@
-/** How often it is measured, at most: much longer than what one event takes. Milliseconds. */
+/** The minimum time between measurements: much longer than one event takes. Milliseconds. */
 const MEASURE_MS = 50;
 
-/** The share of a core that this thread used, as it was measured last: from 0 to 1. */
+/** Measures the share of a core that this thread uses, from 0 to 1. */
 export class LoopShare {
   private measuredAtMs: number;
   private usedUs: number;
   private share = 0;
   private readonly used: () => number;
 
-  /** `usedUs` tells how long this thread has used a core in all. Microseconds. */
+  /** `usedUs` returns the processor time of this thread so far. Microseconds. */
   constructor(nowMs: number, usedUs = usedByThisThreadUs) {
     this.used = usedUs;
     this.measuredAtMs = nowMs;
     this.usedUs = usedUs();
   }
 
-  /** `nowMs` only goes forward. Of a long time in which nobody asked, it is the share of all of it. */
+  /** The share since the last measurement. `nowMs` never goes back. */
   at(nowMs: number): number {
     const passedMs = nowMs - this.measuredAtMs;
     if (passedMs >= MEASURE_MS) {

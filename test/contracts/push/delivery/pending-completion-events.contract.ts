@@ -2,21 +2,21 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { PublishUnderWay } from '../../../../src/push/model/delivery.ts';
 import type { NewPublish } from '../../../../src/push/model/publish.ts';
 import {
-  TOLD_WITHIN_MS,
-  type UntoldEnd,
-  type UntoldEnds,
-} from '../../../../src/push/untold-ends.ts';
+  COMPLETION_GRACE_MS,
+  type PendingCompletionEvent,
+  type PendingCompletionEvents,
+} from '../../../../src/push/pending-completion-events.ts';
 import { DeliveryScene, type DeliveryStores, NOW_MS } from './delivery-scene.ts';
 
 /** Stores to test. */
-export interface OpenUntoldEnds extends DeliveryStores, AsyncDisposable {
-  readonly untold: UntoldEnds;
+export interface OpenPendingCompletionEvents extends DeliveryStores, AsyncDisposable {
+  readonly pending: PendingCompletionEvents;
   /** The same as another server has it. */
-  readonly otherUntold: UntoldEnds;
+  readonly otherPending: PendingCompletionEvents;
   newInstance(): Promise<number>;
 }
 
-const DUE_MS = NOW_MS + TOLD_WITHIN_MS;
+const DUE_MS = NOW_MS + COMPLETION_GRACE_MS;
 const CLAIM_MS = 60_000;
 
 const toldTo = (webhookUrl: string): Partial<NewPublish> => ({
@@ -26,14 +26,17 @@ const toldTo = (webhookUrl: string): Partial<NewPublish> => ({
 const toUsers: Partial<NewPublish> = { target: { kind: 'users', names: ['ann'] } };
 
 /** What whoever tells the ends of publishes expects of what keeps them. */
-export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldEnds>): void {
-  describe(`${name} keeps the contract of untold ends`, () => {
-    let opened: OpenUntoldEnds;
-    let untold: UntoldEnds;
+export function pendingCompletionEventsContract(
+  name: string,
+  open: () => Promise<OpenPendingCompletionEvents>,
+): void {
+  describe(`${name} keeps the contract of pending completion events`, () => {
+    let opened: OpenPendingCompletionEvents;
+    let pending: PendingCompletionEvents;
     let scene: DeliveryScene;
     beforeAll(async () => {
       opened = await open();
-      ({ untold } = opened);
+      ({ pending } = opened);
     });
     afterAll(() => opened[Symbol.asyncDispose]());
     beforeEach(async () => {
@@ -41,13 +44,14 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
     });
     // Nothing is left to be claimed by the next test.
     afterEach(async () => {
-      const left = await untold.claim(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 100);
-      for (const { publish } of left) await untold.remove(publish.number);
+      const left = await pending.claim(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 100);
+      for (const { publish } of left) await pending.remove(publish.number);
     });
 
-    const claim = (nowMs: number, by = untold, most = 10) =>
+    const claim = (nowMs: number, by = pending, most = 10) =>
       by.claim(nowMs, nowMs + CLAIM_MS, most);
-    const numbers = (ends: readonly UntoldEnd[]) => ends.map(({ publish }) => publish.number);
+    const numbers = (ends: readonly PendingCompletionEvent[]) =>
+      ends.map(({ publish }) => publish.number);
     const end = ({ number }: PublishUnderWay, nowMs = NOW_MS) =>
       scene.stores.store.endPlanning({ publish: number, after: 0, nowMs: nowMs });
 
@@ -60,9 +64,9 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
 
     it('knows that a publish with a webhook is finished, from then on', async () => {
       const publish = await scene.claimed(toldTo('https://a.test/'));
-      expect(await untold.finishedAtMs(publish.number)).toBeUndefined();
+      expect(await pending.finishedAtMs(publish.number)).toBeUndefined();
       await end(publish, NOW_MS + 7);
-      expect(await untold.finishedAtMs(publish.number)).toBe(NOW_MS + 7);
+      expect(await pending.finishedAtMs(publish.number)).toBe(NOW_MS + 7);
       expect(await claim(DUE_MS + 6)).toEqual([]);
       expect(await claim(DUE_MS + 7)).toEqual([{ publish, finishedAtMs: NOW_MS + 7 }]);
     });
@@ -90,10 +94,10 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
           nowMs: NOW_MS,
         }),
       ).toBe('under-way');
-      expect(await untold.finishedAtMs(publish.number)).toBeUndefined();
+      expect(await pending.finishedAtMs(publish.number)).toBeUndefined();
       scene.nowMs = NOW_MS + 50;
       expect(await scene.deliver()).toBe('finished');
-      expect(await untold.finishedAtMs(publish.number)).toBe(NOW_MS + 50);
+      expect(await pending.finishedAtMs(publish.number)).toBe(NOW_MS + 50);
     });
 
     it('knows it of one to users, whoever wants to hear of those', async () => {
@@ -105,7 +109,7 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
       const texts = ['Hello', 'A webhookUrl', 'Two\nlines'];
       for (const title of texts) {
         const body = JSON.stringify({ interests: ['hello'], fcm: { notification: { title } } });
-        expect(await untold.finishedAtMs(await finished({ body }))).toBeUndefined();
+        expect(await pending.finishedAtMs(await finished({ body }))).toBeUndefined();
       }
       const cancelled = await scene.claimed(toldTo('https://a.test/'));
       await scene.stores.publishes.cancel(scene.instance, cancelled.id, NOW_MS);
@@ -116,15 +120,15 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
     it('finds a webhook however its key is written', async () => {
       const body = '{"interests":["hello"],"fcm":{},"\\u0077ebhookUrl":"https://a.test/"}';
       const number = await finished({ webhookUrl: 'https://a.test/', body });
-      expect(await untold.finishedAtMs(number)).toBe(NOW_MS);
+      expect(await pending.finishedAtMs(number)).toBe(NOW_MS);
     });
 
     it('gives one to one server at a time, and again when that has not told it', async () => {
       const number = await finished(toUsers);
-      const both = await Promise.all([claim(DUE_MS), claim(DUE_MS, opened.otherUntold)]);
+      const both = await Promise.all([claim(DUE_MS), claim(DUE_MS, opened.otherPending)]);
       expect(both.map((ends) => ends.length).sort()).toEqual([0, 1]);
       expect(await claim(DUE_MS + CLAIM_MS - 1)).toEqual([]);
-      expect(numbers(await claim(DUE_MS + CLAIM_MS, opened.otherUntold))).toEqual([number]);
+      expect(numbers(await claim(DUE_MS + CLAIM_MS, opened.otherPending))).toEqual([number]);
     });
 
     it('gives no more than are wanted, first those that have waited longest', async () => {
@@ -133,15 +137,15 @@ export function untoldEndsContract(name: string, open: () => Promise<OpenUntoldE
         await finished(toUsers, NOW_MS + 10),
         await finished(toUsers, NOW_MS + 20),
       ];
-      expect(numbers(await claim(DUE_MS + 100, untold, 2))).toEqual([early, between]);
-      expect(numbers(await claim(DUE_MS + 100, untold, 2))).toEqual([late]);
+      expect(numbers(await claim(DUE_MS + 100, pending, 2))).toEqual([early, between]);
+      expect(numbers(await claim(DUE_MS + 100, pending, 2))).toEqual([late]);
     });
 
     it('forgets what was taken away', async () => {
       const [told, other] = [await finished(toUsers), await finished(toUsers)];
-      await untold.remove(told);
-      await untold.remove(told);
-      expect(await untold.finishedAtMs(told)).toBeUndefined();
+      await pending.remove(told);
+      await pending.remove(told);
+      expect(await pending.finishedAtMs(told)).toBeUndefined();
       expect(numbers(await claim(DUE_MS))).toEqual([other]);
     });
   });

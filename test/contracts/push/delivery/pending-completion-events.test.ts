@@ -3,27 +3,27 @@ import { StoredAudience } from '../../../../src/stores/push/devices/audience-sou
 import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
 import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
-import { StoredUntoldEnds } from '../../../../src/stores/push/publishes/pending-completion-events.ts';
+import { StoredPendingCompletionEvents } from '../../../../src/stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../../testing/databases/push-instance.ts';
 import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
+import { MemoryPendingCompletionEvents } from '../../../../testing/memory-stores/pending-completion-events.ts';
 import { MemoryPublishes } from '../../../../testing/memory-stores/publishes.ts';
 import { MemoryStories } from '../../../../testing/memory-stores/stories.ts';
-import { MemoryUntoldEnds } from '../../../../testing/memory-stores/untold-ends.ts';
-import { untoldEndsContract } from './pending-completion-events.contract.ts';
+import { pendingCompletionEventsContract } from './pending-completion-events.contract.ts';
 
-untoldEndsContract('MemoryUntoldEnds', async () => {
+pendingCompletionEventsContract('MemoryPendingCompletionEvents', async () => {
   const devices = new MemoryDevices();
   const publishes = new MemoryPublishes(devices);
-  const untold = new MemoryUntoldEnds(publishes);
+  const pending = new MemoryPendingCompletionEvents(publishes);
   return {
     store: new MemoryDeliveries(publishes, devices),
     other: new MemoryDeliveries(publishes, devices),
     stories: new MemoryStories(publishes, devices),
-    untold,
-    otherUntold: untold,
+    pending,
+    otherPending: pending,
     publishes,
     devices,
     audience: new MemoryAudience(devices),
@@ -35,7 +35,7 @@ untoldEndsContract('MemoryUntoldEnds', async () => {
 });
 
 for (const { name, make } of databases) {
-  untoldEndsContract(`StoredUntoldEnds in ${name}`, async () => {
+  pendingCompletionEventsContract(`StoredPendingCompletionEvents in ${name}`, async () => {
     await using parts = new AsyncDisposableStack();
     const place = parts.use(await make());
     const database = parts.use(await openDatabase(place.url));
@@ -47,8 +47,8 @@ for (const { name, make } of databases) {
       store: new StoredDeliveries(database),
       other: new StoredDeliveries(second),
       stories: new StoredStories(database),
-      untold: new StoredUntoldEnds(database),
-      otherUntold: new StoredUntoldEnds(second),
+      pending: new StoredPendingCompletionEvents(database),
+      otherPending: new StoredPendingCompletionEvents(second),
       publishes: new StoredPublishes(database),
       devices: new StoredDevices(database),
       audience: new StoredAudience(database),

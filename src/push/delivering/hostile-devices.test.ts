@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, it } from 'bun:test';
+import { Random } from '../../../testing/random.ts';
+import type { Outcome } from '../gateway.ts';
+import type { DeviceId, Platform } from '../model/device.ts';
+import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
+
+/** Devices that were accepted before, and turn: their gateway gives the attacker's answer from then on. */
+
+let scene: PipelineScene;
+let instance: number;
+beforeEach(() => {
+  scene = new PipelineScene();
+  instance = scene.newInstance();
+});
+
+const start = () => scene.start({ random: new Random(1).next });
+
+const seconds = (count: number) => scene.time.advance(count * 1000);
+
+const HONEST = { kind: 'interests', names: ['honest'] } as const;
+const TURNED = { kind: 'interests', names: ['turned'] } as const;
+
+const refused: Outcome = { result: 'not-authorised', reason: 'http-403', words: '' };
+
+const evils: readonly (readonly [string, Outcome])[] = [
+  ['are refused', refused],
+  ['answer 503', tryAgain('gateway')],
+  ['answer 503 and want to be left alone', tryAgain('gateway', 900_000)],
+  ['answer 429 and want to be left alone', tryAgain('device', 900_000)],
+];
+
+async function turncoats(platform: Platform, count: number, outcome: Outcome): Promise<void> {
+  const ids = await scene.registerMany(instance, platform, count, {
+    interests: ['hello', 'turned'],
+  });
+  const hostile = new Set<string>(ids);
+  scene.answer = ({ device }) => ({
+    outcome: hostile.has(device) ? outcome : accepted,
+    afterMs: 20,
+  });
+}
+
+async function honest(platform: Platform): Promise<readonly DeviceId[]> {
+  return await scene.registerMany(instance, platform, 10, { interests: ['hello', 'honest'] });
+}
+
+/** The longest time from `sinceMs` until a device is sent to. */
+function latestMs(ids: readonly DeviceId[], sinceMs: number): number {
+  return Math.max(
+    ...ids.map((id) => {
+      const sent = scene.sends.find(({ device, atMs }) => device === id && atMs >= sinceMs);
+      return (sent?.atMs ?? Number.POSITIVE_INFINITY) - sinceMs;
+    }),
+  );
+}
+
+describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
+  const counts = platform === 'web' ? [3, 60, 300] : [3, 60];
+
+  it.each(
+    evils.flatMap(([what, outcome]) => counts.map((count) => [count, what, outcome] as const)),
+  )('are reached at once beside %i that have turned and %s', async (count, _, outcome) => {
+    await turncoats(platform, count, outcome);
+    const ids = await honest(platform);
+    const pipeline = start();
+    for (let round = 0; round < 3; round++) {
+      const sinceMs = scene.passedMs;
+      await scene.publish(instance);
+      pipeline.wake();
+      await seconds(70);
+      expect(latestMs(ids, sinceMs)).toBeLessThan(500);
+    }
+    expect(scene.openCircuits).toEqual([]);
+  });
+
+  it.each(evils)('are reached soon behind 400 that have turned and %s', async (_, outcome) => {
+    scene.atOnce = 60;
+    scene.useGateways(instance);
+    await turncoats(platform, 400, outcome);
+    const ids = await honest(platform);
+    const pipeline = start();
+    await scene.publish(instance);
+    await seconds(70);
+    expect(latestMs(ids, 0)).toBeLessThan(60_000);
+    // They were found out.
+    const sinceMs = scene.passedMs;
+    await scene.publish(instance);
+    pipeline.wake();
+    await seconds(70);
+    expect(latestMs(ids, sinceMs)).toBeLessThan(3_000);
+  });
+
+  it.each(evils)(
+    'are no longer kept waiting by others that %s on their own',
+    async (_, outcome) => {
+      await turncoats(platform, 60, outcome);
+      const ids = await honest(platform);
+      const pipeline = start();
+      await scene.publish(instance, undefined, TURNED);
+      for (let minutes = 0; minutes < 30; minutes += 3) {
+        await seconds(180);
+        const sinceMs = scene.passedMs;
+        await scene.publish(instance, undefined, HONEST);
+        pipeline.wake();
+        await seconds(5);
+        expect(latestMs(ids, sinceMs)).toBeLessThan(2_000);
+      }
+    },
+  );
+
+  it.each(evils)(
+    'are reached soon beside 200 that turn back again and again and %s',
+    async (_, outcome) => {
+      await turncoats(platform, 200, outcome);
+      const answer = scene.answer;
+      let isTurned = false;
+      scene.answer = (send) => (isTurned ? answer(send) : accepted);
+      const ids = await honest(platform);
+      const pipeline = start();
+      for (let round = 0; round < 6; round++) {
+        const sinceMs = scene.passedMs;
+        await scene.publish(instance);
+        pipeline.wake();
+        await seconds(70);
+        expect(latestMs(ids, sinceMs)).toBeLessThan(500);
+        isTurned = !isTurned;
+      }
+      expect(scene.openCircuits).toEqual([]);
+    },
+  );
+
+  it('keep their subscriptions when the credential is refused in the middle of a publish', async () => {
+    const ids = await scene.registerMany(instance, platform, 10);
+    const good = new Set<string>(ids.slice(0, 4));
+    scene.answer = ({ device }) => (good.has(device) ? accepted : refused);
+    const pipeline = start();
+    await scene.publish(instance);
+    await seconds(300);
+    expect(scene.devices.of(instance)).toHaveLength(10);
+    // The next publish shows that it is wrong for all.
+    scene.answer = () => refused;
+    await scene.publish(instance);
+    pipeline.wake();
+    await seconds(5);
+    expect(scene.openCircuits).toMatchObject([{ platform, why: 'credential' }]);
+  });
+});
+
+describe('a device that has turned', () => {
+  it('gets only the share of newcomers of the connections from then on', async () => {
+    await turncoats('web', 20, tryAgain('device'));
+    await honest('web');
+    const pipeline = start();
+    await scene.publish(instance);
+    await seconds(60);
+    const sent = scene.sends.length;
+    await scene.publish(instance, undefined, TURNED);
+    pipeline.wake();
+    await seconds(1);
+    const later = scene.sends.slice(sent);
+    expect(later.length).toBeGreaterThanOrEqual(20);
+    expect(later.filter(({ acceptedBefore }) => acceptedBefore)).toEqual([]);
+  });
+});
+
+describe('a circuit that is closed within a second', () => {
+  it('is not reported', async () => {
+    await turncoats('web', 60, refused);
+    await honest('web');
+    const pipeline = start();
+    await scene.publish(instance);
+    await scene.time.advance(20);
+    expect(pipeline.figures().openCircuits).toEqual([]);
+    await seconds(10);
+    expect(scene.told.filter((what) => /paused|resumed/.test(what))).toEqual([]);
+  });
+
+  it('is reported if it stays open for longer', async () => {
+    await scene.registerMany(instance, 'web', 10);
+    let isMended = false;
+    scene.answer = () => (isMended ? accepted : refused);
+    const pipeline = start();
+    await scene.time.advance(900);
+    await scene.publish(instance);
+    pipeline.wake();
+    await scene.time.advance(500);
+    expect(pipeline.figures().openCircuits).toHaveLength(1);
+    expect(scene.openCircuits).toEqual([]);
+    await scene.time.advance(2_000);
+    expect(scene.told).toContain('paused web for credential: http-403');
+    isMended = true;
+    await seconds(60);
+    expect(scene.told).toContain('resumed web');
+  });
+});

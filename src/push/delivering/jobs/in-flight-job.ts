@@ -1,0 +1,126 @@
+import type { DeviceResult, Job, PublishUnderWay } from '../../model/delivery.ts';
+import type { Platform, Recipient } from '../../model/device.ts';
+import { countDevices, type DeviceCounts } from './memory-budget.ts';
+
+/**
+ * How far a job has come:
+ * - `sending`: its devices wait, or are being sent to.
+ * - `settled`: every device has a result, and the last results are being stored.
+ * - `returned`: it goes back to the store, and nothing of it was sent.
+ */
+export type JobState = 'sending' | 'settled' | 'returned';
+
+export interface InFlightJobOptions {
+  readonly nowMs: number;
+  /** Called when the job has its first result that is not stored yet. */
+  readonly onUnstored?: (job: InFlightJob) => void;
+}
+
+/** A claimed job in memory: its devices, and the result of each so far. */
+export class InFlightJob {
+  state: JobState = 'sending';
+  /** The claim. A claim of retries shrinks as results are stored. */
+  claim: Job;
+  /** The devices that still exist. `undefined` once the result of one is stored. */
+  readonly recipients: (Recipient | undefined)[];
+  /** How many devices have no stored result yet. */
+  readonly devices: DeviceCounts;
+  /** Results that are not stored yet. */
+  readonly results: DeviceResult[] = [];
+  claimedUntilMs: number;
+  /** Sends without an outcome yet. */
+  inFlight = 0;
+  claimedAtMs: number;
+  /** The last send or outcome. */
+  movedAtMs: number;
+  /** Whether the job counts against the limit of jobs of its instance. */
+  isCounted = true;
+  /** Settles when storing results has ended, whether it succeeded or not. */
+  storing: Promise<void> | undefined;
+  private readonly left: Record<Platform, number>;
+  private stored = 0;
+  private places: ReadonlyMap<number, number> | undefined;
+  private readonly attempts: ReadonlyMap<number, number> | undefined;
+  private readonly onUnstored: (job: InFlightJob) => void;
+
+  constructor(
+    claim: Job,
+    recipients: readonly Recipient[],
+    { nowMs, onUnstored = () => undefined }: InFlightJobOptions,
+  ) {
+    this.claim = claim;
+    this.recipients = recipients.slice();
+    this.left = { ...countDevices(recipients) };
+    this.devices = this.left;
+    this.claimedUntilMs = claim.claimedUntilMs;
+    this.claimedAtMs = nowMs;
+    this.movedAtMs = nowMs;
+    this.onUnstored = onUnstored;
+    this.attempts =
+      claim.what === 'page'
+        ? undefined
+        : new Map(claim.retries.map(({ device, attempts }) => [device, attempts]));
+  }
+
+  get publish(): PublishUnderWay {
+    return this.claim.publish;
+  }
+
+  get instance(): number {
+    return this.publish.instance;
+  }
+
+  /** Whether nothing is added to its results any more. */
+  get isClosed(): boolean {
+    return this.state !== 'sending';
+  }
+
+  /** Whether all results so far are in the store. */
+  get isStored(): boolean {
+    return this.results.length === 0 && this.storing === undefined;
+  }
+
+  get hasResults(): boolean {
+    return this.stored + this.results.length > 0;
+  }
+
+  /** Whether every device has a result. */
+  get isDone(): boolean {
+    return this.stored + this.results.length === this.recipients.length;
+  }
+
+  /** Adds the result of one device. Each device gets one result. */
+  settle(result: DeviceResult): void {
+    this.results.push(result);
+    if (this.results.length === 1) this.onUnstored(this);
+  }
+
+  /** Forgets the first results, which are stored now, and their devices. Returns those results. */
+  forgetStored(count: number): readonly DeviceResult[] {
+    const stored = this.results.splice(0, count);
+    for (const { device } of stored) this.forget(device);
+    if (this.results.length > 0) this.onUnstored(this);
+    return stored;
+  }
+
+  /** After the clock was set back, moves timestamps in the future to now. */
+  clampTimes(nowMs: number): void {
+    this.claimedAtMs = Math.min(this.claimedAtMs, nowMs);
+    this.movedAtMs = Math.min(this.movedAtMs, nowMs);
+  }
+
+  /** Attempts before this job. */
+  attemptsOf({ number }: Recipient): number {
+    return this.attempts?.get(number) ?? 0;
+  }
+
+  private forget(device: number): void {
+    this.places ??= new Map(this.recipients.map((one, place) => [one?.number ?? 0, place]));
+    const place = this.places.get(device) ?? -1;
+    const recipient = this.recipients[place];
+    if (recipient === undefined) return;
+    this.recipients[place] = undefined;
+    this.left[recipient.platform]--;
+    this.stored++;
+  }
+}

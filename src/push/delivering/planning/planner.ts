@@ -1,0 +1,233 @@
+import { audiencePages } from '../../audience.ts';
+import type { ClaimedPlan, PublishUnderWay } from '../../model/delivery.ts';
+import { platforms, type Recipient } from '../../model/device.ts';
+import type { Deliverer } from '../deliverer.ts';
+import { countDevices, type DeviceCounts } from '../jobs/memory-budget.ts';
+import { CHECK_MS, type DeliveryLimits, ROOM_WAIT_MS, STORE_PAUSE_MS } from '../limits.ts';
+import type { PipelinePorts } from '../ports.ts';
+import type { StoreAccess } from '../store-access.ts';
+import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
+
+export interface PlannerOptions {
+  readonly ports: PipelinePorts;
+  readonly limits: DeliveryLimits;
+  readonly access: StoreAccess;
+  readonly deliverer: Deliverer;
+  /** Called when a page was left in the store for any server to claim. */
+  readonly onPageStored: () => void;
+}
+
+/** A publish that is being planned. */
+interface Plan {
+  readonly publish: PublishUnderWay;
+  readonly stored: StoredPublish;
+  /** The last device that was planned. */
+  after: number;
+}
+
+/** The devices of the next page. */
+interface Page {
+  readonly recipients: readonly Recipient[];
+  readonly devices: DeviceCounts;
+  /** The last device that was read. */
+  readonly upTo: number;
+}
+
+/** How often planning checks whether there is room. */
+const ROOM_CHECK_MS = 10;
+
+/**
+ * Divides the audiences of publishes into pages. This server delivers a page at once if it has room; otherwise the page
+ * stays in the store, so that planning does not wait for gateways.
+ */
+export class Planner {
+  private readonly options: PlannerOptions;
+  /** The plans in progress: publish to instance, by their numbers. */
+  private readonly plans = new Map<number, number>();
+  private isStopping = false;
+  private onEmpty: (() => void) | undefined;
+
+  constructor(options: PlannerOptions) {
+    this.options = options;
+  }
+
+  /** How many more publishes may be planned. */
+  get room(): number {
+    return Math.max(0, this.options.limits.plans - this.plans.size);
+  }
+
+  /** How many more of one instance that is not in `except`. */
+  get roomPerInstance(): number {
+    const { plansOfInstance, plansOfAny } = this.options.limits;
+    return Math.max(plansOfInstance, plansOfAny - this.plans.size);
+  }
+
+  /** The publishes in progress, whose claims must be extended. */
+  planned(): readonly number[] {
+    return [...this.plans.keys()];
+  }
+
+  /** Instances with as many plans as they may have. */
+  except(): readonly number[] {
+    const { plansOfInstance, plansOfAny } = this.options.limits;
+    if (this.plans.size < plansOfAny) return [];
+    const byInstance = Map.groupBy(this.plans.values(), (instance) => instance);
+    return [...byInstance]
+      .filter(([, plans]) => plans.length >= plansOfInstance)
+      .map(([instance]) => instance);
+  }
+
+  /** Plans a claimed publish to its end. Never rejects. */
+  async plan({ publish, after }: ClaimedPlan): Promise<void> {
+    // The claim expired, and this server has claimed the plan again while it is still in progress.
+    if (this.plans.has(publish.number)) return;
+    this.plans.set(publish.number, publish.instance);
+    await this.planToEnd(publish, after);
+    this.plans.delete(publish.number);
+    if (this.plans.size === 0) this.onEmpty?.();
+  }
+
+  /** Plans nothing more, and settles when nothing is in progress. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    if (this.plans.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.onEmpty = resolve;
+    });
+  }
+
+  private async planToEnd(publish: PublishUnderWay, after: number): Promise<void> {
+    const { ports, access } = this.options;
+    // Another server knows the instance, or this one will when the claim has expired.
+    if (ports.instances.byNumber(publish.instance) === undefined) return;
+    const stored = readStoredPublish(publish);
+    if (stored === undefined) {
+      ports.notices.fault(new Error(`the publish ${publish.id} cannot be read`));
+      await this.endPlan(publish, after);
+      return;
+    }
+    if (after === 0) ports.events.started(publish);
+    const plan: Plan = { publish, stored, after };
+    while (!this.isStopping) {
+      try {
+        await this.addPages(plan);
+        return;
+      } catch (error) {
+        if (!access.wasReported(error)) ports.notices.fault(error);
+        // The pages so far are stored; planning continues after them.
+        await access.pause(STORE_PAUSE_MS);
+      }
+    }
+  }
+
+  /** Stops early if another server has continued the plan, or planning is to stop. */
+  private async addPages(plan: Plan): Promise<void> {
+    const { publish, stored } = plan;
+    const pages = audiencePages(this.guardedAudience(), {
+      instance: publish.instance,
+      target: stored.target,
+      after: plan.after,
+      pageDevices: this.options.limits.pageDevices,
+    });
+    // The last page also ends the plan, so one is held back. Most publishes have no other.
+    let page: Page | undefined;
+    for await (const { recipients: all, last } of pages) {
+      const recipients = all.filter(({ platform }) => stored.payloads[platform] !== undefined);
+      if (recipients.length > 0) {
+        if (page !== undefined && !(await this.addPage(plan, page, false))) return;
+        page = { recipients, devices: countDevices(recipients), upTo: last };
+      }
+      if (this.isStopping) return;
+    }
+    if (page === undefined) await this.endPlan(publish, plan.after);
+    else await this.addPage(plan, page, true);
+  }
+
+  /** Returns whether this server should go on with the plan. */
+  private async addPage(plan: Plan, page: Page, isLast: boolean): Promise<boolean> {
+    const { ports, limits, deliverer, onPageStored } = this.options;
+    const { publish, stored } = plan;
+    const { recipients, devices } = page;
+    const { budget } = deliverer.held;
+    const place = await this.placeFor(publish.instance, devices);
+    if (place === undefined) return false;
+    const nowMs = ports.timers.now();
+    if (place !== 'here') {
+      const claimedUntilMs = place === 'store-later' ? nowMs + limits.awayMs : undefined;
+      const number = await this.storePage(plan, page, { isLast, claimedUntilMs });
+      if (number === undefined) return false;
+      budget.storedPage(publish.instance);
+      onPageStored();
+      return true;
+    }
+    // Reserved before the page is stored, because several plans of an instance are in progress.
+    budget.hold(publish.instance, devices);
+    try {
+      const claimedUntilMs = nowMs + limits.claimMs;
+      const number = await this.storePage(plan, page, { isLast, claimedUntilMs });
+      if (number === undefined) return false;
+      deliverer.deliverPlanned({ page: number, publish, recipients, claimedUntilMs, stored });
+      return true;
+    } finally {
+      budget.release(publish.instance, devices);
+    }
+  }
+
+  /** Returns the page's number; `undefined`: another server has continued the plan. */
+  private async storePage(
+    plan: Plan,
+    { recipients, devices, upTo }: Page,
+    {
+      isLast,
+      claimedUntilMs,
+    }: { readonly isLast: boolean; readonly claimedUntilMs: number | undefined },
+  ): Promise<number | undefined> {
+    const { ports, access } = this.options;
+    const page = {
+      after: plan.after,
+      upTo,
+      devices: recipients.map(({ number }) => number),
+      planned: devices,
+      isLast,
+    };
+    const number = await access.ask(() =>
+      ports.store.addPage({ publish: plan.publish.number, page, claimedUntilMs }),
+    );
+    if (number !== undefined) plan.after = upTo;
+    return number;
+  }
+
+  /** Waits a moment for room here, because a page in the store must be read again. `undefined`: planning is to stop. */
+  private async placeFor(
+    instance: number,
+    devices: DeviceCounts,
+  ): Promise<'here' | 'store' | 'store-later' | undefined> {
+    const { deliverer, access } = this.options;
+    const used = platforms.filter((platform) => devices[platform] > 0);
+    for (let waitedMs = 0; !this.isStopping; waitedMs += ROOM_CHECK_MS) {
+      const place = deliverer.placeFor(instance, used);
+      if (place === 'here' || place === 'store-later') return place;
+      if (place === 'store' && waitedMs >= ROOM_WAIT_MS) return place;
+      await access.pause(place === 'store' ? ROOM_CHECK_MS : CHECK_MS);
+    }
+    return undefined;
+  }
+
+  private async endPlan(publish: PublishUnderWay, after: number): Promise<void> {
+    const { ports, access } = this.options;
+    const { store, timers, events } = ports;
+    const ended = await access.insist(() =>
+      store.endPlanning({ publish: publish.number, after, nowMs: timers.now() }),
+    );
+    if (ended === 'finished') events.finished(publish);
+  }
+
+  private guardedAudience(): PipelinePorts['audience'] {
+    const { ports, access } = this.options;
+    const { audience } = ports;
+    return {
+      numbers: (...query) => access.ask(() => audience.numbers(...query)),
+      recipients: (...query) => access.ask(() => audience.recipients(...query)),
+    };
+  }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'bun:test';
+import { BURST_PER_SECOND, PLAN_MS, PLAN_MS_IN_BURST } from '../limits.ts';
+import { PlanningPace } from './planning-pace.ts';
+
+const NOW_MS = 1_800_000_000_000;
+
+describe('the pace of planning', () => {
+  it('begins at once, and lets some come together then', () => {
+    const pace = new PlanningPace();
+    pace.accepted(1, NOW_MS);
+    expect(pace.waitMs(NOW_MS)).toBe(0);
+    pace.began(NOW_MS);
+    expect(pace.waitMs(NOW_MS)).toBe(PLAN_MS);
+    expect(pace.waitMs(NOW_MS + PLAN_MS)).toBe(0);
+  });
+
+  it('lets accepting go first in a burst, but never for longer than a step', () => {
+    const pace = new PlanningPace();
+    let nowMs = NOW_MS;
+    pace.began(nowMs);
+    for (let count = 0; count < 100; count++) {
+      nowMs += 5;
+      pace.accepted((5 * 6 * BURST_PER_SECOND) / 1000, nowMs);
+    }
+    expect(pace.waitMs(nowMs)).toBe(0);
+    pace.began(nowMs);
+    expect(pace.waitMs(nowMs)).toBe(PLAN_MS_IN_BURST);
+    pace.accepted(1_000_000, nowMs + PLAN_MS_IN_BURST);
+    expect(pace.waitMs(nowMs + PLAN_MS_IN_BURST)).toBe(0);
+  });
+
+  it('does not slow down what comes steadily and is not too much', () => {
+    const pace = new PlanningPace();
+    for (let nowMs = NOW_MS; nowMs < NOW_MS + 10_000; nowMs += 5) {
+      pace.accepted((5 * 0.9 * BURST_PER_SECOND) / 1000, nowMs);
+      pace.began(nowMs);
+      expect(pace.waitMs(nowMs)).toBe(PLAN_MS);
+    }
+  });
+
+  it('is the ordinary one soon after a burst, however long that was', () => {
+    const pace = new PlanningPace();
+    pace.accepted(1_000_000, NOW_MS);
+    pace.began(NOW_MS + 110);
+    expect(pace.waitMs(NOW_MS + 110)).toBe(PLAN_MS);
+  });
+
+  it('does not wait for a clock that was set back', () => {
+    const pace = new PlanningPace();
+    pace.accepted(1_000_000, NOW_MS);
+    pace.began(NOW_MS);
+    expect(pace.waitMs(NOW_MS - 3_600_000)).toBe(0);
+    pace.began(NOW_MS - 3_600_000);
+    expect(pace.waitMs(NOW_MS - 3_600_000)).toBe(PLAN_MS);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'bun:test';
+import { FakeTime, settled } from '../../../testing/fake-time.ts';
+import { Poller } from './poller.ts';
+
+describe('a poller', () => {
+  it('runs when it is woken, and again after the pause that it gives', async () => {
+    const time = new FakeTime();
+    let runs = 0;
+    const poller = new Poller(time, async () => {
+      runs += 1;
+      return 100;
+    });
+    poller.wake();
+    await time.advance(250);
+    expect(runs).toBe(3);
+    poller.wake();
+    await time.advance(99);
+    expect(runs).toBe(4);
+    await poller.stop();
+    poller.wake();
+    await time.advance(1_000);
+    expect(runs).toBe(4);
+  });
+
+  it('runs once more where it was woken meanwhile, and never twice at the same time', async () => {
+    const time = new FakeTime();
+    let underWay = 0;
+    let runs = 0;
+    const poller = new Poller(time, async () => {
+      underWay += 1;
+      expect(underWay).toBe(1);
+      await new Promise<void>((resolve) => time.after(10, resolve));
+      underWay -= 1;
+      runs += 1;
+      return 1_000_000;
+    });
+    poller.wake();
+    poller.wake();
+    await time.advance(5);
+    poller.wake();
+    poller.wake();
+    await time.advance(100);
+    expect(runs).toBe(2);
+  });
+
+  it('settles its end when nothing is under route any more', async () => {
+    const time = new FakeTime();
+    const poller = new Poller(time, async () => {
+      await new Promise<void>((resolve) => time.after(10, resolve));
+      return 0;
+    });
+    poller.wake();
+    let isStopped = false;
+    void poller.stop().then(() => {
+      isStopped = true;
+    });
+    await settled();
+    expect(isStopped).toBe(false);
+    await time.advance(10);
+    expect(isStopped).toBe(true);
+  });
+});

@@ -1,0 +1,122 @@
+import type { Outcome } from '../../gateway.ts';
+import { backOffMs } from './back-off.ts';
+
+/** Where the same credential was accepted for other devices. If it was, a failure is probably the device's own. */
+export type OthersAccepted =
+  /** At the same gateway, within the last minute. */
+  | 'here'
+  /** At another push service, or longer ago. */
+  | 'somewhere'
+  /** Nowhere yet, or the circuit is open now. */
+  | 'none';
+
+/** What is known of an attempt beside its outcome. */
+export interface Attempt {
+  /** With this one. */
+  readonly attempts: number;
+  readonly nowMs: number;
+  /** When the notification's time to live has run out. */
+  readonly endsAtMs: number;
+  readonly registeredAtMs: number;
+  /** Whether the device was ever accepted. */
+  readonly wasAccepted: boolean;
+  /** Whether the device registered with a key that it chose, as browsers do. Otherwise one credential serves all. */
+  readonly isBoundToKey: boolean;
+  readonly others: OthersAccepted;
+  /** From 0 to 1, 1 excluded. */
+  readonly random: () => number;
+}
+
+/** What follows for a device from the outcome of an attempt. */
+export type After =
+  | { readonly what: 'accepted' }
+  | {
+      readonly what: 'retry';
+      readonly dueAtMs: number;
+      readonly reason: string;
+      readonly words: string;
+    }
+  | {
+      readonly what: 'failed' | 'expired' | 'pruned';
+      readonly reason: string;
+      readonly words: string;
+    };
+
+/** The reason of a device whose token died before the device registered with it. */
+const TOKEN_STALE = 'token-stale';
+
+/**
+ * Give up a device that alone is not authorised after this many attempts. Fewer could be a push service in trouble for
+ * some seconds. Source: push protocol, §8.3.4.
+ */
+const ATTEMPTS_UNAUTHORISED = 3;
+
+/**
+ * Give up a device that was never accepted, and whose gateway is in trouble with it alone, after this many attempts:
+ * about 10 minutes, or 2 hours if the last acceptance of others is long ago. Otherwise fakes would be retried until each publish expires.
+ */
+const ATTEMPTS_OF_NEVER_ACCEPTED: Readonly<Record<OthersAccepted, number>> = {
+  here: 10,
+  somewhere: 24,
+  none: Number.POSITIVE_INFINITY,
+};
+
+const ACCEPTED: After = { what: 'accepted' };
+
+/** Decides what follows from the outcome of an attempt. Source: push protocol, §8. */
+export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
+  switch (outcome.result) {
+    case 'accepted':
+      return ACCEPTED;
+    case 'try-again': {
+      const { reason, afterMs } = outcome;
+      const { wasAccepted, others, attempts } = attempt;
+      return !wasAccepted && attempts >= ATTEMPTS_OF_NEVER_ACCEPTED[others]
+        ? { what: 'failed', reason, words: '' }
+        : tryAgain(attempt, reason, '', afterMs);
+    }
+    case 'token-gone': {
+      const { reason, sinceMs } = outcome;
+      // The gateway speaks of an earlier registration of the same token: the app may be there again.
+      return sinceMs !== undefined && sinceMs <= attempt.registeredAtMs
+        ? { what: 'failed', reason: TOKEN_STALE, words: '' }
+        : { what: 'pruned', reason, words: '' };
+    }
+    case 'refused':
+      return { what: 'failed', reason: outcome.reason, words: outcome.words };
+    case 'not-authorised': {
+      const { reason, words } = outcome;
+      const what = afterRefusedKey(outcome, attempt);
+      return what === 'retry'
+        ? tryAgain(attempt, reason, words, undefined)
+        : { what, reason, words };
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/**
+ * A browser that subscribed with another key is removed if our key is accepted for others. In all other cases the
+ * credential may be wrong, so only devices that were never accepted are given up, and they stay registered.
+ */
+function afterRefusedKey(
+  { scope }: Extract<Outcome, { readonly result: 'not-authorised' }>,
+  { attempts, wasAccepted, isBoundToKey, others }: Attempt,
+): 'retry' | 'pruned' | 'failed' {
+  if (scope === 'connection' || attempts < ATTEMPTS_UNAUTHORISED) return 'retry';
+  if (isBoundToKey && others === 'here') return 'pruned';
+  return !wasAccepted && others !== 'none' ? 'failed' : 'retry';
+}
+
+function tryAgain(
+  { attempts, nowMs, endsAtMs, random }: Attempt,
+  reason: string,
+  words: string,
+  afterMs: number | undefined,
+): After {
+  const dueAtMs = nowMs + backOffMs(attempts, afterMs, random());
+  return dueAtMs < endsAtMs
+    ? { what: 'retry', dueAtMs, reason, words }
+    : { what: 'expired', reason, words };
+}

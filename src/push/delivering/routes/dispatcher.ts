@@ -1,0 +1,516 @@
+import { untrustedLimit } from '../../../runtime/sender-queue.ts';
+import type { Outcome } from '../../gateway.ts';
+import type { Platform, Recipient } from '../../model/device.ts';
+import type { InFlightJob } from '../jobs/in-flight-job.ts';
+import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
+import type { OpenCircuit, PipelineNotices, PipelineTimers } from '../ports.ts';
+import type { StoredPublish } from '../stored-publish.ts';
+import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
+import type { Ticket } from './circuit-breaker.ts';
+import { resultOf } from './device-result.ts';
+import { endpointOrigin } from './endpoint-origin.ts';
+import { isWithin } from './is-within.ts';
+import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
+import { returnLater } from './returning-devices.ts';
+import { Route, type SendLimits, Slice } from './route.ts';
+import { TrustedDevices } from './trusted-devices.ts';
+
+/** Devices by what became of them. */
+export type OutcomeCounts = Record<After['what'], number>;
+
+export interface DispatcherOptions {
+  readonly instance: number;
+  readonly instanceId: string;
+  readonly gateway: AnyGateway;
+  /** Most sends per second on one route. */
+  readonly rate: number;
+  readonly limits: DeliveryLimits;
+  readonly timers: PipelineTimers;
+  readonly random: () => number;
+  readonly notices: PipelineNotices;
+  readonly counts: OutcomeCounts;
+  /** Called when no send of a job is in flight, and its devices may need another decision. */
+  readonly onIdle: (job: InFlightJob) => void;
+  readonly onCircuitClosed: (circuit: OpenCircuit) => void;
+}
+
+/**
+ * Platforms whose devices are bound to the credential with which they registered: a browser subscribes with a key. On
+ * the others one credential serves all devices, so a refused one says nothing about a device.
+ */
+const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
+
+/** A circuit that is open for less than this is not reported: an acceptance that was in flight has closed it. */
+const REPORT_MS = 1_000;
+
+/** The origin of the route that push services beyond `limits.routes` share. */
+const OTHER_SERVICES = 'others';
+
+const ACCEPTED: After = { what: 'accepted' };
+
+/** The time to live ran out while the device waited. */
+const EXPIRED: After = { what: 'expired', reason: 'expired', words: '' };
+
+/** One send, up to its outcome. */
+interface Send {
+  readonly slice: Slice;
+  readonly place: number;
+  readonly recipient: Recipient;
+  readonly ticket: Ticket;
+  /** It began while the circuit was open. */
+  readonly isProbe: boolean;
+}
+
+/** The outcome of a send at which this server had a fault. */
+const FAULT: Outcome = {
+  result: 'try-again',
+  reason: 'fault',
+  afterMs: undefined,
+  scope: 'device',
+};
+
+/**
+ * Sends to the devices of one platform of one instance. Dispatchers do not wait for each other. Within one, no push
+ * service waits for another: each has a route of its own. Push services beyond `limits.routes` share a route, on which
+ * the outcome at one service never stops the others.
+ */
+export class Dispatcher {
+  readonly instance: number;
+  readonly platform: Platform;
+  usedAtMs: number;
+  private readonly options: DispatcherOptions;
+  private gateway: AnyGateway;
+  private readonly routes: Route[] = [];
+  private readonly routeByOrigin = new Map<string, Route>();
+  private readonly prepared = new Map<number, PreparedPublish>();
+  private readonly trusted = new TrustedDevices();
+  /** Whether any device was accepted with the current credential. */
+  private hasAccepted = false;
+  private senders = 0;
+  /** Sends without an outcome: all, and those to untrusted devices. */
+  private inFlight = 0;
+  private untrustedInFlight = 0;
+  /** The route whose turn is next. */
+  private turn = 0;
+  private isStopped = false;
+  private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
+  private claimedUntilMs = 0;
+  private readonly isClaimed = (slice: Slice): boolean =>
+    slice.job.claimedUntilMs >= this.claimedUntilMs;
+
+  constructor(options: DispatcherOptions) {
+    this.options = options;
+    this.gateway = options.gateway;
+    this.instance = options.instance;
+    this.platform = options.gateway.platform;
+    this.usedAtMs = options.timers.now();
+  }
+
+  /** Sends in flight. */
+  get sending(): number {
+    return this.senders;
+  }
+
+  /** Whether it can be forgotten without losing what it has learned. */
+  isIdle(nowMs: number): boolean {
+    return this.senders === 0 && this.prepared.size === 0 && nowMs - this.usedAtMs > IDLE_MS;
+  }
+
+  /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
+  isShut(nowMs: number): boolean {
+    return (
+      this.routes.some((route) => route.hasProbe()) &&
+      this.routes.every(({ circuit }) => circuit.isShut(nowMs))
+    );
+  }
+
+  openCircuits(): readonly OpenCircuit[] {
+    return this.routes.flatMap((route) => this.openCircuitOf(route) ?? []);
+  }
+
+  /** Adds the devices at some places of a job, and returns them in slices. `start` sends to them. */
+  add(
+    job: InFlightJob,
+    places: readonly number[],
+    readStored: () => StoredPublish | undefined,
+  ): readonly Slice[] {
+    this.usedAtMs = this.options.timers.now();
+    const prepared = this.prepare(job, readStored);
+    const slices: Slice[] = [];
+    if (this.platform === 'web') {
+      const byRoute = Map.groupBy(places, (place) => this.routeTo(originOf(job, place)));
+      for (const [route, some] of byRoute) this.addSlices(slices, { job, prepared, route }, some);
+    } else {
+      this.addSlices(slices, { job, prepared, route: this.routeTo('') }, places);
+    }
+    this.returnJammed();
+    return slices;
+  }
+
+  /** Sends to all devices that may be sent to now, and continues by itself when more may be. */
+  start(): void {
+    while (this.senders < this.gateway.atOnce) {
+      const slice = this.next();
+      if (slice === undefined) break;
+      this.senders++;
+      void this.sendFrom(slice);
+    }
+    this.setAlarm();
+  }
+
+  /** Uses another gateway from now on, and forgets what was learned of the old one and its credential. */
+  use(gateway: AnyGateway): void {
+    if (gateway === this.gateway) return;
+    this.gateway = gateway;
+    this.trusted.clear();
+    this.hasAccepted = false;
+    for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
+    for (const route of this.routes) {
+      const circuit = this.openCircuitOf(route);
+      route.circuit.reset();
+      if (circuit !== undefined) this.reportClosed(route, circuit);
+    }
+    this.start();
+  }
+
+  /** To be called about once a second. */
+  check(passedMs: number): void {
+    const nowMs = this.options.timers.now();
+    for (const { trusted, untrusted } of this.routes) {
+      trusted.measure(passedMs);
+      untrusted.measure(passedMs);
+    }
+    for (const route of this.routes) this.reportOpen(route, nowMs);
+    this.returnJammed();
+    for (const [number, { slices }] of this.prepared) {
+      if (slices === 0) this.prepared.delete(number);
+    }
+    for (const [origin, route] of this.routeByOrigin) {
+      if (route.inFlight > 0 || !route.isEmpty || nowMs - route.usedAtMs <= IDLE_MS) continue;
+      this.routeByOrigin.delete(origin);
+      this.routes.splice(this.routes.indexOf(route), 1);
+    }
+    // Extended claims let more be sent.
+    this.start();
+  }
+
+  /** Sends nothing more. */
+  stop(): void {
+    this.isStopped = true;
+    this.alarm?.cancel();
+    this.alarm = undefined;
+  }
+
+  private prepare(
+    { publish }: InFlightJob,
+    readStored: () => StoredPublish | undefined,
+  ): PreparedPublish {
+    const known = this.prepared.get(publish.number);
+    if (known !== undefined) return known;
+    const { instanceId } = this.options;
+    const prepared = new PreparedPublish(publish, readStored(), instanceId, this.gateway);
+    this.prepared.set(publish.number, prepared);
+    return prepared;
+  }
+
+  private addSlices(
+    slices: Slice[],
+    where: {
+      readonly job: InFlightJob;
+      readonly prepared: PreparedPublish;
+      readonly route: Route;
+    },
+    places: readonly number[],
+  ): void {
+    const { job, route } = where;
+    const nowMs = this.options.timers.now();
+    route.usedAtMs = nowMs;
+    const trusted: number[] = [];
+    const untrusted: number[] = [];
+    for (const place of places) {
+      const recipient = job.recipients[place];
+      const isTrusted = recipient !== undefined && this.trusted.has(recipient);
+      (isTrusted ? trusted : untrusted).push(place);
+    }
+    if (trusted.length > 0) {
+      const split = splitTried(route, job, trusted);
+      slices.push(new Slice({ ...where, ...split, isTrusted: true, nowMs }));
+      route.circuit.learnOfTrusted();
+    }
+    if (untrusted.length > 0) {
+      const split = splitTried(route, job, untrusted);
+      slices.push(new Slice({ ...where, ...split, isTrusted: false, nowMs }));
+    }
+  }
+
+  /**
+   * Sends untrusted devices back to the store if too many wait, because they would keep others out of memory. While the
+   * circuit is open, whole jobs are given back instead.
+   */
+  private returnJammed(): void {
+    const nowMs = this.options.timers.now();
+    const { untrustedWaitMs } = this.options.limits;
+    const inFlightMax = this.inFlightMaxOfRoute();
+    for (const route of this.routes) {
+      const { untrusted, circuit } = route;
+      if (circuit.fault !== undefined) continue;
+      if (this.hasUntrustedPlace() && route.hasUntrustedPlace(inFlightMax)) continue;
+      if (!untrusted.isJammed(untrustedWaitMs, nowMs)) continue;
+      for (const slice of untrusted.slices.newestFirst()) {
+        if (!untrusted.isJammed(untrustedWaitMs, nowMs)) break;
+        returnLater(slice, nowMs);
+        this.options.onIdle(slice.job);
+      }
+    }
+  }
+
+  private routeTo(origin: string): Route {
+    const known = this.routeByOrigin.get(origin);
+    if (known !== undefined) return known;
+    const { limits, rate, random, timers } = this.options;
+    if (this.routes.length >= limits.routes && origin !== OTHER_SERVICES) {
+      return this.routeTo(OTHER_SERVICES);
+    }
+    const route = new Route({
+      origin: this.platform === 'web' ? origin : undefined,
+      isShared: origin === OTHER_SERVICES,
+      rate,
+      nowMs: timers.now(),
+      random,
+      distrust: (device) => this.trusted.distrust(device),
+    });
+    this.routeByOrigin.set(origin, route);
+    this.routes.push(route);
+    return route;
+  }
+
+  /** A slice with a device that may be sent to now. Routes take turns. */
+  private next(): Slice | undefined {
+    if (this.isStopped) return undefined;
+    const nowMs = this.options.timers.now();
+    this.claimedUntilMs = nowMs + this.options.limits.sendMs;
+    const limits: SendLimits = {
+      nowMs,
+      inFlightMax: this.inFlightMaxOfRoute(),
+      hasUntrustedPlace: this.hasUntrustedPlace(),
+      isClaimed: this.isClaimed,
+    };
+    for (let tried = this.routes.length; tried > 0; tried--) {
+      if (this.turn >= this.routes.length) this.turn = 0;
+      const route = this.routes[this.turn];
+      this.turn++;
+      const slice = route?.next(limits);
+      if (slice !== undefined) return slice;
+    }
+    return undefined;
+  }
+
+  /** Untrusted devices leave some places of the dispatcher to others, however many routes they wait on. */
+  private hasUntrustedPlace(): boolean {
+    return this.untrustedInFlight < untrustedLimit(this.gateway.atOnce, false);
+  }
+
+  /**
+   * Most sends in flight on one route. A push service may use the places that are free: one alone gets half of them,
+   * and however many services hang, a place is left for another.
+   */
+  private inFlightMaxOfRoute(): number {
+    const { atOnce } = this.gateway;
+    return this.platform === 'web' ? Math.max(1, atOnce - this.inFlight) : atOnce;
+  }
+
+  /** Sends to one device after the other. Many of these loops run at the same time. */
+  private async sendFrom(first: Slice): Promise<void> {
+    for (let slice: Slice | undefined = first; slice !== undefined; slice = this.next()) {
+      const { route, job, prepared, isTrusted } = slice;
+      const nowMs = this.options.timers.now();
+      const isProbe = route.circuit.fault !== undefined;
+      // At random, because the first outcomes decide whether the circuit opens: otherwise one could get the first turns
+      // by registering many devices early.
+      const place = slice.take(nowMs, this.options.random());
+      const recipient = job.recipients[place];
+      if (recipient === undefined || this.isOver(slice, recipient, nowMs)) continue;
+
+      const ticket = route.begin(isTrusted, nowMs);
+      this.countInFlight(slice, 1);
+      job.movedAtMs = nowMs;
+      let outcome: Outcome;
+      try {
+        // The gateway shares its connections among trusted and untrusted devices as this dispatcher shares its places.
+        outcome = await prepared.deliver(
+          recipient.acceptedBefore === isTrusted
+            ? recipient
+            : { ...recipient, acceptedBefore: isTrusted },
+        );
+      } catch (error) {
+        this.options.notices.fault(error);
+        outcome = FAULT;
+      }
+      this.countInFlight(slice, -1);
+      slice.queue.outcomes++;
+      this.learn({ slice, place, recipient, ticket, isProbe }, outcome);
+    }
+    this.senders--;
+    this.setAlarm();
+  }
+
+  private countInFlight(slice: Slice, change: 1 | -1): void {
+    const { job, queue, isTrusted } = slice;
+    this.inFlight += change;
+    job.inFlight += change;
+    slice.inFlight += change;
+    queue.inFlight += change;
+    if (!isTrusted) this.untrustedInFlight += change;
+  }
+
+  /** Settles a device that need not be sent to any more, and returns whether it did. */
+  private isOver({ job, prepared }: Slice, recipient: Recipient, nowMs: number): boolean {
+    const attempts = job.attemptsOf(recipient);
+    const { endsAtMs, firstTryUntilMs } = prepared.lifetime;
+    if (nowMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
+      this.settle(job, recipient, attempts, EXPIRED);
+      return true;
+    }
+    if (prepared.refusal === undefined) return false;
+    this.settle(job, recipient, attempts, { what: 'failed', ...prepared.refusal });
+    return true;
+  }
+
+  private learn(send: Send, outcome: Outcome): void {
+    const { slice, recipient, ticket } = send;
+    const { route, job, prepared } = slice;
+    const nowMs = this.options.timers.now();
+    job.movedAtMs = nowMs;
+    const isTrusted = this.trusted.has(recipient);
+    const isBelieved = isTrusted || route.circuit.believesUntrusted();
+    const circuit = this.openCircuitOf(route);
+    const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);
+    if (change === 'closed' && circuit !== undefined) this.reportClosed(route, circuit);
+    if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
+      const { reason, words } = prepared.refusal;
+      this.options.notices.refused(prepared.publish, this.platform, reason, words);
+    }
+    if (outcome.result === 'accepted') {
+      this.hasAccepted = true;
+      this.trusted.add(recipient);
+      if (!job.isClosed) this.settle(job, recipient, 0, ACCEPTED);
+    } else if (!job.isClosed) {
+      this.retryOrSettle(send, outcome, isTrusted);
+    }
+    if (change === 'closed') this.start();
+  }
+
+  /** Decides what follows for a device that was not accepted. */
+  private retryOrSettle(
+    { slice, place, recipient, isProbe }: Send,
+    outcome: Exclude<Outcome, { readonly result: 'accepted' }>,
+    isTrusted: boolean,
+  ): void {
+    const { route, job } = slice;
+    const nowMs = this.options.timers.now();
+    const attempts = job.attemptsOf(recipient) + 1;
+    const after = afterOutcome(outcome, {
+      attempts,
+      nowMs,
+      endsAtMs: slice.endsAtMs,
+      registeredAtMs: recipient.registeredAtMs,
+      wasAccepted: this.trusted.wasAccepted(recipient),
+      isBoundToKey: BOUND_TO_KEY.has(this.platform),
+      others: this.othersAccepted(route, recipient.number, nowMs),
+      random: this.options.random,
+    });
+    // While the circuit is open, a device keeps waiting with the rest of its page and needs no row of its own. An
+    // untrusted device that was a probe makes room for the next one.
+    const mayWait = isTrusted || !isProbe || isOfConnection(outcome);
+    if (after.what === 'retry' && mayWait && waitsForCircuit(outcome, route)) {
+      slice.putBack(place, nowMs);
+      if (job.inFlight === 0) this.options.onIdle(job);
+    } else {
+      this.settle(job, recipient, attempts, after);
+    }
+  }
+
+  private othersAccepted(route: Route, device: number, nowMs: number): OthersAccepted {
+    if (route.circuit.fault !== undefined) return 'none';
+    if (route.circuit.areOthersWell(device, nowMs)) return 'here';
+    return this.hasAccepted ? 'somewhere' : 'none';
+  }
+
+  private reportOpen(route: Route, nowMs: number): void {
+    const circuit = this.openCircuitOf(route);
+    if (circuit === undefined || route.isReported) return;
+    if (isWithin(REPORT_MS, circuit.sinceMs, nowMs)) return;
+    route.isReported = true;
+    this.options.notices.circuitOpened(circuit);
+  }
+
+  private reportClosed(route: Route, circuit: OpenCircuit): void {
+    if (route.isReported) this.options.notices.circuitClosed(circuit);
+    route.isReported = false;
+    this.options.onCircuitClosed(circuit);
+  }
+
+  private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
+    this.options.counts[after.what]++;
+    job.settle(resultOf(recipient, attempts, after));
+    if (job.inFlight === 0) this.options.onIdle(job);
+  }
+
+  private openCircuitOf(route: Route): OpenCircuit | undefined {
+    const { fault } = route.circuit;
+    const { instance, platform } = this;
+    return fault && { instance, platform, origin: route.origin, ...fault };
+  }
+
+  /** Continues when a circuit lets a probe through, or a rate allows more. */
+  private setAlarm(): void {
+    if (this.isStopped || this.senders >= this.gateway.atOnce) return;
+    const { timers } = this.options;
+    const nowMs = timers.now();
+    let atMs = Number.POSITIVE_INFINITY;
+    for (const route of this.routes) {
+      if (route.isEmpty) continue;
+      const waitMs = route.waitMs(nowMs);
+      // 0: the end of a send, or an extended claim, continues.
+      if (waitMs > 0) atMs = Math.min(atMs, nowMs + waitMs);
+    }
+    if (atMs === Number.POSITIVE_INFINITY || (this.alarm !== undefined && this.alarm.atMs <= atMs))
+      return;
+    this.alarm?.cancel();
+    const cancel = timers.after(atMs - nowMs, () => {
+      this.alarm = undefined;
+      this.start();
+    });
+    this.alarm = { atMs, cancel };
+  }
+}
+
+function originOf({ recipients }: InFlightJob, place: number): string {
+  return endpointOrigin(recipients[place]?.token ?? '');
+}
+
+/** Separates the places of devices that have failed since the circuit opened. */
+function splitTried(
+  { circuit }: Route,
+  { recipients }: InFlightJob,
+  places: readonly number[],
+): { readonly places: readonly number[]; readonly tried: readonly number[] } {
+  if (circuit.fault === undefined) return { places, tried: [] };
+  const wasTried = (place: number) => circuit.wasTried(recipients[place]?.number ?? 0);
+  return {
+    places: places.filter((place) => !wasTried(place)),
+    tried: places.filter(wasTried),
+  };
+}
+
+/** Whether the failure came before any device was named. */
+function isOfConnection(outcome: Outcome): boolean {
+  return 'scope' in outcome && outcome.scope === 'connection';
+}
+
+/** Whether a device has to wait for the circuit. A device with a `Retry-After` waits for its own time instead. */
+function waitsForCircuit(outcome: Outcome, { circuit }: Route): boolean {
+  if (circuit.fault === undefined) return false;
+  if (outcome.result !== 'try-again') return outcome.result === 'not-authorised';
+  return outcome.afterMs === undefined || outcome.scope === 'connection';
+}

@@ -1,0 +1,98 @@
+import type { Deliver, Gateway, Outcome } from '../../gateway.ts';
+import type { PublishUnderWay } from '../../model/delivery.ts';
+import type { Platform } from '../../model/device.ts';
+import type { Payloads } from '../../payloads/payloads.ts';
+import { REFUSALS_ALIKE } from '../limits.ts';
+import type { StoredPublish } from '../stored-publish.ts';
+import { type Lifetime, lifetimeOf } from './lifetime.ts';
+
+export type AnyGateway = { readonly [P in Platform]: Gateway<P> }[Platform];
+
+/** Why no device of a publish gets it. */
+export interface RefusedPublish {
+  readonly reason: string;
+  readonly words: string;
+}
+
+/** The reason of devices whose publish today's rules would refuse. */
+const PUBLISH_UNREADABLE = 'publish-unreadable';
+
+/** The lifetime of a publish that cannot be read. */
+const OVER: Lifetime = { endsAtMs: 0, firstTryUntilMs: Number.POSITIVE_INFINITY };
+
+/** A publish as one gateway sends it. What is the same for all devices is made once. */
+export class PreparedPublish {
+  readonly publish: PublishUnderWay;
+  readonly lifetime: Lifetime;
+  /** How many slices use it. */
+  slices = 0;
+  /** Set when its devices are not tried any more. */
+  refusal: RefusedPublish | undefined;
+  deliver: Deliver;
+  private readonly payloads: Payloads | undefined;
+  private readonly instanceId: string;
+  private alike = 0;
+  private lastReason = '';
+
+  constructor(
+    publish: PublishUnderWay,
+    stored: StoredPublish | undefined,
+    instanceId: string,
+    gateway: AnyGateway,
+  ) {
+    this.publish = publish;
+    this.payloads = stored?.payloads;
+    this.instanceId = instanceId;
+    this.lifetime =
+      stored === undefined ? OVER : lifetimeOf(stored.payloads, gateway.platform, publish.dueAtMs);
+    this.deliver = this.prepareFor(gateway);
+  }
+
+  /** Uses another gateway from now on. */
+  sendThrough(gateway: AnyGateway): void {
+    this.refusal = undefined;
+    this.alike = 0;
+    this.deliver = this.prepareFor(gateway);
+  }
+
+  /** Takes note of an outcome. Returns whether it is the one that shows that all devices are refused alike. */
+  learn(outcome: Outcome): boolean {
+    if (outcome.result !== 'refused' || outcome.scope !== 'publish') {
+      this.alike = 0;
+      return false;
+    }
+    const { reason, words } = outcome;
+    this.alike = reason === this.lastReason ? this.alike + 1 : 1;
+    this.lastReason = reason;
+    if (this.alike < REFUSALS_ALIKE || this.refusal !== undefined) return false;
+    this.refusal = { reason, words };
+    return true;
+  }
+
+  private prepareFor(gateway: AnyGateway): Deliver {
+    const { instanceId, payloads, publish } = this;
+    const about = { instanceId, publishId: publish.id, acceptedAtMs: publish.dueAtMs };
+    const deliver = payloads && prepare(gateway, payloads, about);
+    if (deliver !== undefined) return deliver;
+    this.refusal = { reason: PUBLISH_UNREADABLE, words: '' };
+    return async () => ({ result: 'refused', reason: PUBLISH_UNREADABLE, words: '' });
+  }
+}
+
+/** `undefined`: the publish has no payload for that platform. */
+function prepare(
+  gateway: AnyGateway,
+  payloads: Payloads,
+  about: Omit<Parameters<AnyGateway['prepare']>[0], 'payload'>,
+): Deliver | undefined {
+  switch (gateway.platform) {
+    case 'apns':
+      return payloads.apns && gateway.prepare({ ...about, payload: payloads.apns });
+    case 'fcm':
+      return payloads.fcm && gateway.prepare({ ...about, payload: payloads.fcm });
+    case 'web':
+      return payloads.web && gateway.prepare({ ...about, payload: payloads.web });
+    default:
+      return gateway satisfies never;
+  }
+}

@@ -1,0 +1,109 @@
+import { isWithin } from './is-within.ts';
+
+/** How long an outcome counts as recent. */
+const RECENT_MS = 60_000;
+
+/** Most other devices to count. The majority among this many is as good as the majority among all. */
+const OTHERS_MAX = 100;
+
+/** Slots for accepted devices. A power of two. */
+const SLOTS = 256;
+
+/** Most failed devices to remember. */
+const FAILED_MAX = 4_000;
+
+const NONE: readonly number[] = [];
+
+/**
+ * The latest outcomes on one route: which devices were accepted within the last minute, and which trusted devices have
+ * failed since. An acceptance allocates nothing. Moments are tickets: numbers that never fall.
+ */
+export class RecentOutcomes {
+  /** Fixed-size hash table without collision handling: a collision only makes the count too small. */
+  private readonly acceptedDevices = new Float64Array(SLOTS);
+  private readonly acceptedAtMs = new Float64Array(SLOTS).fill(Number.NEGATIVE_INFINITY);
+  /** Times of the failures that no acceptance has contradicted, by device. Oldest first. */
+  private readonly openAtMs = new Map<number, number>();
+  /** Moments of the failures after which no accepted send has begun, by device. Oldest first. */
+  private readonly failedAt = new Map<number, number>();
+
+  /** Takes note of an acceptance. Returns the devices whose failures it contradicts. */
+  accepted(device: number, began: number, nowMs: number): readonly number[] {
+    const slot = slotOf(device);
+    this.acceptedDevices[slot] = device;
+    this.acceptedAtMs[slot] = nowMs;
+    if (this.failedAt.size > 0) this.forgetFailedBefore(device, began);
+    return this.openAtMs.size === 0 ? NONE : this.contradictedBy(device, nowMs);
+  }
+
+  /** Takes note of the failure of a trusted device. */
+  failed(device: number, at: number, nowMs: number): void {
+    const slot = slotOf(device);
+    if (this.acceptedDevices[slot] === device) this.acceptedAtMs[slot] = Number.NEGATIVE_INFINITY;
+    renew(this.openAtMs, device, nowMs);
+    renew(this.failedAt, device, at);
+  }
+
+  /** Whether a trusted device has failed, and no accepted send has begun since. */
+  hasFailed(device: number): boolean {
+    return this.failedAt.has(device);
+  }
+
+  /** Whether a device was accepted within the last minute. */
+  isAnyAccepted(nowMs: number): boolean {
+    return this.acceptedAtMs.some((atMs) => isWithin(RECENT_MS, atMs, nowMs));
+  }
+
+  /** How many other devices were accepted within the last minute, at most `OTHERS_MAX`. */
+  othersAccepted(device: number, nowMs: number): number {
+    let others = 0;
+    for (const [slot, atMs] of this.acceptedAtMs.entries()) {
+      if (isWithin(RECENT_MS, atMs, nowMs) && this.acceptedDevices[slot] !== device) others++;
+      if (others === OTHERS_MAX) break;
+    }
+    return others;
+  }
+
+  /** Whether others were accepted within the last minute, at least as many as trusted devices have failed since. */
+  areOthersWell(device: number, nowMs: number): boolean {
+    const others = this.othersAccepted(device, nowMs);
+    return others > 0 && others >= this.failedAt.size;
+  }
+
+  clear(): void {
+    this.acceptedAtMs.fill(Number.NEGATIVE_INFINITY);
+    this.openAtMs.clear();
+    this.failedAt.clear();
+  }
+
+  private forgetFailedBefore(device: number, began: number): void {
+    this.failedAt.delete(device);
+    for (const [one, at] of this.failedAt) {
+      if (at >= began) break;
+      this.failedAt.delete(one);
+    }
+  }
+
+  private contradictedBy(device: number, nowMs: number): readonly number[] {
+    this.openAtMs.delete(device);
+    const contradicted = [...this.openAtMs]
+      .filter(([, atMs]) => isWithin(RECENT_MS, atMs, nowMs))
+      .map(([one]) => one);
+    this.openAtMs.clear();
+    return contradicted;
+  }
+}
+
+/** Puts a device at the end of a map, and forgets the oldest beyond `FAILED_MAX`. */
+function renew(map: Map<number, number>, device: number, value: number): void {
+  map.delete(device);
+  map.set(device, value);
+  if (map.size <= FAILED_MAX) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+}
+
+function slotOf(device: number): number {
+  // 2^32 divided by the golden ratio spreads consecutive numbers.
+  return Math.imul(device, 0x9e3779b1) >>> 24;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'bun:test';
+import type { Job, PublishUnderWay } from '../../model/delivery.ts';
+import type { PublishId } from '../../model/publish.ts';
+import { InFlightJob } from '../jobs/in-flight-job.ts';
+import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
+import { noGateways } from './no-gateway.ts';
+import { PreparedPublish } from './prepared-publish.ts';
+import { Route, Slice } from './route.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
+
+function newRoute(): Route {
+  return new Route({
+    origin: undefined,
+    isShared: false,
+    rate: 1_000,
+    nowMs: NOW_MS,
+    random: () => 0,
+    distrust: () => undefined,
+  });
+}
+
+function newSlice(route: Route): Slice {
+  const publish: PublishUnderWay = {
+    number: 1,
+    id: 'pubid-1' as PublishId,
+    instance: 1,
+    kind: 'interests',
+    body: '',
+    createdAtMs: NOW_MS,
+    dueAtMs: NOW_MS,
+  };
+  const claim: Job = { what: 'page', page: 1, publish, devices: [], claimedUntilMs: 0 };
+  const prepared = new PreparedPublish(publish, undefined, 'instance', noGateways.fcm);
+  return new Slice({
+    job: new InFlightJob(claim, [], { nowMs: NOW_MS }),
+    route,
+    prepared,
+    isTrusted: true,
+    places: [0, 1],
+    tried: [],
+    nowMs: NOW_MS,
+  });
+}
+
+describe('a route', () => {
+  it('holds up others when a device has waited too long for its turn, and for a while after that', () => {
+    const route = newRoute();
+    const slice = newSlice(route);
+    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX)).toBe(false);
+    expect(slice.holdsUp(NOW_MS + TURN_MS_MAX + 1)).toBe(true);
+    slice.returnMs(NOW_MS);
+    expect(slice.holdsUp(NOW_MS)).toBe(true);
+    expect(slice.holdsUp(NOW_MS + SLOW_MS - 1)).toBe(true);
+    slice.take(NOW_MS + SLOW_MS);
+    expect(slice.holdsUp(NOW_MS + SLOW_MS)).toBe(false);
+  });
+
+  it('lets devices come back one after the other', () => {
+    const route = newRoute();
+    const times = Array.from(
+      { length: 3 },
+      () => route.trusted.returnMs(NOW_MS, route.circuit) - NOW_MS,
+    );
+    expect(times).toEqual([1_000, 1_100, 1_200]);
+  });
+});
+
+describe('what a route has accepted', () => {
+  it('says something of others, and nothing of the device itself', () => {
+    const route = newRoute();
+    const accept = (device: number, atMs: number) =>
+      route.learn(
+        route.circuit.begin(true, atMs),
+        { device, isTrusted: true },
+        { result: 'accepted' },
+        atMs,
+      );
+    accept(1, NOW_MS);
+    expect(route.circuit.areOthersWell(1, NOW_MS)).toBe(false);
+    expect(route.circuit.areOthersWell(2, NOW_MS)).toBe(true);
+    accept(2, NOW_MS + 30_000);
+    accept(2, NOW_MS + 40_000);
+    expect(route.circuit.areOthersWell(2, NOW_MS + 59_999)).toBe(true);
+    expect(route.circuit.areOthersWell(2, NOW_MS + 60_000)).toBe(false);
+    expect(route.circuit.areOthersWell(1, NOW_MS + 60_000)).toBe(true);
+  });
+});
+
+describe('a route by a clock that was set back', () => {
+  const backMs = NOW_MS - HOUR_MS;
+
+  it('counts from then on how long a device waits for its turn', () => {
+    const slice = newSlice(newRoute());
+    expect(slice.holdsUp(backMs)).toBe(false);
+    expect(slice.holdsUp(backMs + TURN_MS_MAX + 1)).toBe(true);
+  });
+
+  it('is not slow for as much longer', () => {
+    const route = newRoute();
+    const slice = newSlice(route);
+    slice.returnMs(NOW_MS);
+    expect(slice.holdsUp(backMs)).toBe(false);
+  });
+
+  it('does not let devices come back after those of before', () => {
+    const route = newRoute();
+    for (let count = 0; count < 100_000; count++) route.trusted.returnMs(NOW_MS, route.circuit);
+    expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBe(1_000);
+    expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBeLessThan(LATER_MS_MAX);
+  });
+
+  it('does not take what was accepted by it for accepted lately', () => {
+    const route = newRoute();
+    const sent = { device: 1, isTrusted: true };
+    route.learn(route.circuit.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);
+    expect(route.circuit.areOthersWell(2, NOW_MS)).toBe(true);
+    expect(route.circuit.areOthersWell(2, backMs)).toBe(false);
+  });
+});
