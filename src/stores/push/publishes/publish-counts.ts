@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { Platform } from '../../../push/model/device.ts';
 import type { PlatformCounts } from '../../../push/model/publish.ts';
-import { inPieces } from '../devices/device-rows.ts';
+import { inPieces } from '../../database/rows.ts';
 
 export type CountName = keyof PlatformCounts;
 
