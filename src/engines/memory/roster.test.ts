@@ -94,10 +94,12 @@ describe('the roster in memory', () => {
     );
   });
 
-  it('does not let anybody leave a channel that nobody is in', () => {
+  it('refuses a leave of a channel without subscriptions', () => {
     const roster = new MemoryRoster();
 
-    expect(() => roster.leave(app('1'), channelName('x'), undefined)).toThrow('Nobody is in x');
+    expect(() => roster.leave(app('1'), channelName('x'), undefined)).toThrow(
+      'no subscriptions to leave',
+    );
   });
 
   it('follows the limit of an app when that is changed', () => {
