@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { FakeTime } from '../../testing/fake-time.ts';
 import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
 import type { InstanceWebhook } from '../push/model/instance.ts';
-import type { PlatformCounts } from '../push/model/publish.ts';
+import { NO_COUNTS } from '../push/model/publish.ts';
 import { newPublishId } from '../push/model/publish-id.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
@@ -41,16 +41,11 @@ const end = (body: string, atMs = Date.UTC(2026, 0, 2)) => ({
   atMs,
   startedAtMs: STARTED_AT_MS,
 });
-const NONE: PlatformCounts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
+const counts = {
+  apns: NO_COUNTS,
+  fcm: NO_COUNTS,
+  web: { ...NO_COUNTS, planned: 3, accepted: 2, failed: 1 },
 };
-const counts = { apns: NONE, fcm: NONE, web: { ...NONE, planned: 3, accepted: 2, failed: 1 } };
 
 let database: Database;
 let timers: FakeTime;
