@@ -780,7 +780,7 @@ describe('nobody waits for others', () => {
     });
   });
 
-  it('where an instance has a large publish under route, and then a small one', async () => {
+  it('where an instance has a large publish in flight, and then a small one', async () => {
     scene.atOnce = 10;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 1_000);
@@ -798,7 +798,7 @@ describe('nobody waits for others', () => {
 });
 
 describe('a server that dies', () => {
-  it('is missed when its claims end, and only what was under route is sent again', async () => {
+  it('is missed when its claims end, and only what was in flight is sent again', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
@@ -835,7 +835,7 @@ describe('a server that dies', () => {
 });
 
 describe('a server that is stopped', () => {
-  it('waits for what is under route, and leaves the rest to the next', async () => {
+  it('waits for what is in flight, and leaves the rest to the next', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
@@ -980,7 +980,7 @@ describe('a store that is away', () => {
 });
 
 describe('a publish that is cancelled', () => {
-  it('goes out no further than what is under route', async () => {
+  it('goes out no further than what is in flight', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 40 };
     scene.atOnce = 5;
     const instance = scene.newInstance();
