@@ -12,7 +12,7 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
-import { explainDevice, PUSH_OPTIONS, showPublish } from './push/push.ts';
+import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
 import { serve } from './serve.ts';
 import {
   appCommands,

@@ -34,7 +34,7 @@ export type OutgoingAnswer =
 /** Sends a request; follows no redirect, and never throws. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-/** The same where the owner is set by whoever hands the function over. */
+/** The same without the owner, which the function sets itself. */
 export type SendUnowned = (request: Omit<OutgoingRequest, 'owner'>) => Promise<OutgoingAnswer>;
 
 export interface SendRequestOptions extends GuardOptions {

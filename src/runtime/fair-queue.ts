@@ -75,22 +75,22 @@ export class FairQueue<Item> {
     const bytesLeftMin = this.bytes.total - bytesMax;
     const isEnough = () => taken.length >= entriesMax || this.bytes.total <= bytesLeftMin;
     // Removing the first entry would move all others, so positions are counted and the arrays cut once at the end.
-    const places = new Map<string, number>();
+    const positions = new Map<string, number>();
     while (!isEnough() && this.queues.size > 0) {
       for (const [owner, queue] of this.queues) {
         if (isEnough()) break;
-        const place = places.get(owner) ?? 0;
-        const entry = queue[place];
+        const position = positions.get(owner) ?? 0;
+        const entry = queue[position];
         // Reinserted below: the owner goes to the end.
         this.queues.delete(owner);
         if (entry === undefined) continue;
-        places.set(owner, place + 1);
-        if (place + 1 < queue.length) this.queues.set(owner, queue);
+        positions.set(owner, position + 1);
+        if (position + 1 < queue.length) this.queues.set(owner, queue);
         this.release(owner, entry.weight);
         taken.push({ owner, ...entry });
       }
     }
-    for (const [owner, place] of places) this.queues.get(owner)?.splice(0, place);
+    for (const [owner, count] of positions) this.queues.get(owner)?.splice(0, count);
     return taken;
   }
 

@@ -2,18 +2,18 @@
 export interface Sender {
   /** Owners take turns. */
   readonly owner: object;
-  /** `false`: the request may never be answered, so others come first when places are scarce. */
+  /** `false`: the request may never be answered, so it gets only a share of the capacity. */
   readonly isTrusted: boolean;
 }
 
-/** Share of the places that untrusted requests may take: alone, and while trusted ones wait. */
+/** Share of a capacity that untrusted requests may take: alone, and while trusted ones wait. */
 const UNTRUSTED_SHARE = 0.75;
 const UNTRUSTED_SHARE_BESIDE_OTHERS = 0.25;
 
-/** How many of `places` untrusted requests may take. Some always stay free, however many of them hang. */
-export function untrustedLimit(places: number, doTrustedWait: boolean): number {
+/** How much of a capacity untrusted requests may take. Some always stays free, however many of them hang. */
+export function untrustedLimit(capacity: number, doTrustedWait: boolean): number {
   const share = doTrustedWait ? UNTRUSTED_SHARE_BESIDE_OTHERS : UNTRUSTED_SHARE;
-  return Math.max(1, Math.floor(places * share));
+  return Math.max(1, Math.floor(capacity * share));
 }
 
 /**

@@ -19,8 +19,8 @@ export interface ListenerMeter {
 }
 
 /**
- * Seconds without a byte, or without the rest of a request, after which an HTTP connection is closed. Drops
- * of a request do not renew it. It is also how long a backend's idle keep-alive connection stays open.
+ * Seconds after which an HTTP connection is closed that is idle or has not sent the rest of a request. Single bytes do not
+ * renew it. Idle keep-alive connections of backends stay open as long.
  */
 const HTTP_IDLE_SECONDS = 30;
 
@@ -33,7 +33,7 @@ export interface ChannelsListenerOptions {
   readonly meter: ListenerMeter;
 }
 
-/** Opens the port that clients and backends talk to. Throws what Bun throws when it is taken. */
+/** Opens the port for clients and backends. Throws Bun's error if it is taken. */
 export function listenForChannels({
   settings,
   hub,
@@ -47,14 +47,14 @@ export function listenForChannels({
     port: settings.port,
     development: false,
     idleTimeout: HTTP_IDLE_SECONDS,
-    // The API bounds bodies itself: Bun would answer without a word, and without telling anybody.
+    // The API limits bodies itself: Bun would answer without a text, a log line or a count.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
     fetch(request, server) {
       const target = requestTarget(request.url);
-      // Asked for only where a line of the log or a limit needs it.
+      // Only called if a log line or a limit needs it.
       const sender = () => addresses.of(server.requestIP(request)?.address ?? '', request.headers);
-      // Most requests are triggers: their headers are not looked at for what only a GET can ask.
+      // The method first: reading headers costs time, and most requests are triggers.
       if (request.method === 'GET' && asksForWebSocket(request)) {
         const outcome = sockets.upgrade(server, request, target);
         if (outcome === 'taken') return undefined;

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/ports.ts';
 import type { TrustedProxies } from '../runtime/trusted-proxies.ts';
 
-/** How often an operator is told of proxies that are not named. Milliseconds. */
+/** The interval of the warning about unnamed proxies. Milliseconds. */
 const HINT_MS = 60_000;
 
 interface HintLog {
@@ -15,7 +15,7 @@ export interface ClientAddressesOptions {
   readonly clock: Clock;
 }
 
-/** Tells who sent a request, and warns where a proxy in front is not named: all of its clients then count as one. */
+/** Finds the address of the client behind a request. Warns about proxies that are not in `trustedProxies`: all of their clients count as one. */
 export class ClientAddresses {
   private readonly options: ClientAddressesOptions;
   private hintAfterMs = Number.NEGATIVE_INFINITY;
@@ -24,7 +24,7 @@ export class ClientAddresses {
     this.options = options;
   }
 
-  /** The address of the client; `peer` is the far end of its connection. */
+  /** Returns the address of the client; `peer`: the far end of its connection. */
   of(peer: string, headers: Headers): string {
     const { proxies } = this.options;
     if (proxies.isEmpty || !proxies.trusts(peer)) {

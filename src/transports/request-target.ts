@@ -1,12 +1,12 @@
-/** What a request asks for, as its sender wrote it: signatures are made over these very characters. */
+/** Path and query of a request, exactly as they were sent, because they are signed. */
 export interface RequestTarget {
   /** Begins with a slash. */
   readonly path: string;
-  /** Without the question mark; empty where there is none. A `#` in it is part of it: Go sends it raw. */
+  /** Without the question mark. May contain a `#`, which Go sends unescaped. */
   readonly query: string;
 }
 
-/** Splits a request's address. Bun gives the path alone where a request has no usable `Host`. */
+/** Splits the URL of a request. Bun's `url` is the path alone if the request has no usable `Host`. */
 export function requestTarget(url: string): RequestTarget {
   const scheme = url.indexOf('://');
   const slash = url.indexOf('/', scheme < 0 || url.startsWith('/') ? 0 : scheme + 3);
@@ -17,7 +17,7 @@ export function requestTarget(url: string): RequestTarget {
     : { path: target.slice(0, question), query: target.slice(question + 1) };
 }
 
-/** The most parameters in the query of a request. */
+/** The limit of parameters in a query. */
 export const PARAMETERS_MAX = 100;
 
 /** Whether a raw query has more parameters than a request may have. Does not parse the query. */
@@ -30,18 +30,18 @@ export function hasTooManyParameters(query: string): boolean {
   return false;
 }
 
-/** Takes the configured prefix off a path; a proxy may have taken it off already. */
+/** Removes the configured prefix from a path, unless a proxy has removed it already. */
 export function withoutPrefix(path: string, prefix: string): string {
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
 }
 
 /**
- * Decodes percent signs, and leaves each run of them that is not UTF-8 as it is. In one pass, by hand: strangers choose the
- * text, and `decodeURIComponent` throws at what is wrong, where a thousand exceptions would take milliseconds.
+ * Decodes percent-encoding, and leaves sequences that are not UTF-8 as they are. Strangers choose the text, so this makes one
+ * pass and throws nothing: a thousand exceptions of `decodeURIComponent` would take milliseconds.
  */
 export function decodeLeniently(text: string): string {
   if (!text.includes('%')) return text;
-  // What is decoded is never longer than what was written.
+  // Decoded text is never longer.
   const units = new Uint16Array(text.length);
   let length = 0;
   for (let at = 0; at < text.length; ) {
@@ -52,7 +52,7 @@ export function decodeLeniently(text: string): string {
       at = end;
       continue;
     }
-    // Not every client escapes: a lone percent sign stands for itself.
+    // Not every client escapes, so a lone percent sign stands for itself.
     do units[length++] = text.charCodeAt(at++);
     while (at < end);
   }
@@ -61,7 +61,7 @@ export function decodeLeniently(text: string): string {
 
 const PERCENT = 0x25;
 
-/** Where the percent sequences end that follow each other from a place on; the place itself where there are none. */
+/** Returns the end of the run of percent sequences that starts at `at`; `at` if there is none. */
 function endOfRun(text: string, at: number): number {
   let end = at;
   while (
@@ -74,20 +74,20 @@ function endOfRun(text: string, at: number): number {
   return end;
 }
 
-/** Percent sequences that follow each other. Not cut out of the text: that costs more than to decode them. */
+/** Adjacent percent sequences, not cut out of the text, because that would cost more than decoding them. */
 interface Run {
   readonly text: string;
   readonly at: number;
   readonly end: number;
 }
 
-/** Writes the UTF-16 of a run; gives where that ends, or `undefined` if the run is not UTF-8. */
+/** Writes the UTF-16 of a run; returns where that ends, or `undefined` if the run is not UTF-8. */
 function decodeRun(run: Run, units: Uint16Array, start: number): number | undefined {
   const { text, end } = run;
   let length = start;
   let missing = 0;
   let point = 0;
-  // Which bytes may come next within a character. Source: RFC 3629, section 4.
+  // The range of the next byte within a character. Source: RFC 3629, section 4.
   let least = 0x80;
   let most = 0xbf;
   for (let { at } = run; at < end; at += 3) {

@@ -10,7 +10,7 @@ import {
 } from '../../src/gateways/apns/apns-gateway.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
-import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { Deliver, Gateway } from '../../src/push/gateway.ts';
 import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
 import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
@@ -55,13 +55,6 @@ export function publishBy(
     payload: payloadOf(published),
     acceptedAtMs: Date.now(),
   });
-}
-
-export async function deliverAll(
-  deliver: Deliver,
-  recipients: readonly Recipient[],
-): Promise<readonly Outcome[]> {
-  return Promise.all(recipients.map((recipient) => deliver(recipient)));
 }
 
 export interface ApnsSite extends AsyncDisposable {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { apnsRefusal, type FakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
-import { apnsDevice, apnsDevices, apnsSite, deliverAll, publishBy, TOPIC } from './apns-devices.ts';
+import { apnsDevice, apnsDevices, apnsSite, publishBy, TOPIC } from './apns-devices.ts';
+import { deliverAll } from './deliver-all.ts';
 
 const accepted = { result: 'accepted' } as const;
 

@@ -10,7 +10,7 @@ import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import type { Deliver, Gateway, Outcome } from '../../src/push/gateway.ts';
+import type { Deliver, Gateway } from '../../src/push/gateway.ts';
 import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
 import { newPublishId } from '../../src/push/model/publish-id.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
@@ -50,13 +50,6 @@ export function publishBy(
     payload,
     acceptedAtMs: Date.now(),
   });
-}
-
-export async function deliverAll(
-  deliver: Deliver,
-  recipients: readonly Recipient[],
-): Promise<readonly Outcome[]> {
-  return Promise.all(recipients.map((recipient) => deliver(recipient)));
 }
 
 export interface FcmSite extends AsyncDisposable {

@@ -5,14 +5,8 @@ import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
 import type { TroubleScope } from '../../src/push/gateway.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
-import {
-  deliverAll,
-  fcmDevice,
-  fcmDevices,
-  fcmSite,
-  publishBy,
-  serviceAccountOf,
-} from './fcm-devices.ts';
+import { deliverAll } from './deliver-all.ts';
+import { fcmDevice, fcmDevices, fcmSite, publishBy, serviceAccountOf } from './fcm-devices.ts';
 
 const accepted = { result: 'accepted' } as const;
 const MINUTE_MS = 60_000;

@@ -3,23 +3,20 @@ import type { CachedEvent, EventCache } from '../../channels/ports.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Clock } from '../../runtime/ports.ts';
 
-/** Events, and characters of their data, that are remembered of all apps. */
+/** The limits for all apps together: events, and characters of their data. */
 const EVENTS_MAX = 100_000;
 const CHARACTERS_MAX = 128 * 1024 * 1024;
 
-/** In the order in which they were put, which is also the order in which they expire. */
+/** In the order in which they were put, and so in which they expire. */
 type AppEvents = Map<Topic, CachedEvent>;
 
-/**
- * The last event of each cache channel, in this process. Answers at once. Where there are too many, the app that has
- * most loses its oldest.
- */
+/** The last event of each cache channel, in memory. At a limit, the app with the most loses its oldest event. */
 export class MemoryEventCache implements EventCache {
   private readonly apps = new Map<string, AppEvents>();
   private readonly events: FairBudget;
   private readonly characters: FairBudget;
   private readonly clock: Clock;
-  /** Where the search for expired events of other apps is. */
+  /** The current position of the search for expired events. */
   private walk: Iterator<[string, AppEvents]> = this.apps.entries();
 
   constructor(clock: Clock, eventsMax = EVENTS_MAX, charactersMax = CHARACTERS_MAX) {
@@ -37,7 +34,7 @@ export class MemoryEventCache implements EventCache {
       const yielding =
         this.events.whoYields(app) ?? this.characters.whoYields(app, event.data.length);
       if (yielding === undefined) break;
-      // Alone larger than all that may be remembered, or than what its app may have.
+      // The event alone is over the limit, or over its app's share.
       if (!this.forgetOldest(yielding)) return;
     }
     const events = this.apps.get(app) ?? new Map();
@@ -54,7 +51,7 @@ export class MemoryEventCache implements EventCache {
     return undefined;
   }
 
-  /** `false` where the app has none. */
+  /** Returns `false` if the app has none. */
   private forgetOldest(app: string): boolean {
     for (const topic of this.apps.get(app)?.keys() ?? []) {
       this.forget(app, topic);
@@ -71,7 +68,7 @@ export class MemoryEventCache implements EventCache {
     }
   }
 
-  /** One app after the other, so that what expired of an idle app is forgotten too. */
+  /** Returns one app after the other, so that expired events of idle apps are dropped too. */
   private nextApp(): string | undefined {
     const { done, value } = this.walk.next();
     if (done !== true) return value[0];
@@ -90,7 +87,7 @@ export class MemoryEventCache implements EventCache {
   }
 }
 
-/** App ids hold no slash. */
+/** App ids have no slash. */
 function appOf(topic: Topic): string {
   return topic.slice(0, topic.indexOf('/'));
 }

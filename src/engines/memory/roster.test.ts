@@ -22,7 +22,7 @@ const step = fc.record({
 });
 
 describe('the roster in memory', () => {
-  it('knows after whatever came and went who is there, and nobody else', () => {
+  it('knows its members after any sequence of joins and leaves', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const roster = new MemoryRoster();
@@ -94,10 +94,12 @@ describe('the roster in memory', () => {
     );
   });
 
-  it('does not let anybody leave a channel that nobody is in', () => {
+  it('refuses a leave of a channel without subscriptions', () => {
     const roster = new MemoryRoster();
 
-    expect(() => roster.leave(app('1'), channelName('x'), undefined)).toThrow('Nobody is in x');
+    expect(() => roster.leave(app('1'), channelName('x'), undefined)).toThrow(
+      'no subscriptions to leave',
+    );
   });
 
   it('follows the limit of an app when that is changed', () => {

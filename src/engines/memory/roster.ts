@@ -16,34 +16,34 @@ interface Presence {
 }
 
 interface Occupancy {
-  /** Grows with each channel that becomes occupied: the place in the list. */
+  /** Increases with each channel that becomes occupied; its position in lists. */
   readonly number: number;
   subscriptions: number;
-  /** By user id, in the order in which they joined; only presence channels have one. */
+  /** By user id, in the order of joining; presence channels only. */
   users: Map<string, Presence> | undefined;
 }
 
-/** Channels that are looked at for one page, so that no page holds up the loop. */
+/** Channels that are examined for one page, so that no page blocks the loop. */
 const EXAMINED_MAX = 5_000;
 
-const NOBODY: ChannelCounts = { subscriptions: 0, users: 0 };
+const NO_COUNTS: ChannelCounts = { subscriptions: 0, users: 0 };
 
 type Entry = readonly [name: ChannelText, occupancy: Occupancy];
 
-/** In the order of their numbers: a map keeps the order in which its keys came. They may come and go between two pages. */
+/** Walks in the order of the channels' numbers: a map keeps the order of insertion, also if it changes between two pages. */
 class MemoryWalk implements ChannelWalk {
   private readonly entries: Iterator<Entry>;
   private readonly prefix: string;
-  /** The number of the last channel that was looked at. */
+  /** The number of the last channel that was examined. */
   private last: number;
-  /** Looked at, but on no page yet. */
+  /** The next channel; it is on no page yet. */
   private ahead: Entry | undefined;
 
   constructor(channels: ReadonlyMap<ChannelText, Occupancy>, { prefix, after }: ChannelQuery) {
     this.entries = channels.entries();
     this.prefix = prefix;
     this.last = after === undefined ? 0 : Number(after);
-    // Whoever goes on in a new walk pays for the way there: a moment for each 100,000 channels.
+    // Skipping to a position takes about a millisecond for each 100,000 channels.
     do this.ahead = this.take();
     while (this.ahead !== undefined && this.ahead[1].number <= this.last);
   }
@@ -56,7 +56,7 @@ class MemoryWalk implements ChannelWalk {
       if (examined === EXAMINED_MAX || (fits && channels.length === limit)) {
         return { channels, next: String(this.last) };
       }
-      // It may have been vacated since it was looked at.
+      // It may have been vacated since the previous page.
       if (fits && occupancy.subscriptions > 0) channels.push([name, countsOf(occupancy)]);
       this.last = occupancy.number;
       this.ahead = this.take();
@@ -70,7 +70,7 @@ class MemoryWalk implements ChannelWalk {
   }
 }
 
-/** The roster of a server that runs alone. Answers at once; a join or leave costs the same in any channel. */
+/** The roster of a single node, in memory. A join or leave takes constant time. */
 export class MemoryRoster implements Roster {
   private readonly apps = new Map<string, Map<ChannelText, Occupancy>>();
   private numbered = 0;
@@ -111,7 +111,7 @@ export class MemoryRoster implements Roster {
     const channels = this.apps.get(app.id);
     const occupancy = channels?.get(channel.text);
     if (channels === undefined || occupancy === undefined) {
-      throw new Error(`Nobody is in ${channel.text}, so nobody can leave it`);
+      throw new Error(`${channel.text} has no subscriptions to leave`);
     }
     occupancy.subscriptions--;
     const presence = member === undefined ? undefined : occupancy.users?.get(member.userId);
@@ -138,7 +138,7 @@ export class MemoryRoster implements Roster {
 
   counts(app: App, channel: ChannelName): ChannelCounts {
     const occupancy = this.occupancy(app, channel);
-    return occupancy === undefined ? NOBODY : countsOf(occupancy);
+    return occupancy === undefined ? NO_COUNTS : countsOf(occupancy);
   }
 
   channels(app: App, query: ChannelQuery): MemoryWalk {
@@ -149,7 +149,7 @@ export class MemoryRoster implements Roster {
     return this.apps.get(app.id)?.size ?? 0;
   }
 
-  /** The occupied channels of all apps. */
+  /** Returns the number of occupied channels of all apps. */
   channelCount(): number {
     let count = 0;
     for (const channels of this.apps.values()) count += channels.size;

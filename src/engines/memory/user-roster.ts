@@ -1,9 +1,9 @@
 import type { App } from '../../channels/app.ts';
 import type { UserRoster } from '../../channels/ports.ts';
 
-/** Who is signed in, on a server that runs alone. Answers at once. */
+/** The signed-in users of a single node, in memory. */
 export class MemoryUserRoster implements UserRoster {
-  /** Connections by app and user. */
+  /** Number of connections, by app and user. */
   private readonly connections = new Map<string, number>();
 
   signIn(app: App, userId: string): boolean {
@@ -16,7 +16,7 @@ export class MemoryUserRoster implements UserRoster {
   signOut(app: App, userId: string): boolean {
     const key = keyOf(app, userId);
     const connections = (this.connections.get(key) ?? 0) - 1;
-    if (connections < 0) throw new Error(`${userId} is not signed in, so nobody can sign out`);
+    if (connections < 0) throw new Error(`${userId} is not signed in`);
     if (connections > 0) this.connections.set(key, connections);
     else this.connections.delete(key);
     return connections === 0;
@@ -28,6 +28,6 @@ export class MemoryUserRoster implements UserRoster {
 }
 
 function keyOf(app: App, userId: string): string {
-  // App ids hold no slash.
+  // App ids have no slash.
   return `${app.id}/${userId}`;
 }

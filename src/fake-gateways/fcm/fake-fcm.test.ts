@@ -133,13 +133,13 @@ describe('a message', () => {
   it.each([
     [{ data: {} }, 'message', 'names no recipient'],
     [{ token: 'a', fid: 'b' }, 'message', 'names more than one recipient'],
-    [{ token: 7 }, 'message.token', 'is no text'],
-    [{ token: '' }, 'message.token', 'is no text'],
+    [{ token: 7 }, 'message.token', 'is not a string'],
+    [{ token: '' }, 'message.token', 'is not a string'],
     [{ token: 'a', to: 'b' }, 'message', 'Unknown name "to"'],
     [{ token: 'a', notification: { tag: 'a' } }, 'message.notification', 'Unknown name "tag"'],
-    [{ token: 'a', notification: { title: 1 } }, 'message.notification.title', 'is no text'],
-    [{ token: 'a', notification: [] }, 'message.notification', 'is no object'],
-    [{ token: 'a', data: { a: 1 } }, 'message.data[a]', 'is no text'],
+    [{ token: 'a', notification: { title: 1 } }, 'message.notification.title', 'is not a string'],
+    [{ token: 'a', notification: [] }, 'message.notification', 'is not an object'],
+    [{ token: 'a', data: { a: 1 } }, 'message.data[a]', 'is not a string'],
     [{ token: 'a', data: { from: 'a' } }, 'message.data[from]', 'is a reserved key'],
     [{ token: 'a', data: { 'google.a': 'a' } }, 'message.data[google.a]', 'is a reserved key'],
     [
@@ -157,7 +157,7 @@ describe('a message', () => {
         [
           { token: 'a', android: { ttl } },
           'message.android.ttl',
-          'is no duration of at most 2419200s',
+          'is not a duration of at most 2419200s',
         ] as const,
     ),
     [
@@ -168,7 +168,7 @@ describe('a message', () => {
     [
       { token: 'a', android: { notification: { body_loc_args: ['a', 1] } } },
       'message.android.notification.body_loc_args',
-      'is no list of texts',
+      'is not a list of strings',
     ],
     [{ token: 'a', data: { a: 'x'.repeat(4096) } }, '', 'Message too big: 4097 bytes'],
   ] as const)('is refused with the reason (%#)', (message, field, description) => {
@@ -192,7 +192,7 @@ describe('a message', () => {
   });
 
   it('must be in the field message', () => {
-    expect(fcmFault({})).toEqual({ field: 'message', description: 'is not there' });
+    expect(fcmFault({})).toEqual({ field: 'message', description: 'is missing' });
     expect(faultOf({ token: 'a' }, { dry_run: true })).toEqual({
       field: '',
       description: 'Unknown name "dry_run"',

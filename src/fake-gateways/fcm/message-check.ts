@@ -59,10 +59,10 @@ const ANDROID_LISTS = ['body_loc_args', 'title_loc_args'] as const;
 /** What is wrong with a request, apart from its access token. Sources: push protocol, §5.3 and §8.2. */
 export function fcmFault(request: JsonObject): FcmMessageFault | undefined {
   const { message } = request;
-  if (!isJsonObject(message)) return fault('message', 'is not there');
+  if (!isJsonObject(message)) return fault('message', 'is missing');
   const { notification = {}, android = {} } = message;
-  if (!isJsonObject(notification)) return fault('message.notification', 'is no object');
-  if (!isJsonObject(android)) return fault('message.android', 'is no object');
+  if (!isJsonObject(notification)) return fault('message.notification', 'is not an object');
+  if (!isJsonObject(android)) return fault('message.android', 'is not an object');
   return (
     unknownName(request, '', REQUEST_NAMES) ??
     unknownName(message, 'message', MESSAGE_NAMES) ??
@@ -83,24 +83,24 @@ function targetFault(message: JsonObject): FcmMessageFault | undefined {
   const value = message[target];
   return typeof value === 'string' && value !== ''
     ? undefined
-    : fault(`message.${target}`, 'is no text');
+    : fault(`message.${target}`, 'is not a string');
 }
 
 function androidFault(android: JsonObject): FcmMessageFault | undefined {
   const { ttl, priority, notification = {} } = android;
   if (isGiven(ttl) && !isDuration(ttl)) {
-    return fault('message.android.ttl', `is no duration of at most ${TTL_SECONDS_MAX}s`);
+    return fault('message.android.ttl', `is not a duration of at most ${TTL_SECONDS_MAX}s`);
   }
   if (isGiven(priority) && priority !== 'NORMAL' && priority !== 'HIGH') {
     return fault('message.android.priority', 'is neither NORMAL nor HIGH');
   }
-  if (!isJsonObject(notification)) return fault('message.android.notification', 'is no object');
+  if (!isJsonObject(notification)) return fault('message.android.notification', 'is not an object');
   const list = ANDROID_LISTS.find((name) => {
     const value = notification[name];
     return isGiven(value) && !(Array.isArray(value) && value.every(isText));
   });
   if (list !== undefined)
-    return fault(`message.android.notification.${list}`, 'is no list of texts');
+    return fault(`message.android.notification.${list}`, 'is not a list of strings');
   return (
     notTexts(android, 'message.android', ['collapse_key', 'restricted_package_name']) ??
     notTexts(notification, 'message.android.notification', ANDROID_TEXTS) ??
@@ -115,9 +115,9 @@ function isDuration(value: unknown): boolean {
 
 function dataFault(data: unknown, at: string): FcmMessageFault | undefined {
   if (!isGiven(data)) return undefined;
-  if (!isJsonObject(data)) return fault(at, 'is no object');
+  if (!isJsonObject(data)) return fault(at, 'is not an object');
   for (const [key, value] of Object.entries(data)) {
-    if (!isText(value)) return fault(`${at}[${key}]`, 'is no text');
+    if (!isText(value)) return fault(`${at}[${key}]`, 'is not a string');
     if (isReserved(key)) return fault(`${at}[${key}]`, 'is a reserved key');
   }
   return undefined;
@@ -155,7 +155,7 @@ function notTexts(
   list: readonly string[],
 ): FcmMessageFault | undefined {
   const name = list.find((one) => isGiven(fields[one]) && !isText(fields[one]));
-  return name === undefined ? undefined : fault(`${at}.${name}`, 'is no text');
+  return name === undefined ? undefined : fault(`${at}.${name}`, 'is not a string');
 }
 
 function unknownName(

@@ -71,8 +71,9 @@ export class FcmBodies {
 }
 
 /**
- * Gives a visible notification a tag, unless the publisher gave one, so that a notification sent twice is shown once. A
- * collapse key would not do: FCM keeps messages of four keys for an offline device and drops the others. Source: push protocol, §8.2.
+ * Gives a visible notification a tag, unless the publisher gave one, so that a notification sent twice is shown once.
+ * A collapse key would not do: FCM keeps messages of four keys for an offline device and drops the others. Source:
+ * push protocol, §8.2.
  */
 function withTag(message: FcmMessageFields, publishId: PublishId): FcmMessageFields {
   const notification = message.android?.notification;

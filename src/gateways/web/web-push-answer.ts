@@ -51,7 +51,10 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
   }
 }
 
-/** Reads a push service's answer to one message. Scope `gateway` means this one push service. Sources: push protocol, §8.3.4, and RFC 8030. */
+/**
+ * Reads a push service's answer to one message. Scope `gateway` means this one push service. Sources: push protocol,
+ * §8.3.4, and RFC 8030.
+ */
 export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome {
   const { status } = answer;
   if (status >= 200 && status < 300) return { result: 'accepted' };

@@ -12,8 +12,8 @@ export interface ListenersOptions {
 }
 
 /**
- * The server that takes new connections, and those before it that still have some: Bun can neither change the
- * certificate of one that listens, nor let it pause, so another takes its place on the same port.
+ * The server that takes new connections, and earlier ones that still have some. Bun can neither change the certificate of a
+ * listening server nor pause it, so a new server takes its place on the same port.
  */
 export class Listeners {
   private readonly options: ListenersOptions;
@@ -27,15 +27,12 @@ export class Listeners {
     this.options = options;
   }
 
-  /**
-   * The one that listens, and those before it. Each event looks for its subscribers in each of them, for up to 0.2 µs,
-   * and each takes some 60 KB.
-   */
+  /** Every event looks for subscribers in each server, which takes up to 0.2 µs; a server takes about 60 KB. */
   get serverCount(): number {
     return this.servers.length;
   }
 
-  /** Throws what Bun throws when the port is taken or the certificate cannot be used. */
+  /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   open(tls: Certificate | undefined, port: number): { readonly port: number } {
     const server = this.options.open(tls, port);
     this.tls = tls;
@@ -45,9 +42,9 @@ export class Listeners {
     return { port: this.port };
   }
 
-  /** Takes new connections with another certificate; those that are open stay. */
+  /** Uses another certificate for new connections; open ones stay. */
   replace(tls: Certificate): void {
-    // Tried first on a port of its own: the old one must stop listening before the new one can begin.
+    // Tried on another port first, because the old server must stop before the new one can listen.
     void this.options.open(tls, 0).stop(true);
     if (!this.isListening) {
       this.tls = tls;
@@ -63,19 +60,19 @@ export class Listeners {
     }
   }
 
-  /** Takes no new connections until `resume`; those that are open stay. */
+  /** Stops listening until `resume`; open connections stay. */
   pause(): void {
     this.isListening = false;
     void this.servers[0]?.stop();
   }
 
-  /** Takes new connections again. Throws what Bun throws where the port cannot be opened now. */
+  /** Listens again. Throws Bun's error if the port cannot be opened now. */
   resume(): void {
     this.forgetEmpty();
     this.open(this.tls, this.port);
   }
 
-  /** Forgets servers that take no connections and have none left. */
+  /** Forgets earlier servers that have no connections left. */
   forgetEmpty(): void {
     const left = this.servers.filter(
       (server, index) => (index === 0 && this.isListening) || server.pendingWebSockets > 0,
@@ -83,13 +80,13 @@ export class Listeners {
     if (left.length < this.servers.length) this.serve(left);
   }
 
-  /** Takes no more connections; settles when none is left. */
+  /** Stops listening; settles when no connection is left. */
   async close(): Promise<void> {
     this.isListening = false;
     await Promise.all(this.servers.map((server) => server.stop()));
   }
 
-  /** Ends whatever is left. */
+  /** Ends the remaining connections. */
   async end(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop(true)));
   }

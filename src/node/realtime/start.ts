@@ -1,5 +1,3 @@
-import { totalmem } from 'node:os';
-import type { AppActivity } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
@@ -14,7 +12,7 @@ import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
 import { MemoryRoster } from '../../engines/memory/roster.ts';
 import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
-import { type MetricValues, TableMeter } from '../../observability/meter.ts';
+import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -39,51 +37,58 @@ import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts'
 import { FileGuard } from '../file-guard.ts';
 import type { ListenerAddress, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
-import { type OpenFiles, readOpenFiles } from '../open-files.ts';
+import { readOpenFiles } from '../open-files.ts';
+import { Figures } from './figures.ts';
+import {
+  connectionLimit,
+  logConnectionLimit,
+  subscriptionLimit,
+  waitingBytesLimit,
+} from './limits.ts';
 import { Listeners } from './listeners.ts';
 
 /**
- * Silent connections are looked for once a second, a tenth of all at a time: all of 10,000 at once held up the loop
- * for 3 ms. Milliseconds.
+ * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
+ * Milliseconds.
  */
 const CHECK_INTERVAL_MS = 100;
 const CHECK_PARTS = 10;
 
 /**
- * How often descriptors are counted, which takes 3 µs. Several thousand connections a second may come, and the reserve for
- * the server itself must last until this is noticed. Milliseconds.
+ * The interval of counting descriptors, which takes 3 µs. Several thousand connections may come in a second, and the
+ * descriptors reserved for the server itself must last until the next count. Milliseconds.
  */
 const FILES_CHECK_INTERVAL_MS = 20;
 
-/** How often usage is handed over to be kept: a crash forgets no more than this and one commit. Milliseconds. */
+/** The interval of storing usage: a crash loses no more than this and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
 
 export interface RealtimeOptions {
   readonly config: Config;
   readonly apps: readonly App[];
-  /** What was used today before this start. */
+  /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];
   readonly tls: Certificate | undefined;
   readonly timers: Timers;
   readonly log: Log;
-  /** Lines of the log that were dropped so far. */
+  /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
   readonly keepUsage: (usage: readonly DayUsage[]) => void;
   readonly sendWebhookEvents: (events: readonly AppWebhookEvent[]) => void;
 }
 
-/** The loop that delivers: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
+/** The realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
   readonly listener: ListenerAddress;
-  /** Takes over a new list of apps; connections of those that are gone end. `changes` is for the log. */
+  /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
-  /** How many connections the push listener has now. */
+  /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
-  /** Shows another certificate from now on; connections that are open stay. Throws, and keeps the old one. */
+  /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
   answer(question: Question): Questions[Question['what']]['answer'];
-  /** Takes no new connections, and ends those there are, spread over the drain time. */
+  /** Stops listening, and ends all connections over the drain time. */
   stop(): Promise<void>;
 }
 
@@ -101,13 +106,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const webhooks = new WebhookRelay({ send: options.sendWebhookEvents, meter, log: strangerLog });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(
-    Math.min(wantedConnections(channels), openFiles?.connections ?? Number.POSITIVE_INFINITY),
-  );
+  const connections = new Connections(connectionLimit(channels, openFiles));
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
-    totalBytesMax: waitingBytesLimit(channels.waitingBytes),
+    totalBytesMax: waitingBytesLimit(channels),
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
   const coalescer = coalescerOfThisLoop();
@@ -117,7 +120,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const hub: Hub = {
     audience,
     roster,
-    channels: new LocalChannels(subscriptionLimit(channels.maxSubscriptions)),
+    channels: new LocalChannels(subscriptionLimit(channels)),
     users: new MemoryUserRoster(),
     cache: new MemoryEventCache(timers),
     clock: timers,
@@ -194,48 +197,21 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const live = (): AppActivity[] => {
-    const figures: AppActivity[] = [];
-    for (const app of apps.all()) {
-      const { backend, clients } = usage.todayOf(app);
-      figures.push({
-        appId: app.id,
-        connections: connections.openOf(app),
-        channels: roster.channelCountOf(app),
-        messages: backend + clients,
-        clientMessages: clients,
-      });
-    }
-    return figures;
-  };
-  const metrics = (): MetricValues => {
-    meter.set('connections', connections.size);
-    meter.set('channels', roster.channelCount());
-    meter.set('loopDelay', loopDelay.longestSeconds(), 'realtime');
-    meter.set('logLinesDropped', options.logLinesDropped(), 'realtime');
-    return meter.snapshot();
-  };
-  const liveChannels = ({
-    appId,
-    limit,
-    ...query
-  }: Questions['live-channels']['ask']): Questions['live-channels']['answer'] => {
-    const app = apps.byId(appId);
-    if (app === undefined) return { channels: [], next: undefined };
-    const page = roster.channels(app, query).page(limit);
-    const channels = page.channels.map(([name, { subscriptions, users }]) => ({
-      name,
-      subscriptions,
-      users,
-    }));
-    return { channels, next: page.next };
-  };
+  const figures = new Figures({
+    apps,
+    connections,
+    roster,
+    usage,
+    meter,
+    loopDelay,
+    logLinesDropped: options.logLinesDropped,
+  });
 
   return {
     listener: { host: channels.host, port, tls: tls !== undefined },
     replaceApps(list, changes) {
       clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
-      // Said here, where it holds: whoever reads it may rely on it.
+      // Logged here, because from here on it is true.
       log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
@@ -243,20 +219,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     pushConnectionsAre(open) {
       pushConnections = open;
     },
-    answer(question) {
-      switch (question.what) {
-        case 'metrics':
-          return metrics();
-        case 'live-apps':
-          return live();
-        case 'live-channels':
-          return liveChannels(question);
-        case 'ping':
-          return 'pong';
-        default:
-          return question satisfies never;
-      }
-    },
+    answer: (question) => figures.answer(question),
     async stop() {
       const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (connection) =>
@@ -264,10 +227,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       );
       clearInterval(checks);
       clearInterval(fileChecks);
-      // A client may leave its end half open for as long as it likes; this does not wait for it.
+      // With a limit: a client may keep its end half open for ever.
       await withTimeout(STOP_WAIT_MS, stopped);
       await withTimeout(STOP_WAIT_MS, listeners.end());
-      // Last of all, so that what was told and used until now is not forgotten.
+      // Last, so that webhook events and usage of everything above are not lost.
       clearInterval(usageTimer);
       await clients.departed();
       hub.lifecycle.flush();
@@ -278,45 +241,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
 }
 
-/** What requests under way and closing handshakes may take at the end. Milliseconds. */
+/** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
-
-/** Bytes that one subscription takes, with room to spare. */
-const SUBSCRIPTION_BYTES = 2048;
-
-/** How many subscriptions there may be: as many as are set, or what half of the memory holds. */
-function subscriptionLimit(set: number): number {
-  return set > 0 ? set : Math.floor(memoryBytes() / 2 / SUBSCRIPTION_BYTES);
-}
-
-/** How many bytes may wait for all clients: as many as are set, or a quarter of the memory. */
-function waitingBytesLimit(set: number): number {
-  return set > 0 ? set : Math.floor(memoryBytes() / 4);
-}
-
-/** The memory of the machine, or of the container if that is less. */
-function memoryBytes(): number {
-  // 0 where nothing constrains the process.
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-}
-
-/** How many connections the settings allow. */
-function wantedConnections({ maxConnections }: Config['channels']): number {
-  return maxConnections === 0 ? Number.POSITIVE_INFINITY : maxConnections;
-}
-
-/** Says where open files allow fewer connections than the settings do. */
-function logConnectionLimit(
-  settings: Config['channels'],
-  { limit, push, connections }: OpenFiles,
-  log: Log,
-): void {
-  if (wantedConnections(settings) <= connections) return;
-  const line = { connections, pushConnections: push, openFilesLimit: limit };
-  const set = settings.maxConnections;
-  if (set === 0) log.info('Connections are limited by open files', line);
-  else log.warn('channels.maxConnections is more than open files allow', { ...line, set });
-}
 
 function coalescerOfThisLoop(): Coalescer {
   const share = new LoopShare(performance.now());

@@ -8,7 +8,7 @@ import type { HeardRequest } from './peer.fixture.ts';
 /** What a peer may do with a request. */
 const acts = ['answer', 'answer', 'answer', 'answer later', 'refuse', 'reset', 'hang'] as const;
 /** What may happen to a connection at any time. */
-const turns = ['none', 'none', 'none', 'goodbye', 'cut', 'fewer', 'more', 'unreachable'] as const;
+const turns = ['none', 'none', 'none', 'goAway', 'cut', 'fewer', 'more', 'unreachable'] as const;
 
 const TIMEOUT_MS = 4000;
 
@@ -22,10 +22,10 @@ it('settles every request with the truth, whatever peers do', async () => {
         const { network, post, timers } = clientOnFakes({ requestTimeoutMs: TIMEOUT_MS });
         /** How often each path was processed by any peer. */
         const processed = new Map<string, number>();
-        const goodbyes = new Map<FakeLine, number>();
+        const goAways = new Map<FakeLine, number>();
 
         const onRequest = (line: FakeLine, { id, fields }: HeardRequest) => {
-          if (id > (goodbyes.get(line) ?? Number.POSITIVE_INFINITY)) return;
+          if (id > (goAways.get(line) ?? Number.POSITIVE_INFINITY)) return;
           const act = actsOfPeers.next().value;
           if (act === 'refuse') return line.reset(id, ERROR.refusedStream);
           const path = fields[':path'] ?? '';
@@ -48,8 +48,8 @@ it('settles every request with the truth, whatever peers do', async () => {
           const line = network.lines.findLast(({ isClosed }) => !isClosed);
           if (line !== undefined) {
             const lastId = line.requests.at(-1)?.id ?? 0;
-            if (turn === 'goodbye' && !goodbyes.has(line)) {
-              goodbyes.set(line, lastId);
+            if (turn === 'goAway' && !goAways.has(line)) {
+              goAways.set(line, lastId);
               line.goAway(lastId);
             }
             if (turn === 'cut') line.cut();

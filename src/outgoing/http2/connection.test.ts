@@ -88,7 +88,7 @@ describe('a peer that breaks the protocol', () => {
     ['opens the window by nothing', ERROR.flowControlError, (line) => line.windowUpdate(0, 0)],
     ['sends half a ping', ERROR.frameSizeError, frame(FRAME.ping, 0, 0, Buffer.alloc(4))],
     ['sends half a reset', ERROR.frameSizeError, frame(FRAME.reset, 0, 1, Buffer.alloc(3))],
-    ['sends half a goodbye', ERROR.frameSizeError, frame(FRAME.goAway, 0, 0, Buffer.alloc(7))],
+    ['sends half a GOAWAY', ERROR.frameSizeError, frame(FRAME.goAway, 0, 0, Buffer.alloc(7))],
     [
       'sends a frame that is too large',
       ERROR.frameSizeError,

@@ -85,10 +85,7 @@ export class Connection implements WireListener, FrameListener {
     this.pseudoBytesMax = headerBytesMax(options.pseudoFields, '');
     this.writer = new FrameWriter({
       write: (bytes) => wire.write(bytes),
-      onOverflow: () => {
-        wire.destroy();
-        this.end('connection-lost', 'the peer does not read');
-      },
+      onOverflow: () => this.abandon('connection-lost', 'the peer does not read'),
     });
     this.encoder = new HeaderEncoder(this.writer.out);
     this.bodies = new BodySender(this.writer);
@@ -204,16 +201,8 @@ export class Connection implements WireListener, FrameListener {
   onHeaders(id: number, fields: readonly string[], isLast: boolean): void {
     const exchange = this.streams.get(id);
     if (exchange === undefined) return;
-    if (exchange.status === 0) {
-      const status = readStatus(fields);
-      if (status === undefined || (isLast && status < 200)) {
-        return this.refuseAnswer(id, exchange, 'answer without a status');
-      }
-      // Informational: the answer follows.
-      if (status < 200) return;
-      exchange.status = status;
-      exchange.fields = fields;
-    }
+    const fault = exchange.readHeaders(fields, isLast);
+    if (fault !== undefined) return this.refuseAnswer(id, exchange, fault);
     if (isLast) this.finish(id, exchange);
   }
 
@@ -330,11 +319,7 @@ export class Connection implements WireListener, FrameListener {
     this.remove(id, exchange);
     this.usedAtMs = this.timers.now();
     const wereOthersAnswered = this.liveness.onUnanswered(exchange);
-    if (exchange.status > 0) exchange.settleAnswered();
-    else {
-      const why = wereOthersAnswered ? 'no-answer' : 'silence';
-      exchange.settle({ result: 'unknown', why, detail: undefined });
-    }
+    exchange.settleLost(wereOthersAnswered ? 'no-answer' : 'silence', undefined);
     this.afterSettled();
   }
 
@@ -357,9 +342,13 @@ export class Connection implements WireListener, FrameListener {
     if (this.state === 'opening') return;
     const found = this.liveness.check(this.streams.oldest, nowMs);
     if (found === 'ping') this.writer.ping();
-    if (found !== 'gone') return;
+    if (found === 'gone') this.abandon('silence', 'no answer to a ping');
+  }
+
+  /** Closes the wire without sending anything, and ends. */
+  private abandon(why: UnknownWhy, detail: string): void {
     this.wire.destroy();
-    this.end('silence', 'no answer to a ping');
+    this.end(why, detail);
   }
 
   private endIfDone(why: string): void {
@@ -367,7 +356,7 @@ export class Connection implements WireListener, FrameListener {
     this.endWith(ERROR.noError, 'connection-lost', why);
   }
 
-  /** Says goodbye with an error code, and ends. */
+  /** Sends GOAWAY with an error code, and ends. */
   private endWith(code: number, why: UnknownWhy, detail: string): void {
     this.writer.goAway(0, code);
     this.writer.flush();
@@ -383,15 +372,9 @@ export class Connection implements WireListener, FrameListener {
     const unsettled = this.streams.closeAll();
     this.owner.onEnded(detail);
     for (const [id, exchange] of unsettled) {
-      if (exchange.status > 0) exchange.settleAnswered();
-      else if (id > this.writer.flushedStreamId || id > this.peerLastId) {
-        this.owner.onRefused(exchange);
-      } else exchange.settle({ result: 'unknown', why, detail });
+      const isUnprocessed = id > this.writer.flushedStreamId || id > this.peerLastId;
+      if (isUnprocessed && exchange.status === 0) this.owner.onRefused(exchange);
+      else exchange.settleLost(why, detail);
     }
   }
-}
-
-function readStatus(fields: readonly string[]): number | undefined {
-  const [name, value = ''] = fields;
-  return name === ':status' && /^[1-9]\d\d$/.test(value) ? Number(value) : undefined;
 }

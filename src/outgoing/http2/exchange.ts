@@ -1,4 +1,4 @@
-import type { AnswerFields, Http2Request, Http2Result } from './request.ts';
+import type { AnswerFields, Http2Request, Http2Result, UnknownWhy } from './request.ts';
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -54,6 +54,24 @@ export class Exchange {
     if (last > start) this.chunks.push(Buffer.from(bytes.subarray(start, last)));
   }
 
+  /** Reads a header block of the answer: its header or its trailers. Gives what is wrong with it. */
+  readHeaders(fields: AnswerFields, isLast: boolean): string | undefined {
+    if (this.status > 0) return undefined;
+    const status = readStatus(fields);
+    if (status === undefined || (isLast && status < 200)) return 'answer without a status';
+    // An informational answer; the real one follows.
+    if (status < 200) return undefined;
+    this.status = status;
+    this.fields = fields;
+    return undefined;
+  }
+
+  /** No more of the answer will come: settles with what has come, or as unknown. */
+  settleLost(why: UnknownWhy, detail: string | undefined): void {
+    if (this.status > 0) this.settleAnswered();
+    else this.settle({ result: 'unknown', why, detail });
+  }
+
   settleAnswered(): void {
     const [first = NOTHING] = this.chunks;
     this.settle({
@@ -63,4 +81,9 @@ export class Exchange {
       body: this.chunks.length > 1 ? Buffer.concat(this.chunks) : first,
     });
   }
+}
+
+function readStatus(fields: AnswerFields): number | undefined {
+  const [name, value = ''] = fields;
+  return name === ':status' && /^[1-9]\d\d$/.test(value) ? Number(value) : undefined;
 }

@@ -68,7 +68,10 @@ function addCode(nodes: Node[], code: number, bits: number, symbol: number): voi
   if (last !== undefined) last[code & 1] = -1 - symbol;
 }
 
-/** Precomputes the step for each node and half byte. Half a byte is shorter than any code, so it decodes one byte at most. */
+/**
+ * Precomputes the step for each node and half byte. Half a byte is shorter than any code, so it decodes one byte at
+ * most.
+ */
 function buildSteps(nodes: readonly Node[]): Uint32Array {
   const steps = new Uint32Array(nodes.length * 16);
   for (const from of nodes.keys()) {

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { Database } from '../database/database.ts';
+import type { BigInteger } from '../database/rows.ts';
 import type { Later } from '../database/write-queue.ts';
-import type { BigInteger } from './devices/device-rows.ts';
 import { count } from './devices/instance-counts.ts';
 
 /** Rows that one piece deletes, about: few enough not to delay other commits. */

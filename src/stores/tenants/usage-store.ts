@@ -1,11 +1,12 @@
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Database } from '../database/database.ts';
+import type { BigInteger } from '../database/rows.ts';
 
 interface UsageRow {
   readonly app_id: string;
   readonly day: string;
-  readonly messages: number | string;
-  readonly client_messages: number | string;
+  readonly messages: BigInteger;
+  readonly client_messages: BigInteger;
 }
 
 /** The messages of each app on each day. Days are `YYYY-MM-DD`, UTC. */

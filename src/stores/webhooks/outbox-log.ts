@@ -12,20 +12,21 @@ import type {
   OutboxState,
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
+import type { BigInteger } from '../database/rows.ts';
 import { blockedOr, isBlocked, type RequestRow, requestOf } from './outbox.ts';
 
 interface EntryRow extends RequestRow {
   readonly state: OutboxState;
   readonly reason: string;
   readonly attempts: number;
-  readonly next_attempt_at: number | string;
-  readonly finished_at: number | string | null;
+  readonly next_attempt_at: BigInteger;
+  readonly finished_at: BigInteger | null;
 }
 
 interface AttemptRow {
   readonly number: number;
-  readonly at: number | string;
-  readonly duration_ms: number | string;
+  readonly at: BigInteger;
+  readonly duration_ms: BigInteger;
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
   readonly answer: string;
@@ -33,8 +34,8 @@ interface AttemptRow {
 
 interface FinishedRow {
   readonly owner_id: string;
-  readonly finished: number | string;
-  readonly bytes: number | string;
+  readonly finished: BigInteger;
+  readonly bytes: BigInteger;
 }
 
 /** The log of the outbox, in the same tables as the waiting requests. */
@@ -114,7 +115,7 @@ export class StoredOutboxLog implements OutboxLog {
   }: ForgetOptions): Promise<{ readonly rows: number; readonly bytes: number }> {
     return await this.database.write(async (sql) => {
       // The foreign key deletes their attempts.
-      const rows: { body_bytes: number | string }[] = await sql`
+      const rows: { body_bytes: BigInteger }[] = await sql`
         DELETE FROM outbox_requests WHERE id IN (
           SELECT id FROM outbox_requests
           WHERE finished_at IS NOT NULL AND finished_at < ${finishedBeforeMs}

@@ -12,12 +12,10 @@ import type {
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
 import { type Dialect, skipLocked } from '../database/dialect.ts';
+import { type BigInteger, inPieces } from '../database/rows.ts';
 
 /** The `next_attempt_at` of a request that is blocked by another one: the last moment that a date can hold. */
 const BLOCKED_MS = 8_640_000_000_000_000;
-
-/** Rows in one statement, which has a limit of parameters. */
-const ROWS_PER_STATEMENT = 500;
 
 /** The columns of an `OutboxRequest`. */
 export interface RequestRow {
@@ -26,22 +24,22 @@ export interface RequestRow {
   readonly owner_id: string;
   readonly url: string;
   readonly endpoint: string;
-  readonly created_at: number | string;
-  readonly body_bytes: number | string;
+  readonly created_at: BigInteger;
+  readonly body_bytes: BigInteger;
 }
 
 interface ClaimedRow extends RequestRow {
   readonly attempts: number;
   readonly tries: number;
-  readonly first_try_at: number | string | null;
+  readonly first_try_at: BigInteger | null;
 }
 
 interface BacklogRow {
   readonly endpoint: string;
-  readonly waiting: number | string;
-  readonly bytes: number | string;
-  readonly oldest: number | string;
-  readonly due: number | string;
+  readonly waiting: BigInteger;
+  readonly bytes: BigInteger;
+  readonly oldest: BigInteger;
+  readonly due: BigInteger;
 }
 
 /** PostgreSQL returns large numbers as text. */
@@ -70,8 +68,8 @@ export class StoredOutbox implements Outbox {
     settled: readonly Settlement[],
   ): Promise<void> {
     await this.database.write(async (sql) => {
-      for (let from = 0; from < requests.length; from += ROWS_PER_STATEMENT) {
-        const rows = requests.slice(from, from + ROWS_PER_STATEMENT).map(newRow);
+      for (const some of inPieces(requests)) {
+        const rows = some.map(newRow);
         // Some may exist already, if the answer to an earlier commit was lost.
         await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
       }
@@ -155,7 +153,7 @@ function newRow(request: NewOutboxRequest) {
 }
 
 /** Whether a request is blocked by another one. */
-export function isBlocked(nextAttemptAt: number | string): boolean {
+export function isBlocked(nextAttemptAt: BigInteger): boolean {
   return Number(nextAttemptAt) === BLOCKED_MS;
 }
 
@@ -182,11 +180,8 @@ function possibleBlockers(
 
 /** Unblocks requests after those of `afterIds` that are over. */
 async function unblockAfter(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
-  for (let from = 0; from < afterIds.length; from += ROWS_PER_STATEMENT) {
-    await unblockWhere(
-      sql,
-      sql`after_id IN ${sql(afterIds.slice(from, from + ROWS_PER_STATEMENT))}`,
-    );
+  for (const some of inPieces(afterIds)) {
+    await unblockWhere(sql, sql`after_id IN ${sql(some)}`);
   }
 }
 
@@ -258,7 +253,7 @@ async function nextDue(
   endpoint: string,
   untilMs: number,
 ): Promise<number | undefined> {
-  const rows: { due: number | string | null }[] = await sql`
+  const rows: { due: BigInteger | null }[] = await sql`
     SELECT MIN(CASE WHEN claimed_until > next_attempt_at THEN claimed_until ELSE next_attempt_at END)
       AS due
     FROM outbox_requests

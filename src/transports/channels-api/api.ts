@@ -22,7 +22,7 @@ export interface ApiOptions {
   readonly terminate: Terminate;
 }
 
-/** The address of a client; asked for only where a line of the log needs it. */
+/** Returns the address of a client; only called if a line of the log needs it. */
 type Sender = () => string;
 
 /** Counts requests by the status of their answers. */
@@ -41,11 +41,11 @@ interface Exchange {
   readonly sender: Sender;
 }
 
-/** Made once: an object literal would be read into new headers with each answer. */
+/** Made once: an object literal would be copied into new headers for each answer. */
 const JSON_ANSWER = { headers: new Headers({ 'content-type': 'application/json' }) };
 const NOTHING = new Uint8Array(0);
 
-/** The API that backends call. Source: the seed; Channels protocol, §14. */
+/** The HTTP API for backends. Source: the seed; Channels protocol, §14. */
 export class ChannelsApi {
   private readonly hub: Hub;
   private readonly apps: AppDirectory;
@@ -96,7 +96,7 @@ export class ChannelsApi {
       { method, target, pathPrefix },
       this.hub.clock.now(),
     );
-    // Bun skips the body of a request that was answered before it came, and keeps nothing of it.
+    // Bun skips the body of a request that is answered before it arrives.
     if (known instanceof ApiRefusal) return this.refuse(exchange, known);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
@@ -115,12 +115,12 @@ export class ChannelsApi {
     const { app, parameters } = known;
     const refused =
       refuseBody(parameters, NOTHING) ??
-      // What a disabled app asks does not count.
+      // Queries of a disabled app do not count.
       (app.enabled ? refuseQuery(this.hub.usage, app) : undefined);
     return refused ?? this.run(endpoint, route, known, NOTHING);
   }
 
-  /** Before anything of the body is read: what is done with a body costs more than to know whose it is. */
+  /** Called before the body is read, because reading it costs more than the signature. */
   private refuseOverRate({ userId }: Route, app: App): ApiRefusal | undefined {
     const { usage } = this.hub;
     if (!app.enabled) return undefined;

@@ -3,10 +3,10 @@ import type { ChannelName } from '../../channels/channel-name.ts';
 import type { ChannelCounts } from '../../channels/ports.ts';
 import { type ApiRefusal, invalid } from './problems.ts';
 
-/** What can be asked about a channel with `info`. */
+/** An attribute of a channel that `info` can ask for. */
 export type Attribute = 'user_count' | 'subscription_count' | 'cache';
 
-/** Reads `info`; nothing asked for where it is absent or empty. `field` is what an error calls it. */
+/** Reads `info`; no attributes if it is absent or empty. `field` is its name in errors. */
 export function readAttributes<A extends Attribute>(
   text: string | undefined,
   available: readonly A[],
@@ -27,7 +27,7 @@ export function readAttributes<A extends Attribute>(
   return [...attributes];
 }
 
-/** Counting subscriptions is a setting of the app. Source: the HTTP API's "Channel attributes". */
+/** Refuses attributes that a setting of the app has turned off. Source: the HTTP API's "Channel attributes". */
 export function refuseSwitchedOff(
   app: App,
   attributes: readonly Attribute[],
@@ -40,7 +40,7 @@ export function refuseSwitchedOff(
     : undefined;
 }
 
-/** The counts that were asked for, without those that do not apply to this kind of channel. */
+/** Picks the requested counts, without those that do not apply to this kind of channel. */
 export function applicableCounts(
   channel: ChannelName,
   attributes: readonly Attribute[],

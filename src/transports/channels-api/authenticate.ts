@@ -17,11 +17,11 @@ const TIMESTAMP_TOLERANCE_SECONDS = 600;
 export interface SignedHead {
   readonly method: string;
   readonly target: RequestTarget;
-  /** Where the server is mounted; some libraries sign the path with it and some without. */
+  /** The path prefix of the server; some libraries sign the path with it and some without. */
   readonly pathPrefix: string;
 }
 
-/** Who sent a request, and the parameters in the reading that their signature confirmed. */
+/** The app that sent a request, and the parameters as its signature confirms them. */
 export interface Authenticated {
   readonly app: App;
   readonly parameters: readonly Parameter[];
@@ -30,8 +30,8 @@ export interface Authenticated {
 const unauthenticated = (text: string) => new ApiRefusal('unauthenticated', text);
 
 /**
- * Checks who sent a request, by its head alone: the signature covers the digest of the body, so nothing of a body
- * needs to be read before it. The texts are those that people search for. Source: §14.1.
+ * Checks the signature of a request. It covers the digest of the body, so the body is not needed yet. The error texts are
+ * those of the hosted service, which people search for. Source: §14.1.
  */
 export function authenticate(
   apps: AppDirectory,
@@ -58,7 +58,7 @@ export function authenticate(
   );
 }
 
-/** Why a body is not the one that was signed; `undefined` where it is. */
+/** Refuses a body that is not the one that was signed. */
 export function refuseBody(
   parameters: readonly Parameter[],
   body: Uint8Array,
@@ -86,7 +86,7 @@ function refuseTimestamp(timestamp: string | undefined, nowMs: number): ApiRefus
     return unauthenticated('Timestamp required: auth_timestamp must be an integer, in seconds');
   }
   const given = Number(timestamp);
-  // In whole seconds on both sides: 600 is too many ahead as well as behind, whatever the milliseconds.
+  // Whole seconds on both sides, so that exactly 600 is too many ahead as well as behind.
   const offSeconds = Math.abs(Math.floor(nowMs / 1000) - given);
   if (offSeconds < TIMESTAMP_TOLERANCE_SECONDS) return undefined;
   return unauthenticated(
@@ -118,10 +118,10 @@ function checkSignature(
   );
 }
 
-/** No library needs as many. */
+/** The most spellings that are tried; no library needs as many. */
 const SPELLINGS_MAX = 12;
 
-/** Not all libraries sign the characters that they send. Each different text is tried once. */
+/** Tries other spellings of what was signed: not all libraries sign exactly what they send. */
 function inAnotherSpelling(
   app: App,
   secret: string,
@@ -148,13 +148,13 @@ function inAnotherSpelling(
   return undefined;
 }
 
-/** The forms in which the path may have been signed, and each of them before it was escaped. */
+/** The forms of the path that may have been signed, escaped and not escaped. */
 function signedPaths(request: SignedHead): readonly string[] {
   const sent = sentPaths(request);
   return request.target.path.includes('%') ? [...sent, ...sent.map(decodeLeniently)] : sent;
 }
 
-/** As it was sent; without the prefix, as PHP signs it; with the prefix, where a proxy took it off. */
+/** As it was sent; without the prefix, as PHP signs it; with the prefix, if a proxy has removed it. */
 function sentPaths({ target, pathPrefix }: SignedHead): readonly string[] {
   if (pathPrefix === '') return [target.path];
   const bare = withoutPrefix(target.path, pathPrefix);

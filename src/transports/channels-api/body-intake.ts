@@ -8,14 +8,14 @@ export interface BodySettings {
   readonly requestBytes: number;
   /** Bytes of all bodies that have not arrived in full. */
   readonly unfinishedBytes: number;
-  /** Bytes per second that a body must arrive with, after the grace; 0: no limit. */
+  /** The least average speed of a body after the grace time, in bytes per second; 0: none. */
   readonly bodyBytesPerSecond: number;
 }
 
-/** How long a body may take at any speed. Milliseconds. */
+/** The time in which a body may arrive at any speed. Milliseconds. */
 const GRACE_MS = 5_000;
 
-/** The length of its body that a request announces. */
+/** Returns the length of the body that a request announces. */
 export function announcedLength({ headers }: Request): number | undefined {
   const length = headers.get('content-length');
   return length === null ? undefined : Number(length);
@@ -29,33 +29,33 @@ export interface ReadOptions {
   readonly owner: string;
 }
 
-/** One body on its way. */
+/** A body that has not arrived in full. */
 interface Unfinished {
   readonly owner: string;
   readonly startedAtMs: number;
-  /** What it announced, or, where it announced nothing, what has arrived of it. */
+  /** The announced length; if none was announced, what has arrived. */
   bytes: number;
   isOver: boolean;
   readonly refuse: (refusal: ApiRefusal) => void;
 }
 
-/** So many bodies, or such a part of all bytes, may begin before it is looked which of them are still on their way. */
+/** New bodies, or their share of all bytes, that may begin before memory is reserved for those that are not over. */
 const FRESH_MAX = 64;
 const FRESH_PART = 1 / 16;
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * Receives the bodies of requests whose signature was checked. All of them together may keep so much memory: where it
- * is full, the app that keeps most of it loses its newest body. A body that arrives too slowly is given up.
+ * Receives the bodies of requests whose signature was checked. All unfinished bodies share one limit of memory: when it is
+ * reached, the app with the most loses its newest body. A body that arrives too slowly is refused.
  */
 export class BodyIntake {
   private readonly settings: BodySettings;
   private readonly clock: Clock;
   private readonly budget: FairBudget;
-  /** In the order in which they began. Memory is reserved for each. */
+  /** Bodies with reserved memory, in the order in which they began. */
   private readonly unfinished = new Set<Unfinished>();
-  /** Those that have begun since, and may be over: most bodies come with their request, and cost no more than a place here. */
+  /** Bodies without reserved memory. Most arrive with their request and are over before any is reserved. */
   private fresh: Unfinished[] = [];
   private freshBytes = 0;
 
@@ -66,32 +66,32 @@ export class BodyIntake {
     this.budget = new FairBudget(settings.unfinishedBytes);
   }
 
-  /** Bytes that are reserved for bodies on their way. */
+  /** Bytes that are reserved for unfinished bodies. */
   get reservedBytes(): number {
     this.admitFresh();
     return this.budget.total;
   }
 
-  /** Refuses a body by the length that its request announces, so that nothing of it is read. */
+  /** Refuses a body by its announced length, so that nothing of it is read. */
   refuseLength(length: number | undefined): ApiRefusal | undefined {
     const { requestBytes } = this.settings;
     return length !== undefined && length > requestBytes ? tooLarge(requestBytes) : undefined;
   }
 
   /**
-   * Reads a body that `refuseLength` did not refuse, however it is framed, and gives what `use` makes of it. Rejects only
-   * where `use` fails. This runs for each trigger, so it makes no more promises than it must.
+   * Reads a body that `refuseLength` did not refuse, and returns what `use` makes of it. Rejects only if `use` fails. Runs
+   * for each trigger, so it makes as few promises as possible.
    */
   read<Result>(
     { request, length, owner }: ReadOptions,
     use: (body: Uint8Array | ApiRefusal) => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    // A look at `request.body` makes a stream, which costs more than all the rest here.
+    // Reading `request.body` makes a stream, which costs more than everything else here.
     const isEmpty = length === undefined ? request.body === null : length === 0;
     if (isEmpty) return use(NOTHING);
     return new Promise((resolve, reject) => {
       const end = (result: Uint8Array | ApiRefusal) => {
-        // It was refused meanwhile, and its request is answered.
+        // It was refused meanwhile.
         if (body.isOver) return;
         body.isOver = true;
         this.forget(body);
@@ -110,13 +110,13 @@ export class BodyIntake {
       };
       this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
-      // The client is gone, or its framing was wrong: nobody reads the answer.
+      // The client is gone or its framing was wrong, so the answer does not matter.
       const broken = () => end(new ApiRefusal('invalid', 'The request ended before its body did'));
       arriving.then(end, broken);
     });
   }
 
-  /** Gives up bodies that arrive too slowly. To be called about once a second. */
+  /** Refuses bodies that arrive too slowly. Called regularly. */
   check(): void {
     const { bodyBytesPerSecond } = this.settings;
     this.admitFresh();
@@ -133,7 +133,7 @@ export class BodyIntake {
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of request.body ?? []) {
-      // It was given up meanwhile.
+      // It was refused meanwhile.
       if (body.isOver) return NOTHING;
       bytes += part.length;
       if (bytes > requestBytes) return tooLarge(requestBytes);
@@ -152,7 +152,7 @@ export class BodyIntake {
     if (this.fresh.length >= FRESH_MAX || this.freshBytes > bytesMax) this.admitFresh();
   }
 
-  /** Reserves memory for the bodies that have begun and are not over, or refuses them. */
+  /** Reserves memory for new bodies that are not over, or refuses them. */
   private admitFresh(): void {
     const { fresh } = this;
     if (fresh.length === 0) return;
@@ -165,7 +165,7 @@ export class BodyIntake {
     }
   }
 
-  /** Reserves memory for an owner, if need be at the cost of another; `false` where there is none. */
+  /** Reserves memory for an owner, if necessary at the cost of another; `false` if there is none. */
   private reserve(owner: string, bytes: number): boolean {
     for (;;) {
       const yielding = this.budget.whoYields(owner, bytes);
@@ -177,7 +177,7 @@ export class BodyIntake {
     return true;
   }
 
-  /** Looked for only where the memory is full. */
+  /** Linear, but only called when the memory is full. */
   private newestOf(owner: string): Unfinished | undefined {
     let newest: Unfinished | undefined;
     for (const body of this.unfinished) if (body.owner === owner) newest = body;

@@ -1,14 +1,14 @@
 import { ApiRefusal } from './problems.ts';
 
-/** Fails on what is not UTF-8, and takes a byte order mark for a character like any other. */
+/** Throws if the text is not UTF-8; keeps a byte order mark as a character. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of a body, or why there is none. */
+/** Decodes a body. */
 export function textOf(body: Uint8Array): string | ApiRefusal {
   try {
     return utf8.decode(body);
   } catch {
-    // The only thing that a decoder that is asked to be strict throws for.
+    // A fatal decoder throws for nothing else.
     return new ApiRefusal('invalid', 'The body is not valid UTF-8');
   }
 }

@@ -5,25 +5,25 @@ import type { Listings } from './listings.ts';
 import type { ApiRefusal } from './problems.ts';
 import type { Parameter } from './query.ts';
 
-/** One authenticated request, as the endpoints see it. */
+/** One authenticated request. */
 export interface Call {
   readonly hub: Hub;
   readonly listings: Listings;
   readonly app: App;
   readonly parameters: readonly Parameter[];
   readonly body: Uint8Array;
-  /** The channel that the path names, decoded but not checked. */
+  /** The channel in the path, decoded but not checked. */
   readonly channelText: string;
-  /** The user that the path names, decoded but not checked. */
+  /** The user in the path, decoded but not checked. */
   readonly userId: string;
   /** Ends every connection that is signed in as the user. */
   terminate(userId: string): void;
 }
 
-/** What an endpoint answers with: a JSON text, a bare status, or why it refused. */
+/** What an endpoint returns: JSON text, a status without a body, or a refusal. */
 export type Answer = { readonly json: string } | { readonly status: 202 } | ApiRefusal;
 
 export type Endpoint = (call: Call) => MaybePromise<Answer>;
 
-/** Most answers. Libraries compare it to the byte. Source: Channels protocol, §14.3. */
+/** The most common answer; libraries compare it byte by byte. Source: Channels protocol, §14.3. */
 export const EMPTY: Answer = { json: '{}' };

@@ -7,22 +7,22 @@ import type { ChannelCounts, ChannelWalk } from '../../channels/ports.ts';
 import type { ApiRefusal } from './problems.ts';
 import { rateLimited } from './refuse-usage.ts';
 
-/** Channels of one page of a listing: what takes a millisecond or so. */
+/** Channels of one page, which takes about a millisecond. */
 const PAGE_CHANNELS = 1_000;
 
-/** So many listed channels cost as much as one question about one of them. */
+/** Listed channels that cost as much as one query. */
 const LISTED_PER_QUERY = 10;
 
-/** And so many that are looked at, whether they are listed or not. */
+/** Channels that cost as much as one query to look at, whether they are listed or not. */
 const EXAMINED_PER_QUERY = 50;
 
-/** Listings of one app that take more than a turn, the waiting ones included. */
+/** Listings of one app that take more than one page, including those that wait. */
 const LISTINGS_MAX = 8;
 
 export interface ListingQuery {
-  /** What the names of the channels start with. */
+  /** The start of the channels' names. */
   readonly prefix: string;
-  /** What is said of a channel, as JSON. */
+  /** Returns the JSON for one channel. */
   readonly textOf: (counts: ChannelCounts) => string;
 }
 
@@ -35,12 +35,12 @@ interface Waiting {
 }
 
 /**
- * Lists the occupied channels of apps. A short list is answered at once. Of all others together one page is made in each
- * turn of the loop, of each app in turn, and of one app one list after the other: only the first holds any memory.
+ * Lists the occupied channels of apps. A list of one page is answered at once. For longer ones, one page is made in each turn
+ * of the loop, for one app after the other. An app's lists are made one after the other, so only one takes memory.
  */
 export class Listings {
   private readonly hub: Hub;
-  /** By app, in the order in which it is their turn; none is empty. */
+  /** By app; the first app is next. No queue is empty. */
   private readonly queues = new Map<string, Waiting[]>();
   private isWorking = false;
 
@@ -55,7 +55,7 @@ export class Listings {
       if (isLong && (this.queues.get(app.id)?.length ?? 0) >= LISTINGS_MAX) {
         return rateLimited(`Too many listings at the same time: at most ${LISTINGS_MAX}`);
       }
-      // Before it begins, so that nobody begins many before the first of them is paid for.
+      // Charged before it begins, so that an app cannot begin many before the first is charged.
       this.hub.usage.chargeQueries(app, Math.floor(count / EXAMINED_PER_QUERY));
       return after(this.begin(app, query), (listing) => {
         if (isLong) return this.queue(app, listing);
@@ -105,7 +105,7 @@ export class Listings {
 
   private async advance(appId: string, queue: Waiting[]): Promise<void> {
     const [first] = queue;
-    if (first === undefined) throw new Error('An app waits for nothing');
+    if (first === undefined) throw new Error('The queue of an app is empty');
     const { listing, resolve, reject } = first;
     try {
       if (!(await listing.addPage())) return;
@@ -125,7 +125,7 @@ interface ListingOptions {
   readonly charge: (queries: number) => void;
 }
 
-/** One list on its way. */
+/** One list while it is made. */
 class Listing {
   private readonly options: ListingOptions;
   private text = '';

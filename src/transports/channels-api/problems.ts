@@ -1,4 +1,4 @@
-/** Why a request to the HTTP API is not done. */
+/** Why a request to the HTTP API is refused. */
 export type ApiProblem =
   | 'invalid'
   | 'bad-handshake'
@@ -103,7 +103,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
 };
 
-/** A request that is refused: the text is what the library shows its user. Plain, as the hosted service's. */
+/** A refused request. Libraries show `text` to their users; it is plain text, as that of the hosted service. */
 export class ApiRefusal {
   readonly problem: ApiProblem;
   readonly text: string;
@@ -120,7 +120,7 @@ export function invalid(text: string): ApiRefusal {
   return new ApiRefusal('invalid', text);
 }
 
-/** The answer to a request that is refused. */
+/** Makes the answer to a refused request. */
 export function refuseRequest(
   problem: ApiProblem,
   text: string,

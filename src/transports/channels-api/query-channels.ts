@@ -33,7 +33,7 @@ export function listChannels({ app, listings, parameters }: Call): MaybePromise<
   return listings.answer(app, { prefix, textOf });
 }
 
-/** `GET /channels/NAME`: whether a channel is occupied, and what else was asked. */
+/** `GET /channels/NAME`: whether a channel is occupied, and the requested attributes. */
 export function describeChannel({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
   if (channel instanceof ApiRefusal) return channel;

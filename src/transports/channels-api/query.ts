@@ -6,19 +6,19 @@ export interface Parameter {
   readonly value: string;
 }
 
-/** How a plus sign is read: form encoding writes a space so, and libraries that do not escape mean a plus. */
+/** How a plus sign is read: as a space, by form encoding, or as a plus, of libraries that do not escape. */
 export type PlusSign = 'space' | 'plus';
 
-/** What every request is signed with, as nearly everybody writes it. */
+/** The parameters of every signed request, spelled as nearly all libraries do. */
 const COMMON_NAMES = ['auth_key', 'auth_timestamp', 'auth_version', 'body_md5', 'auth_signature'];
 const COMMON = COMMON_NAMES.map((name) => ({ name, start: `${name}=` }));
 
-/** Reads a raw query in the order in which it was written. Never throws. */
+/** Reads a raw query, in its order. Never throws. */
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
   const parameters: Parameter[] = [];
   const isPlain = !query.includes('%') && !query.includes('+');
   const read = isPlain ? asItIs : plus === 'space' ? formDecoded : decodeLeniently;
-  // By hand: every request is read here, and pieces of pieces would be most of its garbage.
+  // Without `split`: every request is read here, and the pieces would be most of its garbage.
   for (let at = 0; at < query.length; ) {
     const ampersand = query.indexOf('&', at);
     const end = ampersand < 0 ? query.length : ampersand;
@@ -31,7 +31,7 @@ export function readQuery(query: string, plus: PlusSign = 'space'): readonly Par
 
 type Read = (text: string) => string;
 
-/** Takes the name from the table: cut out of each query and put in lower case, names cost more than values. */
+/** Reads a parameter whose name is in the table: cutting out names and lower-casing them costs more than the values. */
 function readCommon(query: string, at: number, end: number, read: Read): Parameter | undefined {
   for (const { name, start } of COMMON) {
     if (query.startsWith(start, at)) {
@@ -52,7 +52,7 @@ function readPair(query: string, at: number, end: number, read: Read): Parameter
 const asItIs = (text: string): string => text;
 const formDecoded = (text: string): string => decodeLeniently(text.replaceAll('+', ' '));
 
-/** The last value of a parameter. */
+/** Returns the last value of a parameter. */
 export function parameterOf(parameters: readonly Parameter[], name: string): string | undefined {
   return parameters.findLast((parameter) => parameter.name === name)?.value;
 }
@@ -60,12 +60,12 @@ export function parameterOf(parameters: readonly Parameter[], name: string): str
 /** `channels[]=a` and PHP's `channels[0]=a` are both elements of `channels`. */
 const ELEMENT = /^(.*)\[\d*\]$/s;
 
-/** The name of the array that a parameter is an element of. */
+/** Returns the name of the array that a parameter is an element of. */
 function arrayOf(name: string): string | undefined {
   return ELEMENT.exec(name)?.[1];
 }
 
-/** The elements of an array parameter, or `undefined` where there are none. */
+/** Returns the elements of an array parameter; `undefined` if there are none. */
 export function elementsOf(
   parameters: readonly Parameter[],
   name: string,
@@ -76,7 +76,7 @@ export function elementsOf(
   return elements.length === 0 ? undefined : elements;
 }
 
-/** A query as most libraries sign it: as it is written, in the order of the names. */
+/** Writes a query as most libraries sign it: unescaped, sorted by name. */
 export function literalForm(parameters: readonly Parameter[]): string {
   let form = '';
   let last = '';
@@ -90,7 +90,7 @@ export function literalForm(parameters: readonly Parameter[]): string {
 }
 
 /**
- * The other forms in which libraries sign a query with arrays: sorted under their bare name, as Ruby does, and
+ * Writes a query with arrays in the other forms in which libraries sign it: sorted under their bare name, as Ruby does, and
  * joined by commas, as PHP does. Source: Channels protocol, §14.1.
  */
 export function arrayForms(parameters: readonly Parameter[]): readonly string[] {

@@ -12,30 +12,30 @@ import { textOf } from './body-text.ts';
 import { ApiRefusal, invalid } from './problems.ts';
 import { elementsOf, type Parameter, parameterOf } from './query.ts';
 
-/** One event that a backend triggers, checked, with the channels it goes to. */
+/** A checked event of a backend, and its channels. */
 export interface Trigger {
   readonly name: string;
   readonly data: string;
   readonly channels: readonly ChannelName[];
   readonly except: SocketId | undefined;
   readonly attributes: readonly TriggerAttribute[];
-  /** Whether `info` was sent, which decides the shape of the answer. */
+  /** Whether `info` was sent: it changes the shape of the answer. */
   readonly asked: boolean;
 }
 
 export type TriggerAttribute = Exclude<Attribute, 'cache'>;
 const TRIGGER_ATTRIBUTES: readonly TriggerAttribute[] = ['user_count', 'subscription_count'];
 
-/** Where an event's fields come from: a JSON object, or a query. */
+/** The fields of an event: in a JSON object, in a query, or in both. */
 interface Fields {
   value(name: string): unknown;
-  /** The JSON text of a value that is not a string. */
+  /** Returns the JSON text of a value that is not a string. */
   text(name: string): string | undefined;
 }
 
 class JsonFields implements Fields {
   private readonly object: Readonly<Record<string, unknown>>;
-  /** Asked for only where a value is passed on as it was written. */
+  /** Only called if a value is passed on as it was written. */
   private readonly json: () => string;
 
   constructor(object: Readonly<Record<string, unknown>>, json: () => string) {
@@ -68,7 +68,7 @@ class QueryFields implements Fields {
   }
 }
 
-/** What the body and the query say together; the body wins. Source: the seed, "Parameter placement". */
+/** The fields of body and query together; those of the body win. Source: the seed, "Parameter placement". */
 class BothFields implements Fields {
   private readonly first: Fields;
   private readonly second: Fields;
@@ -92,17 +92,17 @@ class BothFields implements Fields {
   }
 }
 
-/** Whether a query holds nothing but what every request is signed with: then the body says it all. */
+/** Whether a query has only the parameters of a signature, so that all fields are in the body. */
 function isOnlySigned(parameters: readonly Parameter[]): boolean {
   return parameters.every(({ name }) => name.startsWith('auth_') || name === 'body_md5');
 }
 
-/** Libraries send `null` for what was not given. `data` alone may be null: see `readData`. */
+/** Libraries send `null` for absent fields. Only `data` may be null: see `readData`. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Reads a body that must be a JSON object; an empty one has no fields. */
+/** Reads a body that must be a JSON object. An empty body has no fields. */
 function readObject(
   body: Uint8Array,
 ): { readonly object: Readonly<Record<string, unknown>>; readonly json: string } | ApiRefusal {
@@ -113,7 +113,7 @@ function readObject(
   try {
     value = JSON.parse(json);
   } catch (error) {
-    // The parser's own words say what it stumbled over.
+    // The parser's message says where the error is.
     return invalid(`The body is not valid JSON: ${error instanceof Error ? error.message : error}`);
   }
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -121,7 +121,7 @@ function readObject(
     : invalid('The body must be a JSON object');
 }
 
-/** Reads the one event of `POST /events`. */
+/** Reads the event of `POST /events`. */
 export function readTrigger(
   app: App,
   body: Uint8Array,
@@ -135,14 +135,14 @@ export function readTrigger(
     return channels instanceof ApiRefusal ? channels : readFields(app, inBody, channels, '');
   }
   const inQuery = new QueryFields(parameters);
-  // The two names are one parameter: a `channel` in the body wins over `channels[]` in the query.
+  // The two names are one parameter, so `channel` in the body wins over `channels[]` in the query.
   const elsewhere = isAbsent(inBody.value('channels')) && isAbsent(inBody.value('channel'));
   const channels = readChannels(app, elsewhere ? inQuery : inBody);
   const fields = new BothFields(inBody, inQuery);
   return channels instanceof ApiRefusal ? channels : readFields(app, fields, channels, '');
 }
 
-/** Reads the events of `POST /batch_events`: all of them, or the first thing that is wrong. */
+/** Reads the events of `POST /batch_events`, or refuses all of them for the first error. */
 export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | ApiRefusal {
   const read = readObject(body);
   if (read instanceof ApiRefusal) return read;
@@ -219,7 +219,7 @@ function readName(value: unknown, at: string): string | ApiRefusal {
     : value;
 }
 
-/** The data as the subscribers will get it: what is not a string is sent as its JSON text, unchanged. */
+/** Reads the data as subscribers get it: a value that is not a string is sent as its exact JSON text. */
 function readData(app: App, fields: Fields, at: string): { text: string } | ApiRefusal {
   const value = fields.value('data');
   if (value === undefined) return invalid(`${at}data: required`);
@@ -262,12 +262,12 @@ function readChannels(app: App, fields: Fields): readonly ChannelName[] | ApiRef
       `channels: at most ${channelsPerTrigger} channels per trigger, got ${value.length}`,
     );
   }
-  // As nearly all triggers have it: a map for one channel costs more than reading its name.
+  // Nearly all triggers have one channel, and a map costs more than reading its name.
   if (value.length === 1) {
     const channel = readChannel(value[0], 'channels[0]');
     return channel instanceof ApiRefusal ? channel : [channel];
   }
-  // A channel that is named twice hears the event once.
+  // A channel that is named twice gets the event once.
   const channels = new Map<string, ChannelName>();
   for (const [index, text] of value.entries()) {
     const channel = readChannel(text, `channels[${index}]`);

@@ -2,10 +2,10 @@ import type { App } from '../../channels/app.ts';
 import type { Usage } from '../../channels/usage.ts';
 import { ApiRefusal } from './problems.ts';
 
-/** Seconds after which a rate has room again. */
+/** The `Retry-After` of a rate. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** The answer to a request for which an app has no messages left today. */
+/** Refuses a request because the app has no messages left today. */
 export function overQuota(app: App): ApiRefusal {
   return new ApiRefusal(
     'over-quota',
@@ -13,12 +13,12 @@ export function overQuota(app: App): ApiRefusal {
   );
 }
 
-/** The answer to a request that comes too soon after others. */
+/** Refuses a request because of a rate. */
 export function rateLimited(text: string): ApiRefusal {
   return new ApiRefusal('rate-limited', text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
 }
 
-/** Counts a GET request, or one that ends a user's connections, unless that is more than the app may have now. Source: §14.4. */
+/** Counts a query (a GET request, or one that ends a user's connections), or refuses it if the app is over a limit. Source: §14.4. */
 export function refuseQuery(usage: Usage, app: App): ApiRefusal | undefined {
   if (!usage.takeQuery(app)) {
     return rateLimited(`Too many requests: at most ${app.limits.queriesPerSecond} per second`);

@@ -15,17 +15,16 @@ const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoi
   ['POST', '/apps/:app/channels/:channel/events', triggerRawEvent],
   ['GET', '/apps/:app/channels/:channel/stats', channelStats],
   ['POST', '/apps/:app/users/:user/terminate_connections', terminateConnections],
-  // As the Python library has it: the app is that of the key.
+  // The Python library's path: the app is that of the key.
   ['POST', '/users/:user/terminate_connections', terminateConnections],
 ];
 
-/** What a path leads to. */
+/** The endpoints of a path, and the names in it, still encoded. */
 export interface Route {
-  /** `undefined` where the path names none. */
+  /** `undefined` if the path has none. */
   readonly appId: string | undefined;
   readonly channelText: string | undefined;
   readonly userId: string | undefined;
-  /** One per method that the path takes. */
   readonly endpoints: Partial<Record<Method, Endpoint>>;
 }
 
@@ -41,30 +40,30 @@ const patterns: readonly Pattern[] = [...Map.groupBy(routes, ([, path]) => path)
   }),
 );
 
-/** Most requests have one of few paths. More are not remembered: channels and users are without number. */
-const REMEMBERED_MAX = 256;
-/** Longer paths are looked up each time, so that nobody fills the memory with them. */
-const REMEMBERED_CHARACTERS_MAX = 200;
-const remembered = new Map<string, Route>();
-/** What was found last, since most requests have the path of the one before: comparing is cheaper than hashing. */
+/** Routes that are cached. Most requests have one of few paths, but there is no limit to channels and users. */
+const CACHED_MAX = 256;
+/** Longer paths are not cached, so that clients cannot fill the memory with them. */
+const CACHED_CHARACTERS_MAX = 200;
+const cache = new Map<string, Route>();
+/** The last route found: most requests have the path of the previous one, and comparing is cheaper than hashing. */
 let last: { readonly path: string; readonly route: Route } | undefined;
 
-/** Finds what a path leads to. Its segments are still encoded. */
+/** Finds the route of a path. */
 export function findRoute(path: string): Route | undefined {
   if (last?.path === path) return last.route;
-  if (path.length > REMEMBERED_CHARACTERS_MAX) return searchRoute(path);
-  const route = rememberedRoute(path);
+  if (path.length > CACHED_CHARACTERS_MAX) return searchRoute(path);
+  const route = cachedRoute(path);
   if (route !== undefined) last = { path, route };
   return route;
 }
 
-function rememberedRoute(path: string): Route | undefined {
-  const known = remembered.get(path);
+function cachedRoute(path: string): Route | undefined {
+  const known = cache.get(path);
   if (known !== undefined) return known;
   const route = searchRoute(path);
   if (route !== undefined) {
-    if (remembered.size >= REMEMBERED_MAX) remembered.clear();
-    remembered.set(path, route);
+    if (cache.size >= CACHED_MAX) cache.clear();
+    cache.set(path, route);
   }
   return route;
 }

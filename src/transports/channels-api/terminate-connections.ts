@@ -11,7 +11,7 @@ export function terminateConnections(call: Call): Answer {
   return EMPTY;
 }
 
-/** Nothing needs to be said, but libraries send an empty object. */
+/** No body is needed, but libraries send an empty object. */
 function refuseBody(body: Uint8Array): Answer | undefined {
   const text = textOf(body);
   if (typeof text !== 'string') return text;

@@ -8,44 +8,44 @@ import type { Trigger } from './read-event.ts';
 import { rateLimited } from './refuse-usage.ts';
 
 /**
- * What a trigger takes of `limits.triggersPerSecond`. It is one for each event, as long as a body holds little else: to read
- * a megabyte that is no event takes as long as hundreds of events, whatever is answered to it.
+ * What a request takes from `limits.triggersPerSecond`: one for each event, and one more for each 10 KiB of its body that is
+ * neither data nor names of channels. Reading a megabyte without events takes as long as reading hundreds of events.
  */
 
-/** So much of a body that is no event costs as much as one. Bytes, or characters. */
+/** Bytes, or characters, that cost as much as one event. */
 const PER_EVENT = 10_240;
 
-/** A body and the app whose it is. */
+/** A body, and the app that sent it. */
 interface Sent {
   readonly hub: Hub;
   readonly app: App;
   readonly body: Uint8Array;
 }
 
-/** Takes one event of the rate before anything of a body is read: every body costs that, also one that is refused. */
+/** Takes one event from the rate before the body is read: even a refused body costs that. */
 export function refuseTrigger(usage: Usage, app: App): ApiRefusal | undefined {
   return usage.takeTriggers(app, 1) ? undefined : tooManyEvents(app);
 }
 
-/** Takes what the events of a body must at least be, by its size, before it is parsed; one of them is taken already. */
+/** Takes the least number of events that a body of this size must cost, before it is parsed. One is taken already. */
 export function refuseWeight({ hub, app, body }: Sent): ApiRefusal | undefined {
   if (app.limits.triggersPerSecond === 0) return undefined;
   const least = leastEvents(app, body);
   return least === 1 || hub.usage.takeTriggers(app, least, 1) ? undefined : tooManyEvents(app);
 }
 
-/** Charges for a body that was read in vain. */
+/** Charges for a body that was read and then refused. */
 export function chargeRefused({ hub, app, body }: Sent): void {
   hub.usage.chargeTriggers(app, Math.floor(body.length / PER_EVENT) - leastEvents(app, body));
 }
 
-/** Where the texts of the events are in a body. */
+/** Finds the JSON texts of the events in a body. */
 export type EventTexts = (json: string) => readonly string[];
 
 export const textOfOne: EventTexts = (json) => [json];
 export const textsOfBatch: EventTexts = (json) => elementTexts(memberText(json, 'batch') ?? '[]');
 
-/** Takes what is left to be taken for the events of a body, and charges for all that is no part of them. */
+/** Takes the events of a body that are not taken yet, and charges for the rest of the body. */
 export function refuseEvents(
   { hub, app, body }: Sent,
   triggers: readonly Trigger[],
@@ -61,12 +61,12 @@ export function refuseEvents(
   return hub.usage.takeTriggers(app, events, taken) ? undefined : tooManyEvents(app);
 }
 
-/** How many events a body must be: in JSON, a byte of data takes 6 at most; the rest is room for names. */
+/** The least cost of a body, in events: a byte of data takes up to 6 in JSON, and the rest is room for names. */
 function leastEvents({ limits }: App, body: Uint8Array): number {
   return 1 + Math.floor(body.length / (8 * limits.eventDataBytes + 32_768));
 }
 
-/** How much of a body is neither data nor the name of a channel. */
+/** Counts the characters of a body that are neither data nor names of channels. */
 function spareCharacters(
   body: Uint8Array,
   triggers: readonly Trigger[],

@@ -23,7 +23,7 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
   const tooMuch = refuseWeight(call);
   if (tooMuch !== undefined) return tooMuch;
   const trigger = readTrigger(call.app, call.body, call.parameters);
-  if (trigger instanceof ApiRefusal) return inVain(call, trigger);
+  if (trigger instanceof ApiRefusal) return refuseRead(call, trigger);
   const refused = refuseOverLimits(call, [trigger], textOfOne);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
@@ -36,12 +36,12 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
   });
 }
 
-/** `POST /batch_events`: several events, each to one channel; all or none of them. */
+/** `POST /batch_events`: several events, each to one channel. All are checked before the first is sent. */
 export function triggerBatch(call: Call): MaybePromise<Answer> {
   const tooMuch = refuseWeight(call);
   if (tooMuch !== undefined) return tooMuch;
   const batch = readBatch(call.app, call.body);
-  if (batch instanceof ApiRefusal) return inVain(call, batch);
+  if (batch instanceof ApiRefusal) return refuseRead(call, batch);
   const refused = refuseOverLimits(call, batch, textsOfBatch);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, batch), () => {
@@ -57,20 +57,20 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
 /** `POST /channels/NAME/events`, deprecated: name in the query, data in the body. */
 export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   const trigger = readRawEvent(call.app, call.channelText, call.body, call.parameters);
-  if (trigger instanceof ApiRefusal) return inVain(call, trigger);
+  if (trigger instanceof ApiRefusal) return refuseRead(call, trigger);
   // All of its body is data.
   const refused = refuseQuota(call, [trigger]);
   if (refused !== undefined) return refused;
   return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
 }
 
-/** The answer to a body that had to be read to be refused. */
-function inVain(call: Call, refusal: ApiRefusal): ApiRefusal {
+/** Refuses a body that had to be read for that. */
+function refuseRead(call: Call, refusal: ApiRefusal): ApiRefusal {
   chargeRefused(call);
   return refusal;
 }
 
-/** Counts the events, unless that is more than the app may send now. Source: §14.4. */
+/** Counts the events, or refuses them if the app is over a limit. Source: §14.4. */
 function refuseOverLimits(
   call: Call,
   triggers: readonly Trigger[],

@@ -5,6 +5,7 @@ import { anyCharacter } from '../../../testing/any-character.ts';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { triggers } from './exchange.ts';
 
@@ -16,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Of each kind of request; far more of them found nothing more. */
-const RUNS = 2000;
+/** Requests of each kind. */
+const RUNS = runs(500, 2000);
 
 /** What the server's process holds open. */
 function descriptors(): number {

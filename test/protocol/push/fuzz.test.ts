@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
 import type { RawHttp, RawRequest } from '../../../testing/clients/raw-http.ts';
+import { runs } from '../../../testing/long-run.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   BACKEND,
@@ -24,8 +25,8 @@ import {
   user,
 } from './exchange.ts';
 
-/** Of each property; twenty times as many found nothing more. */
-const RUNS = 100;
+/** Runs of each property. */
+const RUNS = runs(30, 300);
 
 let server: Fanfare;
 let connection: RawHttp;

@@ -1,7 +1,8 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
-import { afterRemoval, type BigInteger, type DeletedRow } from './device-rows.ts';
+import type { BigInteger } from '../../database/rows.ts';
+import { afterRemoval, type DeletedRow } from './device-rows.ts';
 
 /** Selects devices. All conditions must hold. */
 export interface DeviceFilter {

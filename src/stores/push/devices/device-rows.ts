@@ -1,6 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
 import type { Dialect } from '../../database/dialect.ts';
+import { type BigInteger, inPieces } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
@@ -20,12 +21,6 @@ export interface DeviceRow {
   readonly identity: string;
   readonly isAccepted: boolean;
 }
-
-/** A number that PostgreSQL returns as text. */
-export type BigInteger = number | string;
-
-/** Rows in one statement, which has a limit of parameters. */
-const ROWS_PER_STATEMENT = 500;
 
 /** A device that was deleted. */
 export interface DeletedRow {
@@ -91,11 +86,4 @@ export async function lockDevice(
     identity: row.token_identity,
     isAccepted: row.accepted_at !== null,
   };
-}
-
-/** Splits a list into pieces that fit into one statement. */
-export function* inPieces<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
-    yield all.slice(from, from + ROWS_PER_STATEMENT);
-  }
 }

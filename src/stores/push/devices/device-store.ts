@@ -16,10 +16,10 @@ import type {
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
 import { exclusively } from '../../database/dialect.ts';
+import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
   afterRemoval,
-  type BigInteger,
   countAdded,
   type DeletedRow,
   type DeviceLock,

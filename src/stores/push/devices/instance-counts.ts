@@ -1,5 +1,6 @@
 import type { SQL } from 'bun';
 import { StoreLost } from '../../../push/store-faults.ts';
+import type { BigInteger } from '../../database/rows.ts';
 import type { Batch, Later } from '../../database/write-queue.ts';
 
 /** What is counted of an instance. */
@@ -44,7 +45,7 @@ export function count(later: Later, change: CountChange): void {
 
 /** Reads the counts of an instance; all 0 if it is unknown. */
 export async function readCounts(sql: SQL, instance: number): Promise<InstanceCounts> {
-  const [row]: Readonly<Record<keyof InstanceCounts, number | string>>[] = await sql`
+  const [row]: Readonly<Record<keyof InstanceCounts, BigInteger>>[] = await sql`
     SELECT devices, accepted, interests FROM instance_numbers WHERE number = ${instance}`;
   return {
     devices: Number(row?.devices ?? 0),

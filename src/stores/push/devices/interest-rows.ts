@@ -1,6 +1,7 @@
 import type { SQL, TransactionSQL } from 'bun';
 import { exclusively } from '../../database/dialect.ts';
-import { type BigInteger, type InstanceChange, inPieces } from './device-rows.ts';
+import { type BigInteger, inPieces } from '../../database/rows.ts';
+import type { InstanceChange } from './device-rows.ts';
 import { count, readCounts } from './instance-counts.ts';
 
 /** With room for this many more interests, single additions to a device need no lock: fewer come at the same time. */

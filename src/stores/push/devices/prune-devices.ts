@@ -1,13 +1,7 @@
 import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import { isAmong } from '../../database/number-list.ts';
-import {
-  afterRemoval,
-  type BigInteger,
-  type DeletedRow,
-  type InstanceChange,
-  inPieces,
-} from './device-rows.ts';
+import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
+import { afterRemoval, type DeletedRow, type InstanceChange } from './device-rows.ts';
 
 type Pruned = Extract<DeviceResult, { readonly what: 'pruned' }>;
 

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import { DEVICE_REMOVED, type DeviceResult } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
-import { inPieces } from '../devices/device-rows.ts';
+import { inPieces } from '../../database/rows.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import type { CountName } from '../publishes/publish-counts.ts';
 

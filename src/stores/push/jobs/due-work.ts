@@ -1,6 +1,6 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type { DeliveryBacklog } from '../../../push/model/delivery.ts';
-import type { BigInteger } from '../devices/device-rows.ts';
+import type { BigInteger } from '../../database/rows.ts';
 
 /** The tables of claimable work. `ready_at` is when a row may be claimed; NULL: never again. */
 export type WaitingTable = 'publish_plans' | 'publish_pages' | 'publish_devices';

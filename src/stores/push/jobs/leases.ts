@@ -3,7 +3,7 @@ import type { Job } from '../../../push/model/delivery.ts';
 import type { OwnClaims } from '../../../push/work-claims.ts';
 import type { Database } from '../../database/database.ts';
 import { type Dialect, skipLocked } from '../../database/dialect.ts';
-import { isAmong } from '../../database/number-list.ts';
+import { isAmong } from '../../database/rows.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
 import { waitingTables } from './due-work.ts';
 

@@ -4,7 +4,7 @@ import type { RetryCursor } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
-import type { BigInteger } from '../devices/device-rows.ts';
+import type { BigInteger } from '../../database/rows.ts';
 
 /** A place in the index of waiting retries. */
 interface Place extends RetryCursor {

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { BigInteger } from '../devices/device-rows.ts';
+import type { BigInteger } from '../../database/rows.ts';
 import { readDevices } from './page-devices.ts';
 import { readPlaces } from './page-places.ts';
 

@@ -9,8 +9,8 @@ import {
 } from '../../../push/model/publish-outline.ts';
 import type { StoryKey, StoryStore } from '../../../push/story-store.ts';
 import type { Database } from '../../database/database.ts';
+import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
-import type { BigInteger } from '../devices/device-rows.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
 
 interface PublishRow {

@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import type { BigInteger } from '../../database/rows.ts';
 
 /** The pending bytes of one instance. */
 interface Known {
@@ -77,7 +78,7 @@ export class PendingBodies {
   private async read(known: Known, instance: number, nowMs: number, read: SQL): Promise<void> {
     try {
       known.addedBytes = 0;
-      const [row]: { bytes: number | string | null }[] = await read`
+      const [row]: { bytes: BigInteger | null }[] = await read`
         SELECT SUM(body_bytes) AS bytes FROM publishes
         WHERE instance = ${instance} AND finished_at IS NULL`;
       known.readBytes = Number(row?.bytes ?? 0);

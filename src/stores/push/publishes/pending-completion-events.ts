@@ -8,9 +8,8 @@ import {
 import type { Database } from '../../database/database.ts';
 import type { Dialect } from '../../database/dialect.ts';
 import { skipLocked } from '../../database/dialect.ts';
-import { isAmong } from '../../database/number-list.ts';
+import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
-import { type BigInteger, inPieces } from '../devices/device-rows.ts';
 
 interface EndRow {
   readonly publish: BigInteger;

@@ -12,6 +12,7 @@ import type {
 import { writeOutline } from '../../../push/model/publish-outline.ts';
 import type { AfterCancel, KeptReport, PublishStore } from '../../../push/publish-store.ts';
 import type { Database } from '../../database/database.ts';
+import type { BigInteger } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
 import { requireInstance, requireInstances } from '../../tenants/instance-presence.ts';
 import { readCounts } from '../devices/instance-counts.ts';
@@ -22,23 +23,23 @@ import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 
 interface PublishRow {
-  readonly number: number | string;
+  readonly number: BigInteger;
   readonly id: PublishId;
   readonly state: PublishState;
-  readonly created_at: number | string;
-  readonly send_at: number | string | null;
+  readonly created_at: BigInteger;
+  readonly send_at: BigInteger | null;
 }
 
 interface PlanRow {
-  readonly number: number | string;
-  readonly instance: number | string;
-  readonly due_at: number | string;
+  readonly number: BigInteger;
+  readonly instance: BigInteger;
+  readonly due_at: BigInteger;
 }
 
 interface KeyRow {
   readonly fingerprint: string;
   readonly publish_id: PublishId;
-  readonly expires_at: number | string;
+  readonly expires_at: BigInteger;
 }
 
 /** What a report is about. */
@@ -48,7 +49,7 @@ interface Reported {
   readonly userId: string | undefined;
 }
 
-type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, number | string>>;
+type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, BigInteger>>;
 
 /** Inserts all publishes of a commit with one statement, and their plans with another. */
 const insertPublishes: Batch<NewPublish> = {
@@ -148,7 +149,7 @@ export class StoredPublishes implements PublishStore {
 
   async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
     const { dialect, read } = this.database;
-    const [found]: { number: number | string }[] = await read`
+    const [found]: { number: BigInteger }[] = await read`
       SELECT number FROM publishes
       WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
     const isCancelledNow =
@@ -200,9 +201,9 @@ export class StoredPublishes implements PublishStore {
     { publishId, deviceId, event }: Report,
   ): Promise<Reported | undefined> {
     const { read } = this.database;
-    const [publish]: { number: number | string }[] = await read`
+    const [publish]: { number: BigInteger }[] = await read`
       SELECT number FROM publishes WHERE id = ${publishId} AND instance = ${instance}`;
-    const [device]: { number: number | string; user_id: string | null }[] =
+    const [device]: { number: BigInteger; user_id: string | null }[] =
       publish === undefined
         ? []
         : await read`
@@ -237,14 +238,14 @@ export class StoredPublishes implements PublishStore {
   }
 
   private async reasons(publish: number): Promise<PublishStatus['reasons']> {
-    const rows: { platform: Platform; reason: string; devices: number | string }[] = await this
-      .database.read`SELECT platform, reason, devices FROM publish_reasons
+    const rows: { platform: Platform; reason: string; devices: BigInteger }[] = await this.database
+      .read`SELECT platform, reason, devices FROM publish_reasons
         WHERE publish = ${publish} ORDER BY platform, devices DESC, reason`;
     return rows.map((row) => ({ ...row, devices: Number(row.devices) }));
   }
 
   private async feedback(publish: number): Promise<{ delivered: number; opened: number }> {
-    const rows: { delivered: number | string; opened: number | string }[] = await this.database
+    const rows: { delivered: BigInteger; opened: BigInteger }[] = await this.database
       .read`SELECT delivered, opened FROM publish_feedback WHERE publish = ${publish}`;
     return {
       delivered: Number(rows[0]?.delivered ?? 0),

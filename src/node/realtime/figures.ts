@@ -1,0 +1,83 @@
+import type { Usage } from '../../channels/usage.ts';
+import type { MemoryRoster } from '../../engines/memory/roster.ts';
+import type { LoopDelay } from '../../observability/loop-delay.ts';
+import type { MetricValues, TableMeter } from '../../observability/meter.ts';
+import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { Connections } from '../../transports/clients/connections.ts';
+import type { Question, Questions } from '../link/messages.ts';
+
+export interface FiguresOptions {
+  readonly apps: MemoryAppDirectory;
+  readonly connections: Connections;
+  readonly roster: MemoryRoster;
+  readonly usage: Usage;
+  readonly meter: TableMeter;
+  readonly loopDelay: LoopDelay;
+  /** Log lines that were dropped so far. */
+  readonly logLinesDropped: () => number;
+}
+
+/** Answers the questions of the background loop about this one. */
+export class Figures {
+  private readonly options: FiguresOptions;
+
+  constructor(options: FiguresOptions) {
+    this.options = options;
+  }
+
+  answer(question: Question): Questions[Question['what']]['answer'] {
+    switch (question.what) {
+      case 'metrics':
+        return this.metrics();
+      case 'live-apps':
+        return this.liveApps();
+      case 'live-channels':
+        return this.liveChannels(question);
+      case 'ping':
+        return 'pong';
+      default:
+        return question satisfies never;
+    }
+  }
+
+  private metrics(): MetricValues {
+    const { meter, connections, roster, loopDelay, logLinesDropped } = this.options;
+    meter.set('connections', connections.size);
+    meter.set('channels', roster.channelCount());
+    meter.set('loopDelay', loopDelay.longestSeconds(), 'realtime');
+    meter.set('logLinesDropped', logLinesDropped(), 'realtime');
+    return meter.snapshot();
+  }
+
+  private liveApps(): Questions['live-apps']['answer'] {
+    const { apps, connections, roster, usage } = this.options;
+    return Array.from(apps.all(), (app) => {
+      const { backend, clients } = usage.todayOf(app);
+      return {
+        appId: app.id,
+        connections: connections.openOf(app),
+        channels: roster.channelCountOf(app),
+        messages: backend + clients,
+        clientMessages: clients,
+      };
+    });
+  }
+
+  private liveChannels({
+    appId,
+    limit,
+    ...query
+  }: Questions['live-channels']['ask']): Questions['live-channels']['answer'] {
+    const app = this.options.apps.byId(appId);
+    if (app === undefined) return { channels: [], next: undefined };
+    const { channels, next } = this.options.roster.channels(app, query).page(limit);
+    return {
+      channels: channels.map(([name, { subscriptions, users }]) => ({
+        name,
+        subscriptions,
+        users,
+      })),
+      next,
+    };
+  }
+}
