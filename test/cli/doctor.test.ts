@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { run } from '../../src/cli/run.ts';
+import type { CheckName } from '../../src/doctor/check-names.ts';
 import { clientFrame, opcodes, readFrame } from '../../src/doctor/client/websocket-frames.ts';
-import type { Check, CheckName } from '../../src/doctor/report.ts';
+import type { Check } from '../../src/doctor/report.ts';
 import { parseTarget } from '../../src/doctor/target.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
