@@ -88,7 +88,7 @@ describe('one message is counted', () => {
     expect(charges()).toEqual({ backend: 0, clients: 2 });
   });
 
-  it('for each member who is told of another coming and going', async () => {
+  it('for each member who is notified of another joining or leaving', async () => {
     const { engine, hub, session, charges } = stage();
     await session('1.1').subscribes('presence-x', { occupied: true, memberAdded: true }, 'ann');
     expect(charges()).toEqual({ backend: 0, clients: 0 });

@@ -78,7 +78,7 @@ describe('a client event', () => {
     );
   });
 
-  it('is counted per connection, and not at all where it is refused for another reason', () => {
+  it('is counted per connection, and not at all if it is refused for another reason', () => {
     const hub = hubWith(new LateEngine());
     const session = speakerIn('private-x');
     const other = speakerIn('private-x');

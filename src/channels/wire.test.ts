@@ -47,7 +47,7 @@ const anyFrame = fc.oneof(
     .map((message) => JSON.stringify(message)),
 );
 
-describe('what a client says', () => {
+describe('a message of a client', () => {
   it.each([
     [
       '{"event":"pusher:subscribe","data":{"channel":"x","auth":"k:s","channel_data":"{}"}}',
@@ -204,7 +204,7 @@ describe('channel_data', () => {
   });
 });
 
-describe('what a client hears', () => {
+describe('a message to a client', () => {
   it.each([
     [
       connectionEstablished(socketId('1.2'), 120),

@@ -21,7 +21,7 @@ function stage() {
 }
 
 describe('a change', () => {
-  it('is told at once, so often in a window; of more, the last when it may be', () => {
+  it('is reported at once up to the limit of a window; beyond it, the last one as soon as the limit allows', () => {
     const { clock, changed, values } = stage();
     for (let value = 1; value <= 9; value++) changed(value);
     expect(values()).toEqual([1, 2, 3]);
@@ -39,7 +39,7 @@ describe('a change', () => {
     expect(values()).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
-  it('that was called off is not told, nor does it let a later one out too early', () => {
+  it('that was cancelled is not reported, nor does it let a later one out too early', () => {
     const { clock, limiter, changed, values } = stage();
     for (let value = 1; value <= 4; value++) changed(value);
     expect(values()).toEqual([1, 2, 3]);
@@ -52,7 +52,7 @@ describe('a change', () => {
     expect(values()).toEqual([5]);
   });
 
-  it('is told although the clock was set back', () => {
+  it('is reported although the clock was set back', () => {
     const { clock, changed, values } = stage();
     for (let value = 1; value <= 3; value++) changed(value);
     clock.setBack(3_600_000);
@@ -68,7 +68,7 @@ describe('a change', () => {
     expect(limiter.size).toBe(0);
   });
 
-  it('is never told too often, and the last one always, whatever happens', () => {
+  it('is never reported too often, and the last one always, whatever happens', () => {
     const step = fc.record({ key: fc.constantFrom('a', 'b'), waitMs: fc.nat(700) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {

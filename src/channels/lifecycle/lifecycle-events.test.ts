@@ -231,7 +231,7 @@ describe('a member', () => {
     ]);
   });
 
-  it('who is removed with the channel is told before it: thousands may go at once', () => {
+  it('who is removed with the channel is reported before it, also when thousands leave at once', () => {
     const { hub, comes, goes, told } = stage();
     for (let n = 0; n < 2000; n++) comes(`presence-${n}`, ann);
     for (let n = 0; n < 2000; n++) goes(`presence-${n}`, ann);
@@ -247,7 +247,7 @@ describe('a member', () => {
 });
 
 describe('a cache miss', () => {
-  it('is told once however many clients miss, until an event is remembered', () => {
+  it('is reported once, however many clients miss, until an event is remembered', () => {
     const { app, hub, comes, misses, told } = stage();
     comes('cache-x');
     told();
@@ -273,7 +273,7 @@ describe('a cache miss', () => {
     expect(told()).toHaveLength(2);
   });
 
-  it('is told to a backend that begins to want it, though clients missed before', () => {
+  it('is reported to a backend that starts to take it, although clients missed before', () => {
     const { app, misses, told } = stage({ webhooks: [] });
     misses('cache-x');
     Object.assign(app, { webhooks: [webhook(['cache_miss'])] });
@@ -283,7 +283,7 @@ describe('a cache miss', () => {
 });
 
 describe('a subscription count', () => {
-  it('is told with each change of up to 100, the last one 0', () => {
+  it('is sent with each change of up to 100, and with the last, 0', () => {
     const { comes, goes, told } = stage({
       subscriptionCounts: true,
       webhooks: [webhook(['subscription_count'])],
@@ -301,7 +301,7 @@ describe('a subscription count', () => {
     );
   });
 
-  it('is told to subscribers and backends at most every 5 seconds above 100', () => {
+  it('is sent to subscribers and backends at most every 5 seconds above 100', () => {
     const { hub, comes, told } = stage({
       subscriptionCounts: true,
       webhooks: [webhook(['subscription_count'])],
@@ -322,7 +322,7 @@ describe('a subscription count', () => {
     });
   });
 
-  it('is never told of presence channels, nor while the app does not count', () => {
+  it('is never sent for presence channels, nor while the app does not count', () => {
     const counting = stage({ subscriptionCounts: true });
     counting.comes('presence-x', ann);
     counting.goes('presence-x', ann);
@@ -352,7 +352,7 @@ describe('a client event', () => {
     return told();
   }
 
-  it('is told with its data as text and the connection that sent it', async () => {
+  it('is sent with its data as text and the id of its connection', async () => {
     expect(await relayed({}, 'private-x')).toEqual([
       {
         name: 'client_event',
@@ -377,7 +377,7 @@ describe('a client event', () => {
     ]);
   });
 
-  it('that is refused is not told', async () => {
+  it('that is refused is not sent', async () => {
     expect(await relayed({ clientEvents: false }, 'private-x')).toEqual([]);
   });
 });
@@ -405,7 +405,7 @@ describe('backends', () => {
     expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: events.length });
   });
 
-  it('hear nothing of the channels of users', () => {
+  it('get nothing about the channels of users', () => {
     const { hub, comes, goes, told } = stage({ subscriptionCounts: true });
     comes('#server-to-user-ann');
     goes('#server-to-user-ann');
@@ -423,7 +423,7 @@ describe('backends', () => {
     expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: 0 });
   });
 
-  it('are told what they want when it happens, not what they wanted before', () => {
+  it('get the events that they take at that time, not before', () => {
     const { app, hub, comes, goes, told } = stage();
     comes('news');
     goes('news');
@@ -435,7 +435,7 @@ describe('backends', () => {
     expect(told()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
-  it('that come while a channel is away hear that it is occupied', () => {
+  it('that are added while a channel is vacated learn that it is occupied', () => {
     const { app, comes, goes, told } = stage({ webhooks: [] });
     comes('news');
     goes('news');
@@ -444,7 +444,7 @@ describe('backends', () => {
     expect(told()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
-  it('are told at the end of the server what was held back, once', () => {
+  it('get delayed events once when the server stops', () => {
     const { hub, comes, goes, told } = stage();
     comes('presence-x', ann);
     told();

@@ -28,7 +28,7 @@ function stage(memberChangesPerSecond: number) {
 }
 
 describe('members', () => {
-  it('are told of each change of a user, so often in a second, and then of the last', () => {
+  it('get each change of a user up to the limit in a second, and then the last one', () => {
     const { hub, comes, goes, told } = stage(4);
     for (let n = 0; n < 100; n++) {
       comes(ann);
@@ -47,7 +47,7 @@ describe('members', () => {
     expect(told()).toEqual(['member_added ann']);
   });
 
-  it('hear of others as if nothing was the matter', () => {
+  it('get the changes of other users without delay', () => {
     const { comes, goes, told } = stage(2);
     for (let n = 0; n < 100; n++) {
       comes(ann);
@@ -59,7 +59,7 @@ describe('members', () => {
     expect(told()).toEqual(['member_added bob', 'member_removed bob']);
   });
 
-  it('do not hear of themselves, also where it is told late', () => {
+  it('get no event about themselves, even if it is sent late', () => {
     const { hub, comes, goes, peer } = stage(1);
     comes(ann);
     goes(ann);
@@ -68,7 +68,7 @@ describe('members', () => {
     expect(hub.audience.sent.map(({ except }) => except)).toEqual([peer, peer]);
   });
 
-  it('hear of each change where there is no limit', () => {
+  it('get each change if there is no limit', () => {
     const { comes, goes, told } = stage(0);
     for (let n = 0; n < 100; n++) {
       comes(ann);

@@ -22,7 +22,7 @@ function stage() {
 }
 
 describe('the number of subscriptions', () => {
-  it('is told with each change while it is at most 100', () => {
+  it('is sent with each change while it is at most 100', () => {
     const { clock, counts, changed } = stage();
     const up = Array.from({ length: 100 }, (_, n) => n + 1);
     for (const count of [...up, ...up.toReversed()]) {
@@ -32,7 +32,7 @@ describe('the number of subscriptions', () => {
     expect(counts()).toEqual([...up, ...up.toReversed()]);
   });
 
-  it('is told 5 times a second while it changes faster, and then the last one', () => {
+  it('is sent 5 times a second while it changes faster, and then the last one', () => {
     const { clock, told, counts, changed } = stage();
     for (let count = 1; count <= 20; count++) changed(count);
     expect(told.map(({ count }) => count)).toEqual([1, 2, 3, 4, 5]);
@@ -44,7 +44,7 @@ describe('the number of subscriptions', () => {
     expect(counts()).toEqual([]);
   });
 
-  it('is told every 5 seconds above 100, the last of those that came in the meantime', () => {
+  it('is sent every 5 seconds above 100, always the latest one', () => {
     const { clock, counts, changed } = stage();
     changed(100);
     changed(101);
@@ -61,7 +61,7 @@ describe('the number of subscriptions', () => {
     expect(counts()).toEqual([151]);
   });
 
-  it('is not told where nothing changed, and at once after a pause', () => {
+  it('is not sent if nothing changed, and at once after a pause', () => {
     const { clock, counts, changed } = stage();
     changed(200);
     expect(counts()).toEqual([200]);
@@ -71,7 +71,7 @@ describe('the number of subscriptions', () => {
     expect(counts()).toEqual([201]);
   });
 
-  it('is told at once when it falls to 100, and not once more afterwards', () => {
+  it('is sent at once when it falls to 100, and not again afterwards', () => {
     const { clock, counts, changed } = stage();
     changed(102);
     changed(101);
@@ -82,7 +82,7 @@ describe('the number of subscriptions', () => {
     expect(counts()).toEqual([]);
   });
 
-  it('above 100 is not told more often because it was below for a moment', () => {
+  it('above 100 is not sent more often because it was below for a moment', () => {
     const { clock, told, changed } = stage();
     for (let n = 0; n < 50; n++) {
       changed(101);
@@ -109,7 +109,7 @@ describe('the number of subscriptions', () => {
     expect(told.slice(2)).toEqual([{ channel: 'a', count: 201, atMs: 5000 }]);
   });
 
-  it('is right in the end, and never told too often, whatever happens', () => {
+  it('is right in the end and never sent too often, whatever happens', () => {
     const step = fc.record({ up: fc.boolean(), pauseMs: fc.oneof(fc.nat(100), fc.nat(3000)) });
     fc.assert(
       fc.property(fc.integer({ min: 98, max: 104 }), fc.array(step), (start, steps) => {

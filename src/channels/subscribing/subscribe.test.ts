@@ -242,7 +242,7 @@ describe('a cache channel whose event has not been read yet', () => {
 });
 
 describe('a subscription that was given up', () => {
-  it('is over at once, whenever the roster hears of it', async () => {
+  it('takes effect at once, however late the roster answers', async () => {
     const { engine, hub, session, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
     subscribes('x');
     await engine.answers('join x', transition({ occupied: true }));
@@ -260,7 +260,7 @@ describe('a subscription that was given up', () => {
     expect(engine.calls).toEqual(['join x', 'leave x']);
   });
 
-  it('may be taken up again before the roster has heard of it', async () => {
+  it('can be repeated before the roster has answered', async () => {
     const { engine, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
     subscribes('x');
     await engine.answers('join x', transition({ occupied: true }));
@@ -278,7 +278,7 @@ describe('a subscription that was given up', () => {
     await isGone();
   });
 
-  it('tells the others when it was the last of its user, and only then', async () => {
+  it('notifies the others if it was the last of its user, and only then', async () => {
     for (const memberRemoved of [true, false]) {
       const { engine, hub, subscribes, unsubscribes } = stage();
       subscribes('presence-x', '1');
@@ -296,7 +296,7 @@ describe('a subscription that was given up', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('leaves each of its channels once, those that it was still joining too', async () => {
+  it('leaves each of its channels once, including those it was still joining', async () => {
     const { engine, subscribes, disconnects, isGone } = stage();
     for (const channel of ['a', 'b', 'c']) subscribes(channel);
     await engine.answers('join a', transition({ occupied: true }));
@@ -314,7 +314,7 @@ describe('a client that disconnects', () => {
 });
 
 describe('a refusal', () => {
-  it('is told to the operator, with what the client was told, and asks the roster nothing', () => {
+  it('is logged with the text that the client got, and does not ask the roster', () => {
     const { engine, hub, peer, session } = stage();
 
     void subscribe(hub, session, {

@@ -164,7 +164,7 @@ describe('a sign-in that the roster has not answered yet', () => {
 });
 
 describe('a watchlist', () => {
-  it('is told after the confirmation', async () => {
+  it('is sent after the confirmation', async () => {
     const { users, connect } = stage();
     const ann = connect('1.1');
     ann.signsIn('ann', ['bob', 'bob']);
@@ -204,7 +204,7 @@ describe('a watchlist', () => {
 });
 
 describe('connections that come, sign in and go', () => {
-  it('leave nobody online, nobody signed out too often and nothing behind, in whatever order they are answered', async () => {
+  it('leave nobody online, sign out each once and leave nothing behind, in whatever order the roster answers', async () => {
     const step = fc.oneof(
       fc.record({
         signsIn: fc.nat(3),

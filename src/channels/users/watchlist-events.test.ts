@@ -27,14 +27,14 @@ function stage() {
 const online = { name: 'online', user_ids: ['ann'] };
 const offline = { name: 'offline', user_ids: ['ann'] };
 
-describe('those who watch a user', () => {
-  it('hear at once that the user came online', () => {
+describe('the watchers of a user', () => {
+  it('are notified at once when the user comes online', () => {
     const { app, watchlists, heard } = stage();
     watchlists.online(app, 'ann');
     expect(heard()).toEqual([online]);
   });
 
-  it('hear 3 seconds later that the user went offline', () => {
+  it('are notified 3 seconds after the user went offline', () => {
     const { app, clock, watchlists, heard } = stage();
     watchlists.offline(app, 'ann');
     clock.advance(2999);
@@ -47,7 +47,7 @@ describe('those who watch a user', () => {
     expect(heard()).toEqual([online]);
   });
 
-  it('hear nothing of a user who was away for less', () => {
+  it('are not notified of a user who returns within 3 seconds', () => {
     const { app, clock, watchlists, heard } = stage();
     for (let n = 0; n < 5; n++) {
       watchlists.offline(app, 'ann');
@@ -58,7 +58,7 @@ describe('those who watch a user', () => {
     expect(heard()).toEqual([]);
   });
 
-  it('hear nothing of other users, nor of users of other apps', () => {
+  it('are not notified of other users, nor of users of other apps', () => {
     const { app, clock, watchlists, heard } = stage();
     watchlists.online(app, 'bob');
     watchlists.online(appWith({ id: 'other' }), 'ann');

@@ -22,7 +22,7 @@ const step = fc.record({
 });
 
 describe('the roster in memory', () => {
-  it('knows after whatever came and went who is there, and nobody else', () => {
+  it('knows its members after any sequence of joins and leaves', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const roster = new MemoryRoster();

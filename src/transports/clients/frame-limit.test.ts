@@ -83,7 +83,7 @@ describe('the frames of a connection', () => {
     expect(send(700)[0]).toEqual(['answer', 600]);
   });
 
-  it('are not limited where the setting or the client events of the app are not', () => {
+  it('are not limited if the setting or the client events of the app are not', () => {
     for (const { send } of [
       stage({}, {}, 0),
       stage({ clientEvents: true }, { clientEventsPerSecond: 0 }),
