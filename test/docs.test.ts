@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 import packageJson from '../package.json';
@@ -40,11 +40,21 @@ describe('the documentation', () => {
 
   it('names only files of the tree that are there', async () => {
     const dead: string[] = [];
-    const guides = [...new Glob('docs/*.md').scanSync(ROOT)];
+    const guides = [...new Glob('docs/**/*.md').scanSync(ROOT)];
+    const inSrc = new RegExp(
+      `\`((?:${readdirSync(join(ROOT, 'src')).join('|')})/[\\w./-]*)\``,
+      'g',
+    );
     for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...guides]) {
       const text = await Bun.file(join(ROOT, page)).text();
-      for (const [, path = ''] of text.matchAll(/`((?:src|test|bench|scripts|docs)\/[\w./-]+)`/g)) {
+      for (const [, path = ''] of text.matchAll(
+        /`((?:src|test|testing|bench|scripts|docs)\/[\w./-]+)`/g,
+      )) {
         if (!existsSync(join(ROOT, path))) dead.push(`${page}: ${path}`);
+      }
+      if (page !== 'ARCHITECTURE.md') continue;
+      for (const [, path = ''] of text.matchAll(inSrc)) {
+        if (!existsSync(join(ROOT, 'src', path))) dead.push(`${page}: src/${path}`);
       }
     }
     expect(dead).toEqual([]);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import { after, attempt, mapAll, recover, undoIfFailed } from './maybe-promise.ts';
 
-describe('what comes after a value', () => {
+describe('the continuation of a value', () => {
   it('happens in the same turn when the value is here', () => {
     expect(after(1, (value) => value + 1)).toBe(2);
     expect(after(undefined, () => 'next')).toBe('next');
   });
 
-  it('waits for a value that will be here, and for what follows from it', async () => {
+  it('waits for a late value, and for its own late result', async () => {
     const seen: number[] = [];
     const done = after(Promise.resolve(1), (value) => {
       seen.push(value);

@@ -34,7 +34,7 @@ describe('an event', () => {
     expect(engine.calls).toEqual([]);
   });
 
-  it('of a cache channel is remembered before anybody hears it', async () => {
+  it('of a cache channel is remembered before it is sent', async () => {
     const engine = new LateEngine();
     const hub = hubWith(engine);
 

@@ -22,7 +22,7 @@ function stage() {
   const warned: (LogFields | undefined)[] = [];
   const counted: [counter: string, by: number | undefined, label: string | undefined][] = [];
   const warn = (_: string, fields?: LogFields) => void warned.push(fields);
-  // Whatever is told of a quota is a warning.
+  // Everything that is logged of a quota is a warning.
   const log = { debug: warn, info: warn, warn, error: warn };
   const meter = {
     count: (counter: string, by?: number, label?: string) =>
@@ -49,7 +49,7 @@ describe('the daily quota', () => {
     expect(usage.unsaved()).toEqual([{ appId: 'app', day: DAY, messages: 3, clientMessages: 0 }]);
   });
 
-  it('is used up by what happens anyway, which is counted beyond it too', () => {
+  it('is used up by deliveries and webhook events, which are counted beyond it too', () => {
     const { usage } = stage();
     const app = appOf(3);
     usage.charge(app, 5, 'backend');
@@ -57,7 +57,7 @@ describe('the daily quota', () => {
     expect(usage.take(app, 1)).toBe(false);
   });
 
-  it('is not used up by what clients cause, which is counted apart', () => {
+  it('is not used up by messages of clients, which are counted separately', () => {
     const { usage, warned } = stage();
     const app = appOf(3);
     usage.charge(app, 1_000_000, 'clients');
@@ -73,7 +73,7 @@ describe('the daily quota', () => {
     expect(later.take(app, 1)).toBe(false);
   });
 
-  it('of 0 is none, and what is used is counted all the same', () => {
+  it('of 0 is no quota, and messages are counted all the same', () => {
     const { usage, warned } = stage();
     const app = appOf(0);
     expect(usage.take(app, 1_000_000)).toBe(true);
@@ -87,7 +87,7 @@ describe('the daily quota', () => {
     expect(usage.take(appOf(1, { id: 'other' }), 1)).toBe(true);
   });
 
-  it('is whole again at midnight UTC, also for what was used in its last moment', () => {
+  it('is full again at midnight UTC, even if it was used a moment before', () => {
     const { clock, usage } = stage();
     const app = appOf(3);
     clock.advance(Date.parse(`${NEXT_DAY}T00:00:00Z`) - clock.now() - 1);
@@ -102,7 +102,7 @@ describe('the daily quota', () => {
     ]);
   });
 
-  it('goes on after a restart with what was used today, and only today', () => {
+  it('continues after a restart with the usage of today, and only of today', () => {
     const { usage } = stage();
     const app = appOf(10);
     usage.restore([
@@ -170,8 +170,8 @@ describe('warnings of the quota', () => {
   });
 });
 
-describe('what is to be kept', () => {
-  it('is what was used since it was last asked for', () => {
+describe('usage to be stored', () => {
+  it('is the usage since the last call', () => {
     const { usage } = stage();
     const app = appOf(0);
     const other = appOf(0, { id: 'other' });

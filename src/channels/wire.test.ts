@@ -47,7 +47,7 @@ const anyFrame = fc.oneof(
     .map((message) => JSON.stringify(message)),
 );
 
-describe('what a client says', () => {
+describe('a message of a client', () => {
   it.each([
     [
       '{"event":"pusher:subscribe","data":{"channel":"x","auth":"k:s","channel_data":"{}"}}',
@@ -131,9 +131,11 @@ describe('what a client says', () => {
         const message = readClientMessage(frame);
 
         if (message.type !== 'client-event') throw new Error(message.type);
-        const heard = JSON.parse(clientEventMessage('client-x', CHANNEL, message.dataLiteral, 'u'));
+        const received = JSON.parse(
+          clientEventMessage('client-x', CHANNEL, message.dataLiteral, 'u'),
+        );
         const expected = typeof data === 'string' ? data : text;
-        expect(heard).toEqual({
+        expect(received).toEqual({
           event: 'client-x',
           channel: CHANNEL,
           data: expected,
@@ -204,7 +206,7 @@ describe('channel_data', () => {
   });
 });
 
-describe('what a client hears', () => {
+describe('a message to a client', () => {
   it.each([
     [
       connectionEstablished(socketId('1.2'), 120),

@@ -4,9 +4,9 @@ import { audiencePages } from './audience.ts';
 import type { AudienceSource } from './audience-source.ts';
 import type { DeviceId, Recipient } from './model/device.ts';
 
-/** An audience in memory: of each name, the numbers of its devices. */
+/** An audience in memory: the device numbers of each name. */
 class FakeSource implements AudienceSource {
-  /** The most numbers that one reading gave. */
+  /** The most numbers that one read returned. */
   readMost = 0;
   asked = 0;
   private readonly devices: Readonly<Record<string, readonly number[]>>;

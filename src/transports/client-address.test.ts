@@ -16,7 +16,7 @@ function stage(...ranges: string[]) {
 }
 
 describe('the address of a client', () => {
-  it('is the one that a trusted proxy names, in either header', () => {
+  it('is the one that a trusted proxy gives, in either header', () => {
     const { of, lines } = stage('10.0.0.0/8');
     expect(of('10.0.0.1', { 'X-Forwarded-For': '1.2.3.4' })).toBe('1.2.3.4');
     expect(of('10.0.0.1', { Forwarded: 'for=1.2.3.4' })).toBe('1.2.3.4');
@@ -24,7 +24,7 @@ describe('the address of a client', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is that of the connection otherwise; the operator is told once a minute of a proxy without a name', () => {
+  it('is that of the connection otherwise; an unnamed proxy is logged once a minute', () => {
     const { clock, lines, of } = stage();
     expect(of('10.0.0.1')).toBe('10.0.0.1');
     expect(lines).toEqual([]);

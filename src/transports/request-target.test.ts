@@ -22,7 +22,7 @@ describe('the target of a request', () => {
     expect(requestTarget(url)).toEqual({ path, query });
   });
 
-  it('is what its sender wrote, with a host before it or without', () => {
+  it('is exactly what was sent, with a host in front or without', () => {
     const paths = fc.string().map((text) => `/${text.replaceAll('?', '')}`);
     fc.assert(
       fc.property(
@@ -49,7 +49,7 @@ describe('the target of a request', () => {
 });
 
 describe('a path prefix', () => {
-  it('is taken off where it is a whole one', () => {
+  it('is removed if it is a whole path segment', () => {
     expect(withoutPrefix('/ws/apps/3', '/ws')).toBe('/apps/3');
     expect(withoutPrefix('/ws/ws/apps', '/ws')).toBe('/ws/apps');
     expect(withoutPrefix('/wsx/apps', '/ws')).toBe('/wsx/apps');
@@ -112,7 +112,7 @@ describe('decoding', () => {
     expect(quickestMs(decodeLeniently)).toBeLessThan(0.5);
   });
 
-  it('undoes what encoding did', () => {
+  it('reverses percent-encoding', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         expect(decodeLeniently(encodeURIComponent(text))).toBe(text);
@@ -120,7 +120,7 @@ describe('decoding', () => {
     );
   });
 
-  it('never fails, and changes nothing where there is no percent sign', () => {
+  it('never fails, and changes nothing if there is no percent sign', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('%', 'c', '3', 'a', '9', 'é', 'x') }),

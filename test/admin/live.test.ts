@@ -1,40 +1,46 @@
-import { describe, expect, it } from 'bun:test';
-import { admin, makeApp } from '../../testing/clients/admin-api.ts';
-import { RawClient } from '../../testing/clients/raw-client.ts';
-import { channelAuth, trigger } from '../../testing/clients/sign.ts';
-import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { trigger } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
+import { newApp } from '../../testing/servers/test-app.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare();
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the admin API shows', () => {
-  it('what each app does now', async () => {
-    await using server = await startFanfare();
-    const other = await makeApp(server);
-    await using one = await RawClient.connect(server);
-    await using two = await RawClient.connect(server);
+  it('the present activity of each app', async () => {
+    const app = await newApp(server);
+    const other = await newApp(server);
+    await using one = await app.connect();
+    await using two = await app.connect();
     await one.subscribes('a');
     await two.subscribes('a');
     await two.subscribes('b');
-    await trigger(server, { name: 'e', channel: 'a', data: 'x' });
+    await app.trigger({ name: 'e', channel: 'a', data: 'x' });
     const { status, json } = await admin(server, 'GET', '/live');
     expect(status).toBe(200);
-    expect(json).toEqual({
-      apps: [
+    const none = { connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 };
+    expect((json as { apps: unknown }).apps).toEqual(
+      expect.arrayContaining([
         // The trigger, and each of its two deliveries.
-        { id: APP.id, connections: 2, channels: 2, messagesToday: 3, clientMessagesToday: 0 },
-        { id: other.id, connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 },
-      ],
-    });
+        { ...none, id: app.id, connections: 2, channels: 2, messagesToday: 3 },
+        { ...none, id: other.id },
+      ]),
+    );
   });
 
   it('the occupied channels of an app with their counts', async () => {
-    await using server = await startFanfare();
-    await using client = await RawClient.connect(server);
+    const app = await newApp(server);
+    await using client = await app.connect();
     for (const name of ['a-1', 'a-2', 'a-3', 'b-1']) await client.subscribes(name);
     const members = JSON.stringify({ user_id: 'ada' });
-    const auth = channelAuth(client.socketId, 'presence-x', members);
-    await client.subscribes('presence-x', auth);
+    await client.subscribes('presence-x', app.auth(client, 'presence-x', members));
     const ask = async (query: string) =>
-      (await admin(server, 'GET', `/apps/${APP.id}/channels${query}`)).json;
+      (await admin(server, 'GET', `/apps/${app.id}/channels${query}`)).json;
     expect(await ask('?prefix=presence-')).toEqual({
       channels: [{ name: 'presence-x', subscriptions: 1, users: 1 }],
       more: false,
@@ -57,7 +63,7 @@ describe('the admin API shows', () => {
       after = `&after=${page.next}`;
     }
     expect(listed).toEqual(['a-1', 'a-2', 'a-3']);
-    expect((await admin(server, 'GET', `/apps/${APP.id}/channels?after=x`)).status).toBe(400);
+    expect((await admin(server, 'GET', `/apps/${app.id}/channels?after=x`)).status).toBe(400);
   });
 
   it('what an app used on each day, also after a restart', async () => {

@@ -13,7 +13,7 @@ export function eventCacheContract(
     const topic = topicOf(appWith({}), channel('cache-scores'));
     const event = { name: 'goal', data: '{"score":"1:0"}', expiresAt: 2_000 };
 
-    it('gives what was put last', async () => {
+    it('returns the event that was put last', async () => {
       const cache = await open({ now: () => 1_000 });
       await cache.put(topic, { ...event, data: 'older' });
       await cache.put(topic, event);
@@ -37,7 +37,7 @@ export function eventCacheContract(
       expect(await cache.get(topic)).toBeUndefined();
     });
 
-    it('remembers anew what is put again', async () => {
+    it('starts the time anew when an event is put again', async () => {
       let now = 1_000;
       const cache = await open({ now: () => now });
       await cache.put(topic, event);

@@ -30,7 +30,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
     const room = channel('presence-room');
     const news = channel('news');
 
-    it('says of the first subscription that the channel is occupied, and of no other', async () => {
+    it('reports a channel as occupied with its first subscription only', async () => {
       const roster = await open();
       const unchanged = { vacated: false, memberAdded: false, memberRemoved: false };
       expect(await roster.join(app, news, undefined)).toEqual({
@@ -45,7 +45,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       });
     });
 
-    it('says of the last that leaves that the channel is vacated, and of no other', async () => {
+    it('reports a channel as vacated with its last subscription only', async () => {
       const roster = await open();
       await roster.join(app, news, undefined);
       await roster.join(app, news, undefined);
@@ -60,7 +60,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       expect(await allChannels(roster, app)).toEqual([]);
     });
 
-    it('adds a user with the first of their connections and removes them with the last', async () => {
+    it('adds a user with their first connection and removes them with the last', async () => {
       const roster = await open();
       expect(await roster.join(app, room, ann)).toMatchObject({ memberAdded: true });
       expect(await roster.join(app, room, ann)).toMatchObject({
@@ -86,14 +86,14 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       expect(await roster.members(app, room)).toEqual([annAgain]);
     });
 
-    it('gives the members in the order in which they joined', async () => {
+    it('returns the members in the order of joining', async () => {
       const roster = await open();
       await roster.join(app, room, bob);
       await roster.join(app, room, ann);
       expect(await roster.members(app, room)).toEqual([bob, ann]);
     });
 
-    it('refuses a user beyond the limit, changes nothing then, and lets one in who is in already', async () => {
+    it('refuses a user beyond the limit without a trace, but not one who is in already', async () => {
       const roster = await open();
       await roster.join(app, room, ann);
       await roster.join(app, room, bob);
@@ -102,7 +102,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       expect(await roster.join(app, room, bob)).toMatchObject({ memberAdded: false });
     });
 
-    it('has no limit where it is 0', async () => {
+    it('has no limit if it is 0', async () => {
       const roster = await open();
       const open0 = appWith({ presenceMembers: 0 });
       for (let n = 0; n < 150; n++) {
@@ -112,7 +112,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       }
     });
 
-    it('takes no notice of a full channel that a refused user would have made', async () => {
+    it('does not occupy a channel for a refused user', async () => {
       const roster = await open();
       const one = appWith({ presenceMembers: 1 }, 'one');
       await roster.join(one, room, ann);
@@ -134,7 +134,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       expect(names.sort()).toEqual([news.text, room.text]);
     });
 
-    it('lists many channels page by page, each that stays exactly once', async () => {
+    it('lists many channels page by page, each one that stays exactly once', async () => {
       const roster = await open();
       const names = Array.from({ length: 25 }, (_, n) => `many-${n}`);
       for (const name of names) await roster.join(app, channel(name), undefined);
@@ -152,7 +152,7 @@ export function rosterContract(name: string, open: () => Promise<Roster>): void 
       expect(await allChannels(roster, app, '', first.next)).toEqual(rest);
     });
 
-    it('counts nobody in a channel that nobody is in', async () => {
+    it('counts 0 in a channel without subscriptions', async () => {
       const roster = await open();
       expect(await roster.counts(app, room)).toEqual({ subscriptions: 0, users: 0 });
       expect(await roster.members(app, room)).toEqual([]);

@@ -7,7 +7,7 @@ export function userRosterContract(name: string, open: () => Promise<UserRoster>
   describe(`${name} keeps the user roster contract`, () => {
     const app = appWith({});
 
-    it("says when a user's first connection came and their last one went, and of no other", async () => {
+    it("returns true for a user's first and last connection only", async () => {
       const users = await open();
       expect(await users.signIn(app, 'ann')).toBe(true);
       expect(await users.signIn(app, 'ann')).toBe(false);

@@ -148,7 +148,7 @@ describe('publishes do not wait for', () => {
       expect(devices).toBe(DEVICES);
 
       const timesLess = await publishUntilGone(server, instance, publishes);
-      expect(timesLess).toBeGreaterThan(10);
+      expect(timesLess).toBeGreaterThan(4);
     },
     LONG_MS,
   );
@@ -167,7 +167,7 @@ describe('publishes do not wait for', () => {
       await publishes.during(isDone(backend, ofOther.deleteUser('ann')));
 
       const timesLess = await publishUntilGone(server, instance, publishes);
-      expect(timesLess).toBeGreaterThan(10);
+      expect(timesLess).toBeGreaterThan(4);
     },
     LONG_MS,
   );

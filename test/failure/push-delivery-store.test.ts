@@ -11,10 +11,10 @@ import { becomes, complaints, holdStore, limitFileSize } from './store-trouble.t
 const LONG_MS = 60_000;
 
 /** More than a server holds at once and has sent before, so that it cannot deliver all of them without its store. */
-const DEVICES = 9_000;
+const DEVICES = 15_000;
 
-/** How long the gateway takes until the store is in trouble: the server sends 4,000 in that time. */
-const LATENCY_MS = 3_000;
+/** How long the gateway takes until the store is in trouble: a server sends some thousands in that time. */
+const LATENCY_MS = 1_000;
 
 /** Longer than the pauses between two looks of a server at its store. */
 const SEVERAL_LOOKS_MS = 2_200;

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import {
   existsSync,
   linkSync,
@@ -51,45 +51,111 @@ function expectRefused(ended: Ended, owner: Fanfare): void {
   });
 }
 
-it('refuses to use a store that another server uses, by whatever path it is named', async () => {
-  await using server = await startFanfare();
-  const { directory } = server;
-  const file = storeOf(directory);
-  mkdirSync(join(directory, 'other'));
-  symlinkSync(file, join(directory, 'other', 'link.db'));
-  symlinkSync(directory, join(directory, 'other', 'folder'));
-  const before = statSync(file).mtimeMs;
-  expectRefused(await startAnother(directory, 'sqlite:other/folder/fanfare.db'), server);
-  const isUsed = `is used by another server: process ${server.process.pid} `;
-  for (const path of [
-    file,
-    relative(process.cwd(), file),
-    `${directory}/other/../fanfare.db`,
-    `//${file}`,
-    join(directory, 'other/link.db'),
-    join(directory, 'other/folder/fanfare.db'),
-  ]) {
-    expect(() => StoreLock.take(`sqlite:${path}`)).toThrow(isUsed);
-  }
-  expect(statSync(file).mtimeMs).toBe(before);
-  await isReady(server);
-});
+/** Expects that nobody else can take the lock of a server. What a second server would do first, without starting one. */
+function expectUsed(owner: Fanfare, path = storeOf(owner.directory)): void {
+  const isUsed = `is used by another server: process ${owner.process.pid} `;
+  expect(() => StoreLock.take(`sqlite:${path}`)).toThrow(isUsed);
+}
 
-it('refuses a store that a stopped server uses', async () => {
-  await using server = await startFanfare();
-  server.process.kill('SIGSTOP');
-  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
-  server.process.kill('SIGCONT');
-  await isReady(server);
-});
+describe('a server with a store', () => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
 
-it('refuses before it changes anything: the work that the owner has claimed stays its own', async () => {
-  await using server = await startFanfare();
-  using store = new Database(storeOf(server.directory));
-  store.run('PRAGMA busy_timeout = 5000');
-  // Migrations of a newer version would stop any start that got this far.
-  store.run('INSERT INTO migrations (number) VALUES (999)');
-  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+  it('refuses to use a store that another server uses, by whatever path it is named', async () => {
+    const { directory } = server;
+    const file = storeOf(directory);
+    mkdirSync(join(directory, 'other'));
+    symlinkSync(file, join(directory, 'other', 'link.db'));
+    symlinkSync(directory, join(directory, 'other', 'folder'));
+    const before = statSync(file).mtimeMs;
+    expectRefused(await startAnother(directory, 'sqlite:other/folder/fanfare.db'), server);
+    for (const path of [
+      file,
+      relative(process.cwd(), file),
+      `${directory}/other/../fanfare.db`,
+      `//${file}`,
+      join(directory, 'other/link.db'),
+      join(directory, 'other/folder/fanfare.db'),
+    ]) {
+      expectUsed(server, path);
+    }
+    expect(statSync(file).mtimeMs).toBe(before);
+    await isReady(server);
+  });
+
+  it('refuses a store that a stopped server uses', async () => {
+    server.process.kill('SIGSTOP');
+    expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+    server.process.kill('SIGCONT');
+    await isReady(server);
+  });
+
+  it('lets commands and backups use the store beside its owner', async () => {
+    const { directory } = server;
+    const beside = (...args: string[]) =>
+      fanfare(directory, [...args, '--config', join(directory, 'config.json')]);
+    const created = await beside('apps', 'create', '--json');
+    expect(created).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((await beside('apps', 'list')).stdout).toContain(JSON.parse(created.stdout).id);
+    expect(await beside('backup', 'copy.db')).toMatchObject({ exitCode: 0, stderr: '' });
+    // The copy is another store.
+    await using other = await spawnFanfare(['serve'], directory, {
+      ...FREE_PORTS,
+      FANFARE_STORE_URL: 'sqlite:copy.db',
+    });
+    await isReady(other);
+    expectUsed(server);
+  });
+
+  it('takes its lock again when somebody removes the file of it', async () => {
+    const lock = `${storeOf(server.directory)}.lock`;
+    expect(statSync(lock).mode & 0o777).toBe(0o600);
+    rmSync(lock);
+    while (!existsSync(lock)) await readiness(server);
+    expectUsed(server);
+    await isReady(server);
+  });
+
+  it('is not ready while another server has got the lock that was taken from it', async () => {
+    const lock = `${storeOf(server.directory)}.lock`;
+    // What another server would have made, in one step.
+    const other = join(server.directory, 'other.lock');
+    {
+      using database = new Database(other);
+      database.run('BEGIN IMMEDIATE');
+      renameSync(other, lock);
+      expect(await becomes(server, /^503.*store:/s, nothing)).toContain('another server uses it');
+      database.run('ROLLBACK');
+      await isReady(server);
+    }
+    expectUsed(server);
+  });
+
+  it('refuses names of a file that SQLite reads in another way', async () => {
+    const file = storeOf(server.directory);
+    for (const name of [`file:${file}`, `file://${file}`, `${file}?mode=rwc`, `${file} `]) {
+      expect(await startAnother(server.directory, `sqlite:${name}`)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('must be sqlite:PATH of one file'),
+      });
+    }
+    // Bun takes the space away, whatever the configuration lets pass.
+    await expect(openDatabase(`sqlite:${file} `)).rejects.toThrow(
+      /SQLite reads its name as "\S+\.db"/,
+    );
+    await isReady(server);
+  });
+
+  it('refuses before it changes anything: the work that the owner has claimed stays its own', async () => {
+    using store = new Database(storeOf(server.directory));
+    store.run('PRAGMA busy_timeout = 5000');
+    // Migrations of a newer version would stop any start that got this far.
+    store.run('INSERT INTO migrations (number) VALUES (999)');
+    expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
+  });
 });
 
 it.each(['SIGTERM', 'SIGKILL'] as const)(
@@ -98,7 +164,7 @@ it.each(['SIGTERM', 'SIGKILL'] as const)(
     await using server = await startFanfare();
     await using again = await restart(server, signal);
     await isReady(again);
-    expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), again);
+    expectUsed(again);
   },
 );
 
@@ -118,50 +184,6 @@ it('starts one server of many that start at the same moment', async () => {
     expect(why).toHaveLength(4);
     for (const text of why) expect(text).toContain('is used by another server');
   }
-});
-
-it('lets commands and backups use the store beside its owner', async () => {
-  await using server = await startFanfare();
-  const { directory } = server;
-  const beside = (...args: string[]) =>
-    fanfare(directory, [...args, '--config', join(directory, 'config.json')]);
-  const created = await beside('apps', 'create', '--json');
-  expect(created).toMatchObject({ exitCode: 0, stderr: '' });
-  expect((await beside('apps', 'list')).stdout).toContain(JSON.parse(created.stdout).id);
-  expect(await beside('backup', 'copy.db')).toMatchObject({ exitCode: 0, stderr: '' });
-  // The copy is another store.
-  await using other = await spawnFanfare(['serve'], directory, {
-    ...FREE_PORTS,
-    FANFARE_STORE_URL: 'sqlite:copy.db',
-  });
-  await isReady(other);
-  expectRefused(await startAnother(directory, 'sqlite:fanfare.db'), server);
-});
-
-it('takes its lock again when somebody removes the file of it', async () => {
-  await using server = await startFanfare();
-  const lock = `${storeOf(server.directory)}.lock`;
-  expect(statSync(lock).mode & 0o777).toBe(0o600);
-  rmSync(lock);
-  while (!existsSync(lock)) await readiness(server);
-  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
-  await isReady(server);
-});
-
-it('is not ready while another server has got the lock that was taken from it', async () => {
-  await using server = await startFanfare();
-  const lock = `${storeOf(server.directory)}.lock`;
-  // What another server would have made, in one step.
-  const other = join(server.directory, 'other.lock');
-  {
-    using database = new Database(other);
-    database.run('BEGIN IMMEDIATE');
-    renameSync(other, lock);
-    expect(await becomes(server, /^503.*store:/s, nothing)).toContain('another server uses it');
-    database.run('ROLLBACK');
-    await isReady(server);
-  }
-  expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
 });
 
 it('does not start where the store has several names, or its lock cannot be used', async () => {
@@ -193,22 +215,6 @@ it('uses the very file that it locks, whatever the name is made of', async () =>
     ['', '-shm', '-wal', '.admin-password', '.lock'].map((end) => `b#%2e.db${end}`),
   );
   expectRefused(await startAnother(odd, 'sqlite:./b#%2e.db'), server);
-});
-
-it('refuses names of a file that SQLite reads in another way', async () => {
-  await using server = await startFanfare();
-  const file = storeOf(server.directory);
-  for (const name of [`file:${file}`, `file://${file}`, `${file}?mode=rwc`, `${file} `]) {
-    expect(await startAnother(server.directory, `sqlite:${name}`)).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('must be sqlite:PATH of one file'),
-    });
-  }
-  // Bun takes the space away, whatever the configuration lets pass.
-  await expect(openDatabase(`sqlite:${file} `)).rejects.toThrow(
-    /SQLite reads its name as "\S+\.db"/,
-  );
-  await isReady(server);
 });
 
 it.skipIf(!canMount)(

@@ -8,20 +8,20 @@ const WINDOW_MS = 1000;
 function stage() {
   const clock = new FakeClock();
   const limiter = new ChangeLimiter<string>(clock, WINDOW_MS);
-  const told: { value: number; atMs: number }[] = [];
+  const reported: { value: number; atMs: number }[] = [];
   const startMs = clock.now();
   return {
     clock,
     limiter,
-    told,
+    reported,
     changed: (value: number, key = 'key', times = 3) =>
-      limiter.changed(key, times, () => told.push({ value, atMs: clock.now() - startMs })),
-    values: () => told.splice(0).map(({ value }) => value),
+      limiter.changed(key, times, () => reported.push({ value, atMs: clock.now() - startMs })),
+    values: () => reported.splice(0).map(({ value }) => value),
   };
 }
 
 describe('a change', () => {
-  it('is told at once, so often in a window; of more, the last when it may be', () => {
+  it('is reported at once up to the limit of a window; beyond it, the last one as soon as the limit allows', () => {
     const { clock, changed, values } = stage();
     for (let value = 1; value <= 9; value++) changed(value);
     expect(values()).toEqual([1, 2, 3]);
@@ -39,7 +39,7 @@ describe('a change', () => {
     expect(values()).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
-  it('that was called off is not told, nor does it let a later one out too early', () => {
+  it('that was cancelled is not reported, nor does it let a later one out too early', () => {
     const { clock, limiter, changed, values } = stage();
     for (let value = 1; value <= 4; value++) changed(value);
     expect(values()).toEqual([1, 2, 3]);
@@ -52,7 +52,7 @@ describe('a change', () => {
     expect(values()).toEqual([5]);
   });
 
-  it('is told although the clock was set back', () => {
+  it('is reported although the clock was set back', () => {
     const { clock, changed, values } = stage();
     for (let value = 1; value <= 3; value++) changed(value);
     clock.setBack(3_600_000);
@@ -68,24 +68,24 @@ describe('a change', () => {
     expect(limiter.size).toBe(0);
   });
 
-  it('is never told too often, and the last one always, whatever happens', () => {
+  it('is never reported too often, and the last one always, whatever happens', () => {
     const step = fc.record({ key: fc.constantFrom('a', 'b'), waitMs: fc.nat(700) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
         const clock = new FakeClock();
         const limiter = new ChangeLimiter<string>(clock, WINDOW_MS);
-        const told = new Map<string, { value: number; atMs: number }[]>([
+        const reported = new Map<string, { value: number; atMs: number }[]>([
           ['a', []],
           ['b', []],
         ]);
         const last = new Map<string, number>();
         for (const [value, { key, waitMs }] of steps.entries()) {
           last.set(key, value);
-          limiter.changed(key, 2, () => told.get(key)?.push({ value, atMs: clock.now() }));
+          limiter.changed(key, 2, () => reported.get(key)?.push({ value, atMs: clock.now() }));
           clock.advance(waitMs);
         }
         clock.advance(2 * WINDOW_MS);
-        for (const [key, list] of told) {
+        for (const [key, list] of reported) {
           expect(list.at(-1)?.value).toBe(last.get(key));
           for (const [index, { atMs }] of list.entries()) {
             const third = list[index + 2];

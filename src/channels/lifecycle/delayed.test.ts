@@ -17,7 +17,7 @@ function stage() {
   };
 }
 
-describe('what is delayed', () => {
+describe('a delayed action', () => {
   it('is done after the delay, and not a millisecond before', () => {
     const { clock, done, start } = stage();
     start('a');
@@ -41,7 +41,7 @@ describe('what is delayed', () => {
     expect(done).toEqual(['b', 'a', 'c']);
   });
 
-  it('is not done once it is called off, and only one that waits can be', () => {
+  it('does not run once it is cancelled, and only a waiting one can be', () => {
     const { clock, delayed, done, start } = stage();
     start('a');
     start('b');
@@ -65,7 +65,7 @@ describe('what is delayed', () => {
     expect(done).toEqual(['second']);
   });
 
-  it('may be started again by what it does', () => {
+  it('may start again while it runs', () => {
     const { clock, delayed, done } = stage();
     const again = () => {
       done.push(String(clock.now()));
@@ -89,7 +89,7 @@ describe('what is delayed', () => {
     expect(done).toEqual(['a', 'b', 'c']);
   });
 
-  it('may be thousands at once, half of which are called off', () => {
+  it('may be one of thousands, half of which are cancelled', () => {
     const { clock, delayed, done, start } = stage();
     for (let n = 0; n < 20_000; n++) start(String(n));
     for (let n = 0; n < 20_000; n += 2) delayed.cancel(String(n));

@@ -62,13 +62,13 @@ describe('attempts to subscribe', () => {
     expect(tries(session, 1000)).toBe(300);
   });
 
-  it('are ten seconds of the rate at once where that is more', () => {
+  it('allow a burst of ten seconds of the rate if that is more', () => {
     expect(tries(sessionWith({ subscriptionsPerSecond: 5, channelsPerConnection: 1 }), 99)).toBe(
       50,
     );
   });
 
-  it('are not limited where there is no rate', () => {
+  it('are not limited if there is no rate', () => {
     expect(tries(sessionWith({ subscriptionsPerSecond: 0 }), 10_000)).toBe(10_000);
   });
 });

@@ -5,7 +5,7 @@ import { UserSessions } from './user-sessions.ts';
 describe('the connections of a user', () => {
   const app = appWith();
 
-  it('are those that signed in, until they go', () => {
+  it('are those that are signed in, until they are removed', () => {
     const sessions = new UserSessions();
     const [first, second, other] = ['1.1', '1.2', '1.3'].map((id) => sessionOf(app, id));
     if (first === undefined || second === undefined || other === undefined) throw new Error();

@@ -31,7 +31,7 @@ describe('the event cache in memory', () => {
     expect(has('a', 'b', 'c', 'd', 'e')).toEqual(['c', 'd', 'e']);
   });
 
-  it('takes what was put again for new', () => {
+  it('treats an event that is put again as new', () => {
     const { put, has, dataOf } = stage(3);
     for (const name of ['a', 'b', 'c']) put(name, 'old');
 
@@ -67,7 +67,7 @@ describe('the event cache in memory', () => {
     expect(has('c')).toEqual(['c']);
   });
 
-  it('forgets with the first what has expired, though nobody asks for it', () => {
+  it('drops expired events when another is put', () => {
     const { clock, put, has } = stage(2);
     put('a');
     clock.advance(20 * MINUTE);
@@ -81,7 +81,7 @@ describe('the event cache in memory', () => {
     expect(has('a', 'b', 'c')).toEqual(['b', 'c']);
   });
 
-  it('holds what was put last and has not expired, whatever else happens', () => {
+  it('keeps the latest events that have not expired, whatever else happens', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const step = fc.oneof(
       fc.record({ name, data: fc.string({ maxLength: 5 }) }),
@@ -148,7 +148,7 @@ describe('the event cache of several apps', () => {
     expect(has('loud', 'n-5')).toBe(true);
   });
 
-  it('forgets what has expired of an app that does nothing any more', () => {
+  it('drops expired events of idle apps', () => {
     const { clock, put, has } = shared(10);
     for (let n = 0; n < 5; n++) put('idle', `n-${n}`);
     clock.advance(31 * MINUTE);

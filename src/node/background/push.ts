@@ -125,7 +125,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
-      tenantLog: strangerLog,
+      strangerLog,
       logThrottle,
       rates,
       settings,

@@ -116,7 +116,7 @@ describe('a Beams Token', () => {
   });
 
   it('has at most 8192 characters', () => {
-    // Not every length can be reached by one part alone.
+    // Base64url of one part cannot have every length.
     const ofLength = (length: number) => {
       for (const kid of ['', 'x', 'xx', 'xxx']) {
         const least = sign({ ...claims, more: '' }, { ...header, kid }).length;

@@ -18,7 +18,7 @@ function pointOf(x: bigint, y: bigint): Uint8Array {
   );
 }
 
-/** What the runtime's own cryptography says of the same point. */
+/** Whether the runtime's own cryptography accepts the point. */
 function isImported(point: Uint8Array): boolean {
   const coordinate = (from: number) =>
     Buffer.from(point.slice(from, from + 32)).toString('base64url');
@@ -26,7 +26,7 @@ function isImported(point: Uint8Array): boolean {
     const jwk = { kty: 'EC', crv: 'P-256', x: coordinate(1), y: coordinate(33) };
     return createPublicKey({ format: 'jwk', key: jwk }).type === 'public';
   } catch {
-    // It throws for what is no point; nothing else is asked here.
+    // It throws for an invalid point.
     return false;
   }
 }
@@ -57,7 +57,7 @@ describe('a point of P-256', () => {
   });
 
   it('has coordinates below the prime, so that its encoding is unique', () => {
-    // x = 5 is on the curve; so is 5 + p for whoever computes without looking.
+    // x = 5 is on the curve; so is 5 + p, unless the range is checked.
     const y = 0x459243b9aa581806fe913bce99817ade11ca503c64d9a3c533415c083248fbccn;
     expect(isP256Point(pointOf(5n, y))).toBe(true);
     expect(isP256Point(pointOf(5n, P - y))).toBe(true);

@@ -4,7 +4,7 @@ import type { OpenCircuit } from '../delivering/ports.ts';
 import type { DeviceEvent, DeviceStory } from '../model/delivery.ts';
 import { type DeviceId, platforms } from '../model/device.ts';
 import { newDeviceId } from '../model/device-id.ts';
-import type { PlatformCounts, PublishState, PublishStatus } from '../model/publish.ts';
+import { NO_COUNTS, type PublishState, type PublishStatus } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import { explain } from './explain.ts';
 import { explanationJson, type TimelineEvent, timelineWhats } from './timeline.ts';
@@ -14,22 +14,12 @@ const REGISTERED_MS = PUBLISHED_MS - 3_600_000;
 const NOW_MS = PUBLISHED_MS + 10_000;
 const DEVICE: DeviceId = newDeviceId('fcm');
 
-const NONE: PlatformCounts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
-
 const STATUS: PublishStatus = {
   id: newPublishId(PUBLISHED_MS),
   state: 'delivering',
   createdAtMs: PUBLISHED_MS,
   sendAtMs: undefined,
-  platforms: { apns: NONE, fcm: NONE, web: NONE },
+  platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS },
   delivered: 0,
   opened: 0,
   reasons: [],

@@ -73,7 +73,7 @@ describe('the message for an Android device', () => {
       list: '[]',
       pusher: `{${trackingText},"hasDisplayableContent":false,"hasData":true}`,
     });
-    // What is dropped is no data.
+    // Dropped fields do not count as data.
     expect(message({ data: { nothing: null } }).message.data['pusher']).toContain(
       '"hasData":false',
     );

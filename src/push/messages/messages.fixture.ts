@@ -7,10 +7,10 @@ export const tracking: Tracking = {
   publishId: NIL_PUBLISH_ID,
 };
 
-/** What the blocks of all platforms begin with. */
+/** The start of the server's block on all platforms. */
 export const trackingText = `"instanceId":"${tracking.instanceId}","publishId":"${NIL_PUBLISH_ID}"`;
 
-/** What was read, where a test knows that nothing is wrong with it. */
+/** A payload that must be valid. */
 export function right<Payload>(payload: Payload | FieldFault): Payload {
   if (payload instanceof FieldFault) throw new Error(`${payload.field}: ${payload.reason}`);
   return payload;

@@ -42,7 +42,7 @@ describe('a message', () => {
     ['web', 3993],
   ] as const)('of %s has at most %d bytes, including what the server adds', (platform, most) => {
     const fill = fills[platform];
-    // Two bytes each: characters are not what counts.
+    // Two bytes each: bytes count, not characters.
     const [room, odd] = [
       most - sizeOf(platform, fill('')),
       (most - sizeOf(platform, fill(''))) % 2,

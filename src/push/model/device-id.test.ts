@@ -33,7 +33,7 @@ describe('a device id', () => {
     `web-g${uuid.slice(1)}`,
     `web-{${uuid}}`,
     `web-0b8e7c9-c1d2e-4f30-8a4b-5c6d7e8f9a0b`,
-    // Lower case of it is an ASCII k, were it one of the letters.
+    // Its lower case is an ASCII k.
     `web-\u212a${uuid.slice(1)}`,
   ])('of the web is not %j', (text) => {
     expect(readDeviceId(text, 'web')).toBeUndefined();

@@ -9,7 +9,7 @@ export interface PublishOutline {
   readonly platforms: readonly Platform[];
 }
 
-/** Names are kept up to so many characters together. A publish may have 170,000. */
+/** Names are kept if they have at most this many characters together. A publish may have 170,000. */
 const NAMES_LENGTH_MAX = 512;
 
 /** Writes the outline of a publish. */

@@ -63,6 +63,16 @@ export interface PlatformCounts {
   readonly cancelled: number;
 }
 
+export const NO_COUNTS: PlatformCounts = {
+  planned: 0,
+  accepted: 0,
+  retrying: 0,
+  failed: 0,
+  pruned: 0,
+  expired: 0,
+  cancelled: 0,
+};
+
 /** How far a publish has come. */
 export interface PublishStatus {
   readonly id: PublishId;

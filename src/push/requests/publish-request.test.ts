@@ -69,7 +69,7 @@ describe('a publish', () => {
 
   it.each(['interests', 'users'] as const)('must have names: %s', (kind) => {
     const right = { ...toInterests, ...toUsers };
-    // In the words of the hosted service, as they were recorded.
+    // The recorded text of the hosted service.
     const missing = unprocessable(`\`${kind}\`: ${kind} is required`);
     expect(read(kind, { ...right, [kind]: undefined })).toEqual(missing);
     expect(read(kind, { ...right, [kind]: null })).toEqual(missing);

@@ -46,7 +46,7 @@ const tokenIdentity = (text: string) =>
 const refused = (description: string) => new PushRefusal('bad-device-request', description);
 
 describe('an apns device', () => {
-  const read = (body: object) => readRegistration('apns', { ...body }, instance, client);
+  const read = (body: object) => readRegistration('apns', { ...body }, { instance, client });
 
   it('is read as the iOS SDK sends it', () => {
     const metadata = { sdkVersion: '4.0.0', iosVersion: '17.1' };
@@ -111,7 +111,7 @@ describe('an apns device', () => {
 });
 
 describe('an fcm device', () => {
-  const read = (body: object) => readRegistration('fcm', { ...body }, instance, client);
+  const read = (body: object) => readRegistration('fcm', { ...body }, { instance, client });
   const [first, second] = [newDeviceId('fcm'), newDeviceId('fcm')];
 
   it('is read as the Android SDK sends it', () => {
@@ -183,7 +183,7 @@ describe('an fcm device', () => {
 describe('a web device', () => {
   it('is read as the web SDK sends it', () => {
     const body = { ...bodies.web, metadata: { sdkVersion: '2.1.0' } };
-    expect(readRegistration('web', body, instance, 'Mozilla/5.0')).toEqual({
+    expect(readRegistration('web', body, { instance, client: 'Mozilla/5.0' })).toEqual({
       platform: 'web',
       token: JSON.stringify({ endpoint: subscription.endpoint, keys: subscription.keys }),
       identity: tokenIdentity(subscription.endpoint),
@@ -195,23 +195,30 @@ describe('a web device', () => {
   });
 
   it('is refused for an invalid token', () => {
-    expect(readRegistration('web', { token: 'x' }, instance, '')).toMatchObject({
+    expect(readRegistration('web', { token: 'x' }, { instance, client: '' })).toMatchObject({
       problem: 'bad-device-request',
     });
   });
 
   it('needs an instance with web push', () => {
-    expect(readRegistration('web', bodies.web, { ...instance, web: undefined }, '')).toEqual(
-      refused('The instance has no web push configured'),
-    );
+    expect(
+      readRegistration('web', bodies.web, {
+        instance: { ...instance, web: undefined },
+        client: '',
+      }),
+    ).toEqual(refused('The instance has no web push configured'));
   });
 });
 
 describe('any device', () => {
   it.each(platforms)('needs no metadata: %s', (platform) => {
     const body = bodies[platform];
-    expect(readRegistration(platform, body, instance, '')).toMatchObject({ metadata: {} });
-    expect(readRegistration(platform, { ...body, metadata: null }, instance, '')).toMatchObject({
+    expect(readRegistration(platform, body, { instance, client: '' })).toMatchObject({
+      metadata: {},
+    });
+    expect(
+      readRegistration(platform, { ...body, metadata: null }, { instance, client: '' }),
+    ).toMatchObject({
       metadata: {},
     });
   });
@@ -219,22 +226,22 @@ describe('any device', () => {
   it.each(platforms)('must have metadata in an object: %s', (platform) => {
     const body = bodies[platform];
     for (const metadata of ['x', 7, []]) {
-      expect(readRegistration(platform, { ...body, metadata }, instance, '')).toEqual(
+      expect(readRegistration(platform, { ...body, metadata }, { instance, client: '' })).toEqual(
         refused('`metadata`: must be an object'),
       );
     }
     const metadata = { sdkVersion: 7 };
-    expect(readRegistration(platform, { ...body, metadata }, instance, '')).toEqual(
+    expect(readRegistration(platform, { ...body, metadata }, { instance, client: '' })).toEqual(
       refused('`metadata.sdkVersion`: must be a string of at most 100 characters'),
     );
   });
 
   it('has its client as one line of at most 300 characters', () => {
     const lines = `a\r\nb\u0000${'x'.repeat(400)}`;
-    expect(readRegistration('fcm', bodies.fcm, instance, lines)).toMatchObject({
+    expect(readRegistration('fcm', bodies.fcm, { instance, client: lines })).toMatchObject({
       client: `a  b ${'x'.repeat(295)}`,
     });
-    const cut = readRegistration('fcm', bodies.fcm, instance, `${'x'.repeat(299)}😀`);
+    const cut = readRegistration('fcm', bodies.fcm, { instance, client: `${'x'.repeat(299)}😀` });
     expect(cut).toMatchObject({ client: `${'x'.repeat(299)}\ufffd` });
   });
 
@@ -253,7 +260,7 @@ describe('any device', () => {
     const anyBody = fc.dictionary(fc.constantFrom(...names), value);
     fc.assert(
       fc.property(fc.constantFrom(...platforms), anyBody, fc.string(), (platform, body, text) => {
-        const read = readRegistration(platform, body, instance, text);
+        const read = readRegistration(platform, body, { instance, client: text });
         if (read instanceof PushRefusal) expect(read.problem).toBe('bad-device-request');
         else expect(read.platform).toBe(platform);
       }),

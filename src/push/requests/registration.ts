@@ -38,8 +38,7 @@ type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId' | 'previousIds'>;
 export function readRegistration(
   platform: Platform,
   body: JsonObject,
-  instance: PushInstance,
-  client: string,
+  { instance, client }: { readonly instance: PushInstance; readonly client: string },
 ): Registration | PushRefusal {
   const fields = readPlatformFields(platform, body, instance);
   if (fields instanceof PushRefusal) return fields;

@@ -5,7 +5,7 @@ import { apnsFields } from '../payloads/apns.ts';
 import { fcmFields } from '../payloads/fcm.ts';
 import { webFields } from '../payloads/web.ts';
 
-/** Bodies of documented fields only are kept unchanged, spaces included, up to so many characters. */
+/** Bodies with documented fields only are stored unchanged, including spaces, up to this length in characters. */
 const AS_WRITTEN_MAX = 16 * 1024;
 
 const payloadFields: Readonly<Record<Platform, readonly string[]>> = {

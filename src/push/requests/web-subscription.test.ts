@@ -37,7 +37,7 @@ describe('the token of a browser', () => {
       p256dh: `${keys.p256dh.replaceAll('-', '+').replaceAll('_', '/')}=`,
       auth: `${keys.auth.replaceAll('-', '+').replaceAll('_', '/')}==`,
     };
-    // The added text makes both letters appear in which the alphabets differ.
+    // The added text contains both characters in which the alphabets differ.
     const spelled = { more: '???>>>', keys: standard, endpoint: endpoint.replace('fcm.', 'FCM.') };
     const token = tokenOf(spelled);
     expect(token).toMatch(/\+.*\/|\/.*\+/);

@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import type { OpenCircuit } from '../delivering/ports.ts';
-import type { PlatformCounts, PublishStatus } from '../model/publish.ts';
+import { NO_COUNTS, type PublishStatus } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import { pausesOf, publishPausesJson, withPausedDevices } from './publish-pauses.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12, 3);
-
-const NONE: PlatformCounts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
 
 const STATUS: PublishStatus = {
   id: newPublishId(NOW_MS),
@@ -31,8 +21,8 @@ const STATUS: PublishStatus = {
       expired: 2,
       cancelled: 1,
     },
-    fcm: { ...NONE, planned: 5, accepted: 5 },
-    web: { ...NONE, planned: 8 },
+    fcm: { ...NO_COUNTS, planned: 5, accepted: 5 },
+    web: { ...NO_COUNTS, planned: 8 },
   },
   delivered: 0,
   opened: 0,

@@ -39,14 +39,14 @@ describe('the body', () => {
     ['delivery', 'v1.UserNotificationAcknowledgement'],
     ['open', 'v1.UserNotificationOpen'],
   ] as const)('of a report of %s is that of the documentation', (event, type) => {
-    const told = userReportEvent(INSTANCE, { event, publishId, deviceId, userId: 'zoë' });
+    const sent = userReportEvent(INSTANCE, { event, publishId, deviceId, userId: 'zoë' });
     const customData = { tenant: 7, nested: { a: [null] } };
-    expect(JSON.parse(beamsBody(told, customData, NOW_MS))).toEqual({
+    expect(JSON.parse(beamsBody(sent, customData, NOW_MS))).toEqual({
       payload: { instance_id: INSTANCE, publish_id: publishId, user_id: 'zoë' },
       metadata: {
         created_at: '2019-03-11T10:42:16+0000',
         event_type: type,
-        event_id: told.id,
+        event_id: sent.id,
         product: 'beams',
       },
       custom_data: customData,

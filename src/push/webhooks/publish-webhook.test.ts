@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
-import type { PlatformCounts } from '../model/publish.ts';
+import { NO_COUNTS } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import {
   finishedBody,
@@ -14,16 +14,7 @@ import {
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 const publishId = newPublishId(Date.UTC(2026, 0, 1));
 
-const NONE: PlatformCounts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
-const counts = { apns: NONE, fcm: NONE, web: NONE };
+const counts = { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS };
 const toInterests = { interests: ['a'], web: {}, apns: { aps: {} } };
 const withUrl = (webhookUrl: string) => JSON.stringify({ ...toInterests, webhookUrl });
 
@@ -65,8 +56,16 @@ describe('the body', () => {
     const request = { interests: ['a'], web: {}, apns: { aps: {} }, fcm: null };
     const body = finishedBody(publishId, JSON.stringify(request), {
       ...counts,
-      web: { ...NONE, planned: 20, accepted: 10, failed: 4, pruned: 3, expired: 2, cancelled: 1 },
-      fcm: { ...NONE, accepted: 9 },
+      web: {
+        ...NO_COUNTS,
+        planned: 20,
+        accepted: 10,
+        failed: 4,
+        pruned: 3,
+        expired: 2,
+        cancelled: 1,
+      },
+      fcm: { ...NO_COUNTS, accepted: 9 },
     });
     expect(JSON.parse(body)).toEqual({
       publishId,
@@ -111,7 +110,7 @@ describe('the headers', () => {
     ['https://:x@a.test/', ':x'],
     ['https://zo%C3%AB:a%3Ab%40c@a.test/', 'zoë:a:b@c'],
     ['https://zoë:ä b@a.test/'.replace(' ', '%20'), 'zoë:ä b'],
-    // Whoever meant the sign itself should have encoded it; nobody is helped by refusing it here.
+    // Accepted as it is: refusing it here would help no one.
     ['https://ann:100%@a.test/', 'ann:100%'],
   ])('have the user name and password of %s', (url, expected) => {
     expect(pair(headers(url)['authorization'])).toBe(expected);
@@ -119,9 +118,9 @@ describe('the headers', () => {
 
   it('have an id that is the same each time, and differs between start and end', () => {
     const body = withUrl('https://a.test/');
-    const id = (told: string) => publishWebhookHeaders(INSTANCE, told)['webhook-request-id-uuid'];
+    const id = (body: string) => publishWebhookHeaders(INSTANCE, body)['webhook-request-id-uuid'];
     const ended = finishedBody(publishId, body, counts);
-    expect(id(ended)).toBe(id(finishedBody(publishId, body, { ...counts, web: NONE })));
+    expect(id(ended)).toBe(id(finishedBody(publishId, body, { ...counts, web: NO_COUNTS })));
     expect(id(ended)).not.toBe(id(startedBody(publishId, body)));
   });
 });

@@ -23,7 +23,7 @@ it('is a UUID that sorts by time, like version 7', () => {
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   }
   expect(ids.toSorted()).toEqual(ids);
-  // The time of an id that the runtime makes is written in the same way.
+  // The runtime writes the time in its ids in the same way.
   expect(requestId(AT_MS, INSTANCE, ['a']).slice(0, 15)).toBe(
     `${Bun.randomUUIDv7('hex', AT_MS).slice(0, 14)}7`,
   );

@@ -48,7 +48,7 @@ interface Sent {
 function ask(sent: Sent): Authenticated | ApiRefusal {
   const { method = 'POST', appId = '3', target, pathPrefix = '', nowMs = WORKED_AT_MS } = sent;
   const request = { method, target: requestTarget(target), pathPrefix };
-  const known = authenticate(apps, appId, request, nowMs);
+  const known = authenticate(apps, { appId, ...request }, nowMs);
   if (known instanceof ApiRefusal) return known;
   return refuseBody(known.parameters, Buffer.from(sent.body ?? '')) ?? known;
 }
@@ -104,7 +104,7 @@ describe('the worked example of the documentation', () => {
     ).toStartWith('Invalid signature');
   });
 
-  it('says what should have been signed', () => {
+  it('shows the text that should have been signed', () => {
     const target = worked.target.replace(WORKED_SIGNATURE, 'nonsense"');
     expect(verdict({ ...worked, target })).toBe(
       `Invalid signature: you should have sent HmacSHA256Hex("POST\\n/apps/3/events\\n${WORKED_QUERY}", your_secret_key), but you sent "nonsense\\""`,
@@ -205,7 +205,7 @@ describe('the clock of a request', () => {
     }
   });
 
-  it('is told as a date, and so is that of the server', () => {
+  it('is shown as a date, and so is that of the server', () => {
     expect(at(1_353_089_779, WORKED_AT_MS + 999)).toBe(
       'Timestamp expired: Given timestamp (2012-11-16T18:16:19Z) not within 600s of server time (2012-11-16T17:49:39Z)',
     );
@@ -220,14 +220,14 @@ describe('body_md5', () => {
     return { target: `${path}?${signedQuery(style, SECRET, 'POST', path, query)}`, body };
   };
 
-  it('is required where there is a body', () => {
+  it('is required if there is a body', () => {
     expect(verdict(post('{}', []))).toBe(
       'Missing parameter: body_md5 is required when the body is not empty',
     );
     expect(verdict(post(' ', []))).toStartWith('Missing parameter: body_md5');
   });
 
-  it('may be missing where there is none, or be that of an empty one, also on GET', () => {
+  it('may be missing without a body, or be that of an empty one, also on GET', () => {
     expect(verdict(post('', []))).toBe('accepted');
     expect(verdict(post('', [['body_md5', 'd41d8cd98f00b204e9800998ecf8427e']]))).toBe('accepted');
     expect(verdict(signedGet(authQuery({ body_md5: 'd41d8cd98f00b204e9800998ecf8427e' })))).toBe(
@@ -318,7 +318,7 @@ describe('a server behind a path prefix', () => {
     expect(verdict(sent('/apps/3/channels', '/ws/v1/apps/3/channels'))).toBe('accepted');
   });
 
-  it('accepts both where a proxy has taken it off', () => {
+  it('accepts both if a proxy has removed it', () => {
     expect(verdict(sent('/ws/v1/apps/3/channels', '/apps/3/channels'))).toBe('accepted');
     expect(verdict(sent('/apps/3/channels', '/apps/3/channels'))).toBe('accepted');
   });
@@ -349,7 +349,7 @@ const requests = fc.record({
 });
 
 describe('any request', () => {
-  it('is accepted where a library signed it', () => {
+  it('is accepted as a library signs it', () => {
     fc.assert(
       fc.property(requests, ({ method, path, query, body, style, nowMs }) => {
         const auth = authParameters(KEY, Math.floor(nowMs / 1000), body);
@@ -360,7 +360,7 @@ describe('any request', () => {
     );
   });
 
-  it('is refused where one character of it is another than the one that was signed', () => {
+  it('is refused if one character differs from what was signed', () => {
     const changes = fc.record({
       part: fc.constantFrom('method', 'path', 'name', 'value', 'body', 'signature'),
       at: fc.nat(),

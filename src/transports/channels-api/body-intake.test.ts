@@ -51,7 +51,7 @@ describe('a body', () => {
     expect(intake.reservedBytes).toBe(0);
   });
 
-  it('is nothing where there is none', async () => {
+  it('is empty if there is none', async () => {
     const { intake } = stage();
     const request = new Request('http://x/', { method: 'POST' });
     expect(problemOf(await read(intake, request, 'app'))).toBe('0 bytes');
@@ -79,7 +79,7 @@ describe('a body', () => {
     expect(intake.reservedBytes).toBe(0);
   });
 
-  it('is given up where it arrives too slowly, and not before', async () => {
+  it('is refused if it arrives too slowly, and not before', async () => {
     const { clock, intake } = stage();
     const slow = read(intake, upload(500).request, 'app');
     const chunked = upload();
@@ -100,7 +100,7 @@ describe('a body', () => {
     expect(intake.reservedBytes).toBe(0);
   });
 
-  it('may take for ever where there is no least speed', () => {
+  it('may take for ever if there is no least speed', () => {
     const { clock, intake } = stage({ bodyBytesPerSecond: 0 });
     void read(intake, upload(500).request, 'app');
     clock.nowMs = 3_600_000;
@@ -110,7 +110,7 @@ describe('a body', () => {
 });
 
 describe('the memory for bodies', () => {
-  it('is given to another app at the cost of the newest body of the one that has most', async () => {
+  it('is taken from the newest body of the app with the most for another app', async () => {
     const { intake } = stage();
     const first = upload(900);
     const kept = read(intake, first.request, 'greedy');
@@ -127,7 +127,7 @@ describe('the memory for bodies', () => {
     expect(intake.reservedBytes).toBe(0);
   });
 
-  it('is refused to the app that has most of it', async () => {
+  it('is refused to the app with the most', async () => {
     const { intake } = stage();
     for (let body = 0; body < 2; body++) void read(intake, upload(900).request, 'greedy');
     expect(problemOf(await read(intake, upload(900).request, 'greedy'))).toBe('overloaded');

@@ -43,7 +43,7 @@ function jsonOf(listed: Listed): string | undefined {
 }
 
 describe('listings of channels', () => {
-  it('are answered at once where they are short, however many there are', () => {
+  it('of one page are answered at once, however many there are', () => {
     const { listings } = stage({ count: 1_000, pages: 1 });
     for (let n = 0; n < 100; n++) {
       expect(listings.answer(appOf('a'), QUERY)).toEqual({ json: '{"channels":{"a-0":{}}}' });
@@ -66,7 +66,7 @@ describe('listings of channels', () => {
     expect(made.join('')).toBe('ababaaaa');
   });
 
-  it('are refused with 429 where an app has eight on their way, and then no more', async () => {
+  it('are refused with 429 while an app has eight in progress, and only then', async () => {
     const { listings } = stage({ count: 1_001, pages: 1 });
     const app = appOf('a');
     const begun = Array.from({ length: 8 }, () => listings.answer(app, QUERY));
@@ -86,7 +86,7 @@ describe('listings of channels', () => {
     expect(hub.usage.takeQuery(app)).toBe(false);
   });
 
-  it('go on where one of them fails', async () => {
+  it('continue if one of them fails', async () => {
     const { listings, hub } = stage({ count: 1_001, pages: 1 });
     const { channels } = hub.roster;
     const broken = { page: () => Promise.reject(new Error('The roster is gone')) };

@@ -29,14 +29,14 @@ describe('a query', () => {
     expect(readQuery('')).toEqual([]);
   });
 
-  it('keeps what is not escaped, or not UTF-8, as it is', () => {
+  it('keeps text that is not escaped, or not UTF-8', () => {
     const texts = ['#', ',', '"', 'é', '%', '%4', '%zz', '%ff', '%c3', 'a%', '%ED%A0%80'];
     for (const text of texts) expect(readQuery(`a=${text}`)).toEqual([{ name: 'a', value: text }]);
     expect(readQuery('a=%41%ff%42')).toEqual([{ name: 'a', value: '%41%ff%42' }]);
     expect(readQuery('a=%41-%ff-%42')).toEqual([{ name: 'a', value: 'A-%ff-B' }]);
   });
 
-  it('has a space where a plus sign is written, or a plus sign, as it is asked', () => {
+  it('reads a plus sign as a space or as a plus, as the caller chooses', () => {
     expect(readQuery('a+b=c+d%2B')).toEqual([{ name: 'a b', value: 'c d+' }]);
     expect(readQuery('a+b=c+d%2B', 'plus')).toEqual([{ name: 'a+b', value: 'c+d+' }]);
   });
@@ -89,7 +89,7 @@ describe('a query', () => {
   });
 });
 
-describe('what is signed of a query', () => {
+describe('the signed form of a query', () => {
   const forms = (query: string) => signedForms(readQuery(query));
 
   it('are all its parameters but the signature, sorted by name', () => {
@@ -118,7 +118,7 @@ describe('what is signed of a query', () => {
     ]);
   });
 
-  it('is what a library signs, whatever its user gives it', () => {
+  it('is the one a library signs, for any parameters', () => {
     const texts = fc.string({ unit: anyCharacter, maxLength: 10 });
     const givens: fc.Arbitrary<readonly Given[]> = fc.uniqueArray(
       fc.tuple(

@@ -83,7 +83,7 @@ describe('a trigger', () => {
     );
   });
 
-  it('has the data that was sent, to the byte, where it is not a string', () => {
+  it('has the exact JSON of data that is not a string', () => {
     const spaces = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 3 });
     const values = fc
       .tuple(fc.json(), fc.nat({ max: 4 }))
@@ -99,7 +99,7 @@ describe('a trigger', () => {
     );
   });
 
-  it('takes each field from the query where the body has none, and otherwise from the body', () => {
+  it('takes each field from the body, or from the query if the body has none', () => {
     const fields = ['name', 'data', 'channel', 'socket_id', 'info'] as const;
     const values = { name: 'n', data: 'd', channel: 'c', socket_id: '1.1', info: 'user_count' };
     fc.assert(
@@ -119,7 +119,7 @@ describe('a trigger', () => {
     );
   });
 
-  it('that says null says nothing, except in data, where the query does not say it', () => {
+  it('that is null counts as absent, except for data', () => {
     const event =
       '{"name":null,"data":null,"channels":null,"channel":"c","socket_id":null,"info":null}';
     expect(trigger(event, 'name=n')).toMatchObject({ name: 'n', data: 'null', asked: false });

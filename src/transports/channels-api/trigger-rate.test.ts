@@ -81,7 +81,7 @@ describe('a body that holds something else', () => {
     expect(costOf(inBatch, 'batch')).toBe(Math.floor(inBatch.length / 10_240));
   });
 
-  it('takes the same where it is refused, and one where it is small', () => {
+  it('takes the same if it is refused, and one if it is small', () => {
     const json = `{"name":"e","data":"d"${keys(70_000)}}`;
     expect(costOf(json)).toBe(Math.floor(json.length / 10_240));
     expect(costOf(`{"name":"e","channel":"c","data":"${'x'.repeat(100_000)}"}`)).toBe(9);
@@ -99,7 +99,7 @@ it('takes nothing of an app without a rate', () => {
   expect(refuseTrigger(hub.usage, app)).toBeUndefined();
 });
 
-it('refuses a batch that is larger than what is left before it is read', () => {
+it('refuses a batch that exceeds the rest of the rate before it is read', () => {
   const hub = hubWith(new LateEngine());
   const app = appAt(10);
   const body = Buffer.from(batch(`"${escaped('"'.repeat(DATA_MAX))}"`, 10));

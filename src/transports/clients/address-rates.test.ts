@@ -48,7 +48,7 @@ describe('a client address', () => {
     expect(rates.refuse(here)).toBeUndefined();
   });
 
-  it('has no limit where there is none', () => {
+  it('has no limit if none is set', () => {
     const { rates } = stage(0, 0);
     for (let n = 0; n < 1000; n++) expect(rates.refuse(here)).toBeUndefined();
     expect(rates.count(here, 1e9)).toBe(true);

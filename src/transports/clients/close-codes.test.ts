@@ -4,7 +4,7 @@ import { closeCodes } from './close-codes.ts';
 /** Source: Channels protocol, §4. */
 
 describe('the close codes', () => {
-  it('are those of the protocol', () => {
+  it('are the ones in the protocol', () => {
     expect(
       Object.fromEntries(Object.entries(closeCodes).map(([problem, { code }]) => [problem, code])),
     ).toMatchObject({
@@ -27,7 +27,7 @@ describe('the close codes', () => {
     expect(closeCodes['no-pong'].message).toBe('Pong reply not received');
   });
 
-  it('never tell pusher-js by mistake to stay away: that is what 4300 and above do as a close', () => {
+  it('are below 4300, so that pusher-js does not stay away by mistake', () => {
     for (const { code } of Object.values(closeCodes)) expect(code).toBeLessThan(4300);
   });
 

@@ -61,7 +61,7 @@ describe('the connections of a node', () => {
     };
   }
 
-  it('are all in one of so many parts, those that come meanwhile in one of the next round', () => {
+  it('are each in one of the parts of a round; new ones are in the next round', () => {
     const { add, remove, next } = walked();
     expect([next(2), next(2)]).toEqual([[], []]);
     for (let half = 1; half <= 10; half++) add(half);
@@ -78,7 +78,7 @@ describe('the connections of a node', () => {
     expect(next(1)).toHaveLength(10);
   });
 
-  it('are in one part of a round, also where there are fewer than parts', () => {
+  it('are in one part of a round, even if there are fewer of them than parts', () => {
     const { add, next } = walked();
     add(1);
     add(2);
@@ -147,7 +147,7 @@ describe('connections of a full server', () => {
     expect(add(apps[2], 12)).toMatch(/^[ab] /);
   });
 
-  it('take the one that has most of an address in its app first', () => {
+  it('end one of the address with the most in its app first', () => {
     const { add, fill } = stage();
     fill(apps[0], 1, 3);
     fill(apps[0], 2, 7);
@@ -163,7 +163,7 @@ describe('connections of a full server', () => {
     expect(fill(apps[0], address('2001:db8:0:1::1'), 1)).toEqual(['a 2001:db8::1']);
   });
 
-  it('are those of the app that yields, however many another app has of one address', () => {
+  it('end one of the app that yields, however many another app has of one address', () => {
     const { add, fill } = stage();
     fill(apps[0], 1, 5);
     for (let address = 11; address <= 15; address++) add(apps[1], address);

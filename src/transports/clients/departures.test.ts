@@ -41,7 +41,7 @@ function stage(subscriptionsMax?: number) {
   const departures = new Departures(hub, (_, error) => {
     throw error;
   });
-  /** So many connections in so many channels each. */
+  /** Opens connections that are in `channels` channels each. */
   const connect = (count: number, channels: number) => {
     for (let n = 0; n < count; n++) {
       const session = sessionOf(app, `${n}.1`);
@@ -76,7 +76,7 @@ describe('connections that have ended', () => {
     });
   }
 
-  it('leave at once again in a later turn', async () => {
+  it('leave at once again in a later turn of the loop', async () => {
     const { engine, departures, connect, end } = stage();
     connect(2, 1000);
     end();
@@ -85,7 +85,7 @@ describe('connections that have ended', () => {
     expect(engine.calls).toHaveLength(2000);
   });
 
-  it('make room before another connection must end', () => {
+  it('make room before another connection is ended', () => {
     const { hub, open, connect, end } = stage(4000);
     connect(4, 1000);
     // It leaves all that may be left in this turn.

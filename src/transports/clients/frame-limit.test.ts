@@ -13,7 +13,7 @@ function stage(settings: Partial<App> = {}, limits: Partial<AppLimits> = {}, fra
   return {
     limit,
     connection,
-    /** The verdicts of so many frames, without repetitions of one after the other. */
+    /** Counts frames; returns each verdict with how often it came in a row. */
     send: (frames: number, bytes = 0) => {
       const verdicts: [FrameVerdict, number][] = [];
       for (let n = 0; n < frames; n++) {
@@ -83,7 +83,7 @@ describe('the frames of a connection', () => {
     expect(send(700)[0]).toEqual(['answer', 600]);
   });
 
-  it('are not limited where the setting or the client events of the app are not', () => {
+  it('are not limited if the setting or the client events of the app are not', () => {
     for (const { send } of [
       stage({}, {}, 0),
       stage({ clientEvents: true }, { clientEventsPerSecond: 0 }),

@@ -63,7 +63,7 @@ describe('frames', () => {
     expect(answered()).toBe('a:9');
   });
 
-  it('wait behind those of their connection', () => {
+  it('wait behind earlier frames of their connection', () => {
     const { client, answered, endTurn } = stage({ frameMs: 10 });
     const a = client('a');
     a.send('1', '2', '3', null);
@@ -110,7 +110,7 @@ describe('frames', () => {
     expect(answered()).toBe('a:4');
   });
 
-  it('wait up to a bound: beyond it, the connection of the app of which most waits is given up', () => {
+  it('wait up to a limit: beyond it, a connection of the app with the most is given up', () => {
     const { client, answered, endTurn, givenUp } = stage({ frameMs: 5, queuedBytesMax: 1000 });
     const loud = appWith();
     const quiet = client('quiet', appWith());

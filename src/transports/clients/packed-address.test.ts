@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { addressText, parseAddress } from '../../runtime/ip-address.ts';
 import { addressOf, keyOf, packAddress } from './packed-address.ts';
 
-it('gives back what was put in, in its shortest form', () => {
+it('unpacks to its shortest form', () => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
       const shortest = addressText(parseAddress(address) ?? []);
@@ -15,13 +15,13 @@ it('gives back what was put in, in its shortest form', () => {
   expect(addressOf(packAddress('::ffff:1.2.3.4'))).toBe('1.2.3.4');
 });
 
-it('is empty where there is no address', () => {
+it('is empty if there is no address', () => {
   for (const text of ['', 'unknown', 'fe80::1%eth0']) {
     expect(addressOf(packAddress(text))).toBe('');
   }
 });
 
-it('is a number where it can be, and 16 characters otherwise', () => {
+it('is a number for IPv4, and 16 characters otherwise', () => {
   expect(packAddress('255.255.255.255')).toBe(2 ** 32 - 1);
   expect(packAddress('2001:db8:1234:1234:1234:1234:1234:1234')).toHaveLength(16);
 });

@@ -24,14 +24,14 @@ function join(slowConsumers: SlowConsumers, connection: Connection, channel: str
 }
 
 describe('a connection that ended without a close frame', () => {
-  it('went away, when nothing waited for it', () => {
+  it('went away if nothing waited for it', () => {
     const { slow, slowConsumers } = stage();
     slowConsumers.publishing('app/a', 10_000, 1);
 
     expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 
-  it('read too slowly, when a buffer waited for it', () => {
+  it('read too slowly if a full buffer waited for it', () => {
     const { slow, fine, slowConsumers } = stage();
     slow.waiting = BUFFER;
 
@@ -41,7 +41,7 @@ describe('a connection that ended without a close frame', () => {
     expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
-  it('read too slowly, when what came since it was seen may have filled its buffer', () => {
+  it('read too slowly if what was published since its sample may have filled its buffer', () => {
     const { slow, slowConsumers } = stage();
     slow.waiting = 400;
     slowConsumers.answered(slow);
@@ -56,7 +56,7 @@ describe('a connection that ended without a close frame', () => {
     expect(slowConsumers.wasTooSlow(slow)).toBe(false);
   });
 
-  it('is seen before it can fill its buffer, between two looks at the clock', () => {
+  it('is sampled before it can fill its buffer', () => {
     const { slow, slowConsumers } = stage();
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
       slowConsumers.publishing('app/a', 100, 1);
@@ -66,7 +66,7 @@ describe('a connection that ended without a close frame', () => {
     expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
-  it('is seen before it can fill its buffer from all of its topics together', () => {
+  it('is sampled before all of its topics together can fill its buffer', () => {
     const { slow, slowConsumers } = stage();
     for (const channel of ['b', 'c', 'd']) join(slowConsumers, slow, channel);
     for (let bytes = 0; bytes <= BUFFER; bytes += 100) {
@@ -77,7 +77,7 @@ describe('a connection that ended without a close frame', () => {
     expect(slowConsumers.wasTooSlow(slow)).toBe(true);
   });
 
-  it('is not looked at for what can only have been sent to others', () => {
+  it('is not sampled for events that only others can have got', () => {
     const { slow, slowConsumers } = stage();
     const looked = spyOn(slow, 'waitingBytes');
     for (let topic = 0; topic < 100; topic++) slowConsumers.publishing(`app/${topic}`, 100, 1);
@@ -86,7 +86,7 @@ describe('a connection that ended without a close frame', () => {
     expect(looked).toHaveBeenCalled();
   });
 
-  it('is not looked at for what was published before it was last', () => {
+  it('is not sampled again for events before its last sample', () => {
     const { slow, slowConsumers } = stage();
     slowConsumers.publishing('app/a', 200, 1);
     slowConsumers.publishing('app/a', 100, 1);
@@ -96,7 +96,7 @@ describe('a connection that ended without a close frame', () => {
     expect(looked).not.toHaveBeenCalled();
   });
 
-  it('read too slowly, when it was its own answers that waited', () => {
+  it('read too slowly if its own answers waited', () => {
     const { slow, fine, slowConsumers } = stage();
     slow.waiting = BUFFER + 1;
     slowConsumers.answered(slow);
@@ -106,7 +106,7 @@ describe('a connection that ended without a close frame', () => {
     expect(slowConsumers.wasTooSlow(fine)).toBe(false);
   });
 
-  it('is not called slow for what it has read since', () => {
+  it('does not count as slow if it has caught up since', () => {
     const { slow, slowConsumers } = stage();
     slow.waiting = BUFFER;
     slowConsumers.publishing('app/a', BUFFER / 4, 1);
@@ -138,7 +138,7 @@ describe('a connection that ended without a close frame', () => {
   });
 });
 
-describe('what waits for all connections together', () => {
+describe('the unread bytes of all connections together', () => {
   function crowd() {
     const [loud, quiet] = [appWith({ id: 'loud' }), appWith({ id: 'quiet' })];
     const fakes = Array.from(
@@ -156,7 +156,7 @@ describe('what waits for all connections together', () => {
     return { fakes, slowConsumers, ended };
   }
 
-  it('ends the slowest readers of the app for which most waits, and counts them as slow', () => {
+  it('end the slowest readers of the app with the most, and count them as slow', () => {
     const { fakes, slowConsumers, ended } = crowd();
     for (const [n, fake] of fakes.entries()) fake.waiting = 300 + n * 50;
     slowConsumers.publishing('loud/a', 100, 5);
@@ -169,7 +169,7 @@ describe('what waits for all connections together', () => {
     expect(ended).toHaveLength(3);
   });
 
-  it('is looked at when so much was sent to many, though little to each', () => {
+  it('are sampled when much was sent to many, though little to each', () => {
     const { fakes, slowConsumers, ended } = crowd();
     for (const fake of fakes) fake.waiting = 400;
     slowConsumers.publishing('loud/a', 1, 499);
@@ -178,7 +178,7 @@ describe('what waits for all connections together', () => {
     expect(ended.length).toBeGreaterThan(0);
   });
 
-  it("is nobody's fault below the limit", () => {
+  it('end no connection below the limit', () => {
     const { fakes, slowConsumers, ended } = crowd();
     for (const fake of fakes) fake.waiting = 333;
     slowConsumers.publishing('loud/a', 1000, 5);

@@ -17,7 +17,7 @@ const NOTHING_NAMED = {
   rest: '',
 };
 
-/** What a request leads to, and what it names. */
+/** The endpoint of a request, and its parameters. */
 function found(method: string, path: string) {
   const route = findRoute(method, path);
   return route.found === 'endpoint' ? [route.endpoint, route.params] : route.found;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
 import type { RawHttp, RawRequest } from '../../../testing/clients/raw-http.ts';
+import { runs } from '../../../testing/long-run.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   BACKEND,
@@ -24,8 +25,8 @@ import {
   user,
 } from './exchange.ts';
 
-/** Of each property; twenty times as many found nothing more. */
-const RUNS = 100;
+/** Runs of each property. */
+const RUNS = runs(30, 300);
 
 let server: Fanfare;
 let connection: RawHttp;
@@ -101,7 +102,7 @@ async function expectAnswered(
   );
 }
 
-describe('whatever a body says, it is taken or refused:', () => {
+describe('any body is accepted or refused:', () => {
   it('that of a publish to interests', async () => {
     const request = { method: 'POST', target: publishes('/interests'), headers: BACKEND_JSON };
     await expectAnswered(nearly(TO_INTERESTS), request, [200, 400, 422]);
@@ -161,7 +162,7 @@ describe('whatever a body says, it is taken or refused:', () => {
   });
 });
 
-describe('whatever a path names, it is answered,', () => {
+describe('any path is answered,', () => {
   const step = fc.oneof(
     fc.constantFrom('..', '.', '%', '%00', '%2e%2e', '%2F', '%ff', '%c3%a9', '+', ';', '~', '%zz'),
     fc.constantFrom(INSTANCE.id, NEIGHBOUR.id, UNKNOWN, `web-${UNKNOWN}`, `pubid-${UNKNOWN}`),
@@ -197,7 +198,7 @@ describe('whatever a path names, it is answered,', () => {
     );
   });
 
-  it('and nothing of it was a fault of the server', () => {
+  it('and none of it was a fault of the server', () => {
     expect(server.output.stderr).not.toMatch(/"level":"(warn|error)"/);
   });
 });

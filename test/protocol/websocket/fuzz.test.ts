@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
 import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
 import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { allChannelsVacated, type Client, connect, fresh, join, LONG_MS } from './conversation.ts';
 
@@ -155,7 +156,7 @@ function textOf(client: Client, { event, channel, user }: Generated<typeof deed>
   });
 }
 
-/** Signs whatever can be signed, so that what is wrong with it is found behind the signature. */
+/** Signs everything that can be signed, so that the checks behind the signature are reached. */
 function signedText(
   client: Client,
   { message: { data, ...rest }, signed }: Generated<typeof signable>,
@@ -168,7 +169,7 @@ function signedText(
   return JSON.stringify(whole);
 }
 
-describe('the server goes on as before after', () => {
+describe('the server keeps running after', () => {
   it(
     'any bytes instead of frames',
     () =>
@@ -180,7 +181,7 @@ describe('the server goes on as before after', () => {
           client.writesNoMore();
           await client.closed;
         }),
-        { numRuns: 1000 },
+        { numRuns: runs(250, 1000) },
       ),
     LONG_MS,
   );
@@ -201,7 +202,7 @@ describe('the server goes on as before after', () => {
           await done.promise;
           socket.terminate();
         }),
-        { numRuns: 500 },
+        { numRuns: runs(125, 500) },
       ),
     LONG_MS,
   );
@@ -214,7 +215,7 @@ describe('the server goes on as before after', () => {
           const client = await RawClient.open(server, { path: `${path || '/'}?${query}` });
           await client.closed;
         }),
-        { numRuns: 500 },
+        { numRuns: runs(125, 500) },
       ),
     LONG_MS,
   );
@@ -226,7 +227,7 @@ describe('the server goes on as before after', () => {
         fc.asyncProperty(fc.array(frame, { minLength: 1, maxLength: 10 }), (frames) =>
           sendAndVanish(() => Buffer.concat(frames)),
         ),
-        { numRuns: 1500 },
+        { numRuns: runs(400, 1500) },
       ),
     LONG_MS,
   );
@@ -242,13 +243,13 @@ describe('the server goes on as before after', () => {
               Buffer.concat(messages.map((one) => clientFrame(1, signedText(client, one)))),
             ),
         ),
-        { numRuns: 1500 },
+        { numRuns: runs(400, 1500) },
       ),
     LONG_MS,
   );
 
   it(
-    'clients that come, speak and go in any order',
+    'clients that connect, send and leave in any order',
     () =>
       fc.assert(
         fc.asyncProperty(
@@ -264,7 +265,7 @@ describe('the server goes on as before after', () => {
             for (const client of clients) await client[Symbol.asyncDispose]();
           },
         ),
-        { numRuns: 500 },
+        { numRuns: runs(125, 500) },
       ),
     LONG_MS,
   );

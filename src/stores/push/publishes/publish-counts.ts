@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { Platform } from '../../../push/model/device.ts';
-import type { PlatformCounts } from '../../../push/model/publish.ts';
+import { NO_COUNTS, type PlatformCounts } from '../../../push/model/publish.ts';
 import { inPieces } from '../../database/rows.ts';
 
 export type CountName = keyof PlatformCounts;
@@ -36,15 +36,7 @@ export class Tally {
 
   count(platform: Platform, name: CountName, devices: number): void {
     if (devices === 0) return;
-    const counts = this.counts.get(platform) ?? {
-      planned: 0,
-      accepted: 0,
-      retrying: 0,
-      failed: 0,
-      pruned: 0,
-      expired: 0,
-      cancelled: 0,
-    };
+    const counts = this.counts.get(platform) ?? { ...NO_COUNTS };
     counts[name] += devices;
     this.counts.set(platform, counts);
   }

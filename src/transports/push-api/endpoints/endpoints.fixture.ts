@@ -5,11 +5,12 @@ import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStory } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { PushInstance } from '../../../push/model/instance.ts';
-import type {
-  NewPublish,
-  PlatformCounts,
-  PublishStatus,
-  Report,
+import {
+  type NewPublish,
+  NO_COUNTS,
+  type PlatformCounts,
+  type PublishStatus,
+  type Report,
 } from '../../../push/model/publish.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
@@ -28,7 +29,7 @@ import { createPushEndpoints } from './endpoints.ts';
 export const SECRET = 'A'.repeat(64);
 export const INSTANCE: PushInstance = {
   id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
-  // The first that the devices in memory give.
+  // The first number of the devices in memory.
   number: 1,
   name: 'test',
   secretKeys: [SECRET, 'the next one'],
@@ -45,7 +46,7 @@ export const INSTANCE: PushInstance = {
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 export const NOW_MS = 1_800_000_000_000;
 
-/** Where all requests come from. */
+/** The address of all requests. */
 const CLIENT = '192.0.2.1';
 
 export const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -80,7 +81,7 @@ export const registrations = {
   web: { token: WEB_TOKEN, metadata: { sdkVersion: '2.1.0' } },
 } as const;
 
-/** A Beams Token; what is `undefined` is left out. */
+/** A Beams Token. Claims that are `undefined` are left out. */
 export function beamsToken(claims: object = {}, secret = SECRET, header: object = {}): string {
   const all = {
     sub: 'ann',
@@ -97,7 +98,7 @@ export function beamsToken(claims: object = {}, secret = SECRET, header: object 
 
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is no text and no bytes is sent as JSON. */
+  /** Sent as JSON unless it is text or bytes. */
   readonly body?: unknown;
   /** The address of the client. */
   readonly from?: string;
@@ -113,10 +114,10 @@ export interface Heard {
   readonly text?: string;
 }
 
-/** The API without its listener, over stores that keep everything in memory and fail when they are told to. */
+/** The API without its listener, over stores in memory that fail on demand. */
 export class PushApi {
   nowMs = NOW_MS;
-  /** `undefined`: the instance is gone. */
+  /** `undefined`: the instance was deleted. */
   instance: PushInstance | undefined = INSTANCE;
   settings: PushEndpointSettings = {
     tokenLeewaySeconds: 60,
@@ -126,9 +127,9 @@ export class PushApi {
     addressLimits: { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 },
   };
   storeFault: string | undefined;
-  /** What every question to a store is answered with, where it is. */
+  /** If set, every query of a store rejects with it. */
   storeThrows: Error | undefined;
-  /** What the stores were asked: the method, and what it was given. */
+  /** The queries of the stores: the method and its arguments. */
   readonly asked: (readonly [method: string, ...given: readonly unknown[]])[] = [];
   readonly failures: unknown[] = [];
   worked = 0;
@@ -136,11 +137,11 @@ export class PushApi {
   readonly devices = new MemoryDevices();
   readonly publishes: NewPublish[] = [];
   readonly cancelled = new Set<string>();
-  /** What has become of publishes, by their ids. */
+  /** The counts of publishes by their ids. */
   readonly counts = new Map<string, Partial<Record<Platform, PlatformCounts>>>();
   readonly reports: Report[] = [];
-  /** What webhooks heard of them. */
-  readonly told: (UserReport & { readonly instanceId: string })[] = [];
+  /** The reports that were sent to webhooks. */
+  readonly webhookReports: (UserReport & { readonly instanceId: string })[] = [];
   /** By `publish-id device-id`. */
   readonly stories = new Map<string, DeviceStory>();
   pauses: readonly OpenCircuit[] = [];
@@ -172,14 +173,14 @@ export class PushApi {
       pauses: () => this.pauses,
       webhooks: {
         reported: (instanceId, { event, publishId, deviceId, userId }) =>
-          this.told.push({ instanceId, event, publishId, deviceId, userId }),
+          this.webhookReports.push({ instanceId, event, publishId, deviceId, userId }),
       },
       storeFault: () => this.storeFault,
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,
       now,
       log,
-      tenantLog: new RateLimitedLog(log, { now }),
+      strangerLog: new RateLimitedLog(log, { now }),
       logThrottle,
       rates: this.rates,
       settings: {
@@ -202,7 +203,7 @@ export class PushApi {
     });
   }
 
-  /** Asks as a client does. */
+  /** Sends a request as a client does. */
   async ask(
     method: string,
     path: string,
@@ -243,7 +244,7 @@ export class PushApi {
     }
   }
 
-  /** Registers a device as an SDK does; gives its id. */
+  /** Registers a device as an SDK does. Returns its id. */
   async register(
     platform: keyof typeof registrations = 'web',
     change: object = {},
@@ -253,12 +254,12 @@ export class PushApi {
     return String((json as { id: string }).id);
   }
 
-  /** The devices that there are. */
+  /** All devices. */
   kept(): ReturnType<MemoryDevices['of']> {
     return this.devices.of(INSTANCE.number);
   }
 
-  /** A store that notes what it is asked, and fails when it is told to. */
+  /** Records the queries of a store, and makes them fail on demand. */
   private listened<Store extends object>(store: Store): Store {
     return new Proxy(store, {
       get: (target, name) => {
@@ -284,7 +285,7 @@ export class PushApi {
           state: this.cancelled.has(id) ? 'cancelled' : 'planning',
           createdAtMs: publish.createdAtMs,
           sendAtMs: publish.sendAtMs,
-          platforms: { apns: NONE, fcm: NONE, web: NONE, ...this.counts.get(id) },
+          platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS, ...this.counts.get(id) },
           delivered: 0,
           opened: 0,
           reasons: [],
@@ -323,17 +324,7 @@ export class PushApi {
   }
 }
 
-const NONE: PlatformCounts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
-
-/** Paths of the one instance. */
+/** Paths of the instance. */
 export const publishes = (rest = '', id = INSTANCE.id) =>
   `/publish_api/v1/instances/${id}/publishes${rest}`;
 export const user = (rest: string, id = INSTANCE.id) =>

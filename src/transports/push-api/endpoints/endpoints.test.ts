@@ -21,7 +21,7 @@ const FCM = `fcm-${UNKNOWN}`;
 const TOKEN = { authorization: `Bearer ${beamsToken()}` };
 const REPORT = { event: 'open', publishId: 'p', deviceId: 'd', timestampSecs: 1 };
 
-/** Everything that needs the store, each in a way that nothing else is wrong with. */
+/** Valid requests that need the store. */
 const questions = [
   ['POST', publishes('/interests'), BACKEND_JSON, { interests: ['a'], fcm: {} }],
   ['POST', publishes(), BACKEND_JSON, { interests: ['a'], fcm: {} }],
@@ -48,7 +48,7 @@ describe('while the store cannot be used', () => {
   for (const [method, path, headers, body] of questions) {
     const ask = (api: PushApi) => api.ask(method, path, { headers, body });
 
-    it(`${method} ${path} is asked later where the store fails`, async () => {
+    it(`${method} ${path} is answered with 503 if the store fails`, async () => {
       for (const [error, why] of [
         [new StoreLost('it is gone'), 'it is gone'],
         [new StoreBusy('too many changes wait for it'), 'too many changes wait for it'],
@@ -66,7 +66,7 @@ describe('while the store cannot be used', () => {
       }
     });
 
-    it(`${method} ${path} is asked later, without a question, where that is known`, async () => {
+    it(`${method} ${path} is answered with 503 without a query while the store is known to be unusable`, async () => {
       const api = new PushApi();
       api.storeFault = 'it is being moved';
       const later = {
@@ -76,7 +76,7 @@ describe('while the store cannot be used', () => {
         retryAfter: 5,
       };
       expect(await ask(api)).toEqual(later);
-      // Perhaps the instance is one that could not be read.
+      // The instance may be one that could not be read.
       api.instance = undefined;
       expect(await ask(api)).toEqual(later);
       expect([api.asked, api.failures]).toEqual([[], []]);

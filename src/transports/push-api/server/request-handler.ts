@@ -410,7 +410,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     );
   }
 
-  /** Returns `false` if there is no memory for so many bytes. */
+  /** Reserves memory. Returns `false` if there is not enough. */
   private reserve(bytes: number): boolean {
     return this.place?.reserve(bytes) ?? true;
   }

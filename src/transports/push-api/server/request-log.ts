@@ -94,7 +94,7 @@ export class RequestLog {
     );
   }
 
-  /** The client, or the instance of a backend, has so many requests or bytes in progress that one was refused. */
+  /** A request was refused, as its address or the instance of its backend has too much in progress. */
   overloaded({ address, addressKey }: Client, instance: number | undefined): void {
     const { requests, heldBytes } = this.bounds;
     const isBackend = instance !== undefined;

@@ -16,7 +16,7 @@ const PUSHER = {
 
 const NOTIFICATION = { title: 'Hi!', body: 'All of it', icon: '/icon.png' };
 
-/** What the SDK in the page has written down. */
+/** What the SDK in the page has stored. */
 const DEVICE = {
   instance_id: PUSHER.instanceId,
   device_id: 'web-1',
@@ -57,7 +57,7 @@ interface WorkerOptions {
   readonly answer?: () => Promise<Response>;
 }
 
-/** A request to IndexedDB that is settled soon, as real ones are: after whoever asked has set its callbacks. */
+/** A request to IndexedDB that settles in a microtask, after the caller has set its callbacks. */
 function settledSoon(result: unknown, before?: 'onupgradeneeded', error?: Error): object {
   const request: Record<string, unknown> = { result, error };
   queueMicrotask(() => {
@@ -68,7 +68,7 @@ function settledSoon(result: unknown, before?: 'onupgradeneeded', error?: Error)
   return request;
 }
 
-/** The worker in the surroundings that a browser gives it, and what it does there. */
+/** The worker in a simulated browser, and what it does there. */
 class BeamsWorker {
   readonly shown: Shown[] = [];
   readonly reports: { readonly url: string; readonly body: unknown }[] = [];
@@ -142,7 +142,7 @@ class BeamsWorker {
     );
   }
 
-  /** Lets an event happen, and waits for what the browser would wait for. Gives the event. */
+  /** Dispatches an event and waits for its `waitUntil` promises. Returns the event. */
   async dispatch(name: string, more: object): Promise<object> {
     const waited: unknown[] = [];
     const event = { ...more, waitUntil: (promise: unknown) => waited.push(promise) };
@@ -151,7 +151,7 @@ class BeamsWorker {
     return event;
   }
 
-  /** A push with this text in it, or none. */
+  /** A push with a text or without data. */
   async push(text: string | null): Promise<object> {
     return await this.dispatch('push', {
       data: text === null ? null : { json: () => JSON.parse(text) },
@@ -162,7 +162,7 @@ class BeamsWorker {
     return await this.push(JSON.stringify(message));
   }
 
-  /** A click on the last notification that was shown; says whether that was closed. */
+  /** Clicks on the last notification. Returns whether it was closed. */
   async click(data: object | null = this.shown.at(-1)?.options.data ?? null): Promise<boolean> {
     let closed = false;
     await this.dispatch('notificationclick', {
@@ -245,9 +245,9 @@ describe('a push', () => {
     ['no JSON in it', 'hello'],
     ['null in it', 'null'],
     ['no data', '{"notification":{"title":"theirs"}}'],
-    ['data of somebody else', '{"notification":{"title":"theirs"},"data":{"order":7}}'],
+    ['data of another sender', '{"notification":{"title":"theirs"},"data":{"order":7}}'],
   ] as const) {
-    it(`with ${what} is left to the rest of the site's worker`, async () => {
+    it(`with ${what} is ignored, for the rest of the site's worker`, async () => {
       const worker = new BeamsWorker();
       worker.beams.onNotificationReceived = () => {
         throw new Error('It was not to be called');
@@ -328,7 +328,7 @@ describe('a report', () => {
     ['the server cannot be reached', { answer: () => Promise.reject(new Error('Away')) }, 1],
     ['the server refuses', { answer: async () => new Response('', { status: 400 }) }, 1],
   ] as const) {
-    it(`is lost with a warning where ${what}, and the notification is not`, async () => {
+    it(`fails with a warning if ${what}, and the notification is still shown`, async () => {
       const worker = new BeamsWorker(options);
 
       await worker.pushed(messageWith(NOTIFICATION));
@@ -442,7 +442,7 @@ describe('a click', () => {
     ['https://shop.example', 'https://shop.example/'],
     ['/orders/7', 'https://shop.example/orders/7'],
   ] as const) {
-    it(`shows the window that is at ${deepLink}, or else a new one`, async () => {
+    it(`focuses the window at ${deepLink}, or opens a new one`, async () => {
       const message = messageWith({ ...NOTIFICATION, deep_link: deepLink });
       const elsewhere = { url: 'https://shop.example/elsewhere' };
 

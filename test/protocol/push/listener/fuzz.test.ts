@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../../testing/any-character.ts';
 import { RawHttp, requestBytes } from '../../../../testing/clients/raw-http.ts';
+import { runs } from '../../../../testing/long-run.ts';
 import { type ListenerUnderTest, openListener } from './open-listener.ts';
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** Of each kind of request; far more of them found nothing more. */
-const RUNS = 1000;
+/** Requests of each kind. */
+const RUNS = runs(250, 1000);
 
 let server: ListenerUnderTest;
 beforeAll(async () => {
@@ -138,14 +139,14 @@ const good = Buffer.concat([
   requestBytes({ method: 'PATCH', target: paths[4] ?? '', body: 'abc' }),
 ]);
 
-describe('whole answers and JSON errors are all that comes,', () => {
-  it('whatever bytes are sent', async () => {
+describe('every answer is complete and every error is JSON, for', () => {
+  it('random bytes', async () => {
     await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 500 }), answers), {
       numRuns: RUNS,
     });
   });
 
-  it('whatever a request is put together from', async () => {
+  it('requests of random parts', async () => {
     const requests = fc
       .array(fc.oneof({ arbitrary: ordered, weight: 3 }, disordered), {
         minLength: 1,
@@ -155,7 +156,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     await fc.assert(fc.asyncProperty(requests, answers), { numRuns: RUNS });
   });
 
-  it('whatever path a request names', async () => {
+  it('random paths', async () => {
     const anyPath = fc
       .array(fc.oneof(fc.constantFrom('publish_api', 'v1', 'instances', ''), fc.webSegment()))
       .map((steps) => `/${steps.join('/')}`);
@@ -167,7 +168,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     );
   });
 
-  it('whatever is wrong with a few bytes of good requests', async () => {
+  it('valid requests with a few changed bytes', async () => {
     const edits = fc.array(
       fc.record({
         at: fc.nat({ max: good.length - 1 }),
@@ -188,7 +189,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     );
   });
 
-  it('wherever the connection is cut off', async () => {
+  it('connections that are cut off anywhere', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: good.length }), fc.boolean(), async (length, waits) => {
         await using connection = await RawHttp.open(server);

@@ -4,14 +4,14 @@ import { BACKEND, BACKEND_JSON, INSTANCE, PushApi, publishes, user } from '../en
 
 const PUBLISH = { interests: ['shop'], fcm: { data: { a: 'b' } } };
 
-/** An instance whose backend may ask ten times a second. */
+/** An instance whose backend may send ten requests a second. */
 function limited(backendRequestsPerSecond = 10): PushApi {
   const api = new PushApi();
   api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, backendRequestsPerSecond } };
   return api;
 }
 
-/** How many of 30 requests are answered with anything but 429. */
+/** How many of 30 requests are not answered with 429. */
 async function answered(ask: () => Promise<{ readonly status: number }>): Promise<number> {
   let count = 0;
   for (let n = 0; n < 30; n++) if ((await ask()).status !== 429) count++;
@@ -29,7 +29,7 @@ describe('requests of a backend', () => {
     ['GET', publishes('/pubid-1/devices/fcm-1')],
     ['DELETE', user('ann')],
   ] as const) {
-    it(`are as many in a second as the limit says: ${method} ${path}`, async () => {
+    it(`have a rate limit: ${method} ${path}`, async () => {
       const api = limited();
       const ask = () => api.ask(method, path, { headers: BACKEND });
       expect(await answered(ask)).toBe(10);
@@ -83,7 +83,7 @@ describe('invalid publishes', () => {
   it('count more the longer they are', async () => {
     const api = limited();
     const body = { ...PUBLISH, interests: 'x'.repeat(5_000) };
-    // Five each.
+    // Each costs five.
     expect(await answered(() => publish(api, body))).toBe(2);
   });
 });

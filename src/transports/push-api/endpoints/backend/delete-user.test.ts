@@ -30,7 +30,7 @@ const remove = (api: PushApi, rest: string, library?: string) =>
 
 describe('deleting a user', () => {
   for (const path of ['customer_api', 'user_api']) {
-    it(`removes the devices by ${path}, and succeeds again`, async () => {
+    it(`deletes the devices by ${path}, and succeeds again`, async () => {
       const api = new PushApi();
       await signedIn(api, 'ann');
       const bob = await signedIn(api, 'bob');
@@ -41,7 +41,7 @@ describe('deleting a user', () => {
         expect(heard).toEqual({ status: 200 });
       }
       expect(idsOf(api)).toEqual([bob]);
-      // Who it was is nobody's business.
+      // The user id is personal data.
       expect(api.logged).toEqual([{ message: 'User deleted', instance: INSTANCE.id, devices: 1 }]);
     });
   }
@@ -72,7 +72,7 @@ describe('deleting a user', () => {
     ['pusher-push-notifications-javascript 1.0', ['a+b+c']],
     [undefined, ['a+b+c']],
   ] as const) {
-    it(`takes a plus sign of ${library ?? 'no library'} for ${tried.length} thing(s)`, async () => {
+    it(`tries ${tried.length} user id(s) for a plus sign from ${library ?? 'no library'}`, async () => {
       const api = new PushApi();
       expect(await remove(api, 'a+b%2Bc', library)).toEqual({ status: 200 });
       expect(deletedFrom(api)).toEqual([...tried]);

@@ -16,12 +16,17 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
 export function deleteUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, tenantLog } = context;
+  const { devices, guard, now, strangerLog } = context;
   const rates = new RateLimiter<number>();
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
     const refused =
-      refuseUserId(userId) ?? refuseOverRate(rates, instance.number, DELETIONS_PER_SECOND, now());
+      refuseUserId(userId) ??
+      refuseOverRate(rates, {
+        instance: instance.number,
+        limit: DELETIONS_PER_SECOND,
+        nowMs: now(),
+      });
     if (refused !== undefined) return refused;
     const spaced = withSpaces(call);
     return guard.ask(
@@ -38,7 +43,7 @@ export function deleteUser(context: EndpointContext): Endpoint {
   });
 
   function deleted({ id }: PushInstance, removed: number): PushAnswer {
-    if (removed > 0) tenantLog.info('User deleted', { instance: id }, { devices: removed });
+    if (removed > 0) strangerLog.info('User deleted', { instance: id }, { devices: removed });
     return { empty: true };
   }
 }

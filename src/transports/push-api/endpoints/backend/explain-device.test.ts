@@ -25,7 +25,7 @@ const STORY: DeviceStory = {
   events: [{ atMs: NOW_MS, what: 'failed', reason: 'http-413', words: 'Too big', attempts: 1 }],
 };
 
-/** Publishes, and registers a device; gives both ids. */
+/** Publishes and registers a device. Returns both ids. */
 async function known(api: PushApi, story = STORY): Promise<readonly [string, string]> {
   const { json } = await api.ask('POST', publishes('/interests'), {
     headers: BACKEND_JSON,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { NO_COUNTS } from '../../../../push/model/publish.ts';
 import {
   BACKEND,
   BACKEND_JSON,
@@ -17,16 +18,6 @@ async function publish(api: PushApi): Promise<string> {
   return String((json as { publishId: string }).publishId);
 }
 
-const counts = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
-
 describe('the status of a publish', () => {
   it('is for its backend, without a content type', async () => {
     const api = new PushApi();
@@ -38,7 +29,7 @@ describe('the status of a publish', () => {
         state: 'planning',
         createdAt: '2027-01-15T08:00:00.000Z',
         sendAt: null,
-        platforms: { apns: counts, fcm: counts, web: counts },
+        platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS },
         delivered: 0,
         opened: 0,
         reasons: [],
@@ -49,7 +40,7 @@ describe('the status of a publish', () => {
   it('has the pauses that its devices wait for', async () => {
     const api = new PushApi();
     const publishId = await publish(api);
-    api.counts.set(publishId, { fcm: { ...counts, planned: 10, accepted: 4, retrying: 5 } });
+    api.counts.set(publishId, { fcm: { ...NO_COUNTS, planned: 10, accepted: 4, retrying: 5 } });
     const pause = {
       instance: 1,
       platform: 'fcm',
@@ -59,7 +50,7 @@ describe('the status of a publish', () => {
       words: 'No such key',
       sinceMs: NOW_MS,
     } as const;
-    // The second is another instance's.
+    // The second pause belongs to another instance.
     api.pauses = [pause, { ...pause, instance: 2, reason: 'http-500' }];
     const status = await api.ask('GET', publishes(`/${publishId}`), { headers: BACKEND });
     expect(status.json).toMatchObject({

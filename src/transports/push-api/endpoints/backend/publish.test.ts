@@ -60,7 +60,7 @@ describe('a publish', () => {
     'application/json;',
     ' application/json ; charset="utf-8" ',
   ]) {
-    it(`may call its body ${JSON.stringify(type)}`, async () => {
+    it(`may have the Content-Type ${JSON.stringify(type)}`, async () => {
       expect(await publish(new PushApi(), { 'content-type': type })).toMatchObject({ status: 200 });
     });
   }
@@ -68,7 +68,7 @@ describe('a publish', () => {
   for (const authorization of [
     `bearer ${SECRET}`,
     `BEARER   ${SECRET}  `,
-    // While keys are rotated, each of them is right.
+    // While keys are rotated, all of them are valid.
     'Bearer the next one',
   ]) {
     it(`may be authorised by ${authorization.slice(0, 20)}…`, async () => {
@@ -100,7 +100,7 @@ describe('a publish', () => {
   });
 });
 
-/** Each row of the seed's table; the size of the body is the listener's. */
+/** Each row of the seed's table, except the size of the body, which the listener checks. */
 describe('a publish is refused', () => {
   const rows: readonly (readonly [
     what: string,
@@ -276,7 +276,7 @@ describe('a publish is refused', () => {
     expect(await ask(INSTANCE.id, wrong, '[')).toMatchObject({ error: 'Unauthorized' });
     expect(await ask(INSTANCE.id, BACKEND_JSON, '[')).toMatchObject({ error: 'Bad request' });
     expect(await ask(INSTANCE.id, BACKEND_JSON, {})).toMatchObject({ status: 422 });
-    // None of those counted for the rate.
+    // None of those counted towards the rate.
     expect(await ask(INSTANCE.id, BACKEND_JSON, TO_INTERESTS)).toEqual({
       status: 402,
       error: 'Payment Required',

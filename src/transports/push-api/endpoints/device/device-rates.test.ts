@@ -17,12 +17,12 @@ import type { AddressLimits } from './device-rates.ts';
 
 const [HERE, THERE] = ['192.0.2.1', '192.0.2.2'];
 
-/** A minute's worth of one a second. */
+/** 60 seconds of one request a second. */
 const BURST = 60;
 
 const NONE: AddressLimits = { requestsPerSecond: 0, rowsPerSecond: 0, reportsPerSecond: 0 };
 
-/** As they are where nothing is configured. */
+/** The defaults. */
 const USUAL: AddressLimits = {
   requestsPerSecond: 1000,
   rowsPerSecond: 500,
@@ -46,7 +46,7 @@ const SLOW_DOWN = {
   retryAfter: 10,
 };
 
-/** How many of these requests are answered with anything but 429, one after the other. */
+/** How many of these requests are not answered with 429. */
 async function taken(
   count: number,
   ask: (n: number) => Promise<{ readonly status: number }>,
@@ -69,7 +69,7 @@ describe('requests of devices', () => {
     const read = (from = HERE) => api.ask('GET', device('fcm/fcm-1'), { from });
     const key = (from = HERE) =>
       api.ask('GET', `/device_api/v1/instances/${INSTANCE.id}/web-vapid-public-key`, { from });
-    // Also what is refused by its path alone.
+    // Requests that are refused by their path count as well.
     expect(await taken(20, () => read())).toBe(20);
     expect(await taken(BURST, () => key())).toBe(BURST - 20);
     expect(await key()).toEqual(SLOW_DOWN);

@@ -24,7 +24,7 @@ const NO_INSTANCE = {
 
 describe('registering', () => {
   for (const platform of platforms) {
-    it(`a device of ${platform} gives its id, whatever the content type`, async () => {
+    it(`a device of ${platform} returns its id, with any Content-Type`, async () => {
       const api = new PushApi();
       for (const headers of [{}, JSON_HEADERS, { 'content-type': 'text/plain' }]) {
         const heard = await api.ask('POST', device(platform), {
@@ -35,7 +35,7 @@ describe('registering', () => {
         const id = expect.stringMatching(new RegExp(`^${platform}-${UUID}$`));
         expect(heard.json).toEqual(platform === 'web' ? { id } : { id, initialInterestSet: [] });
       }
-      // The same token each time: it is one device.
+      // The same token each time: one device.
       expect(api.kept()).toHaveLength(1);
     });
 
@@ -54,7 +54,7 @@ describe('registering', () => {
       });
     }
 
-    it(`a device of ${platform} is to come back later where the instance is full, unless it replaces one`, async () => {
+    it(`a device of ${platform} is refused with Retry-After if the instance is full, unless it replaces one`, async () => {
       const api = new PushApi();
       api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, devices: 1 } };
       const first = await api.register(platform);
@@ -200,7 +200,7 @@ describe('a device', () => {
   });
 
   for (const id of ['x', 'web-1', `apns-${UNKNOWN}`, '%00', 'null']) {
-    it(`is removed whatever it is called, as ${id}`, async () => {
+    it(`is deleted with any id, for example ${id}`, async () => {
       const api = new PushApi();
       expect(await api.ask('DELETE', device(`web/${id}`))).toEqual({ status: 200 });
       expect(api.asked).toEqual([]);
@@ -229,7 +229,7 @@ describe('the requests of a device', () => {
   ] as const;
   for (const [method, path, body] of asked) {
     for (const id of [`fcm-${UNKNOWN}`, `web-${UNKNOWN}`, 'fcm-1', '%00']) {
-      it(`by ${method} ${path} is refused where it is unknown as ${id}`, async () => {
+      it(`by ${method} ${path} is refused for the unknown id ${id}`, async () => {
         const heard = await new PushApi().ask(method, device(`fcm/${id}${path}`), { body });
         expect(heard).toEqual(NO_DEVICE);
       });
@@ -250,7 +250,7 @@ describe('the requests of a device', () => {
       });
     }
 
-    it(`by ${method} ${path} may come without a body, said to be JSON`, async () => {
+    it(`by ${method} ${path} may have no body but a Content-Type`, async () => {
       const api = new PushApi();
       const id = await api.register('fcm');
       const path_ = device(`fcm/${id}${path}`);

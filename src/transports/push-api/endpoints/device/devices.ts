@@ -40,7 +40,10 @@ export function registerDevice(context: EndpointContext): Endpoint {
     if (platform === undefined) return new PushRefusal('not-found', 'There is no such platform');
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
-    const registration = readRegistration(platform, body, instance, clientOf(call));
+    const registration = readRegistration(platform, body, {
+      instance,
+      client: clientOf(call),
+    });
     if (registration instanceof PushRefusal) return registration;
     const refused = rates.refuse('rows', call, instance, REGISTRATION_ROWS + sizeInRows(call));
     if (refused !== undefined) return refused;

@@ -68,7 +68,7 @@ describe('the interests of a device', () => {
   }
 
   for (const cursor of ['!', 'YQ==', 'YQ=', 'Y', 'null', btoa('a b'), 'YWI'.repeat(100)]) {
-    it(`are refused for the cursor ${cursor.slice(0, 10)}, which was never given`, async () => {
+    it(`are refused for the cursor ${cursor.slice(0, 10)}, which this server never sends`, async () => {
       const { api, path } = await withInterests(['a']);
       expect(await api.ask('GET', `${path}?cursor=${cursor}`)).toEqual({
         status: 400,
@@ -94,7 +94,7 @@ describe('the interests of a device', () => {
     ['numbers', JSON.stringify({ interests: Array(400_000).fill(1) })],
     ['names', JSON.stringify({ interests: names(100_000) })],
   ] as const) {
-    it(`are refused without parsing them where the body has very many ${what}`, async () => {
+    it(`are refused without parsing if the body has very many ${what}`, async () => {
       const { set, kept } = await withInterests(['a']);
       expect(await set(body)).toEqual({
         status: 400,
@@ -188,7 +188,7 @@ describe('the interests of a device', () => {
   });
 
   for (const name of ['a:b', 'a%20b', 'a%2Fb', '%', '%00', 'a%2561', 'a'.repeat(165), '%C3%A9']) {
-    it(`are never called ${name.slice(0, 10)}`, async () => {
+    it(`cannot be named ${name.slice(0, 10)}`, async () => {
       const { api, path } = await withInterests([]);
       for (const method of ['POST', 'DELETE']) {
         expect(await api.ask(method, `${path}/${name}`)).toEqual({

@@ -58,7 +58,7 @@ describe('a report', () => {
       { ...DELIVERY, userId: null, event: 'open' },
       { ...DELIVERY, event: 'Delivery', instanceId: UNKNOWN },
       { ...least, event: 'Open', instanceId: 7 },
-      // A device's clock may be anything.
+      // A device's clock may have any time.
       { ...least, timestampSecs: 0 },
       { ...least, timestampSecs: 1 },
       { ...least, timestampSecs: 99_999_999_999 },
@@ -95,11 +95,11 @@ describe('a report', () => {
       ]) {
         expect(await api.ask('POST', path, { headers: JSON_HEADERS, body })).toEqual(TAKEN);
       }
-      const told = { instanceId: INSTANCE.id, publishId, deviceId, userId: 'ann' };
-      expect<unknown>(api.told).toEqual([
-        { ...told, event: 'delivery' },
-        { ...told, event: 'open' },
-        { ...told, event: 'open' },
+      const reported = { instanceId: INSTANCE.id, publishId, deviceId, userId: 'ann' };
+      expect<unknown>(api.webhookReports).toEqual([
+        { ...reported, event: 'delivery' },
+        { ...reported, event: 'open' },
+        { ...reported, event: 'open' },
       ]);
     });
 
@@ -108,7 +108,7 @@ describe('a report', () => {
       await report(api, { ...DELIVERY, deviceId: await setUser(api), userId: 'bob' });
       await report(api, { ...DELIVERY, deviceId: await api.register() });
       await report(api, { ...DELIVERY, deviceId: await api.register(), userId: undefined });
-      expect([api.reports.length, api.told]).toEqual([3, []]);
+      expect([api.reports.length, api.webhookReports]).toEqual([3, []]);
     });
   });
 

@@ -83,7 +83,7 @@ describe('the user of a device', () => {
       const { heard, userId } = await setUser(api, authorization);
       expect(heard).toEqual({ status, error, description: expect.any(String) });
       expect(userId).toBeUndefined();
-      // The iOS SDK takes these words for a problem with its push token, and stops.
+      // The iOS SDK takes these words for a problem with its push token and stops.
       expect(heard.description).not.toMatch(/device token/i);
     });
   }
