@@ -22,7 +22,7 @@ describe('an admin listener with a configured password', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('tells everyone whether it lives and is ready', async () => {
+  it('answers health checks of everyone', async () => {
     for (const path of ['//healthz', '//readyz']) {
       expect((await admin(server, 'GET', path)).status).toBe(200);
     }
@@ -83,7 +83,7 @@ describe('an admin listener without a configured password', () => {
     expect((await admin(server, 'GET', '/apps')).json).toMatchObject({ apps: [{ id: '3' }] });
   });
 
-  it('takes nginx as it comes out of the box for what it is', async () => {
+  it('recognises nginx with its default configuration as a proxy', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
     http.writes(
       `GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${server.adminPort}\r\nConnection: close\r\n\r\n`,
@@ -93,7 +93,7 @@ describe('an admin listener without a configured password', () => {
     expect((await direct.asks({ method: 'GET', target: '/metrics' })).status).toBe(200);
   });
 
-  it('gives what came through a proxy, or from a page of a browser, health only', async () => {
+  it('answers only health checks through a proxy or from a page in a browser', async () => {
     for (const headers of [
       { via: '1.1 proxy' },
       { 'x-forwarded-proto': 'https' },
@@ -132,7 +132,7 @@ describe('an admin listener without a configured password', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('says in the log who has changed what, and no secret', async () => {
+  it('logs each change, without secrets', async () => {
     const before = server.output.stderr.length;
     const line = async (message: string): Promise<Record<string, unknown>> =>
       JSON.parse(await server.logged(new RegExp(`"message":"${message}"`)));
@@ -202,7 +202,7 @@ it('an admin listener that others can reach shows them health, and nothing witho
 });
 
 describe('wrong passwords', () => {
-  it('shut out their address after 10, whatever it sends then, and are counted and logged', async () => {
+  it('block their address after 10, and are counted and logged', async () => {
     await using server = await startFanfare();
     const statuses: number[] = [];
     for (let n = 0; n < 15; n++) {
@@ -224,7 +224,7 @@ describe('wrong passwords', () => {
     expect(lines.filter((line) => line.includes('password'))).toHaveLength(2);
   });
 
-  it('through a proxy that nobody has named do not shut out the command line, and the log names the setting', async () => {
+  it('through an unknown proxy do not block the command line, and the log names the setting', async () => {
     await using server = await startFanfare();
     const headers = { ...bearer('x'), 'x-forwarded-for': '203.0.113.7' };
     for (let n = 0; n < 12; n++) await admin(server, 'GET', '/live', { headers });

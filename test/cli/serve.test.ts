@@ -40,7 +40,7 @@ describe('the first start without a configuration', () => {
     expect(shown.stdout).toContain(secret);
   });
 
-  it('makes no app where the configuration names the apps', async () => {
+  it('creates no app if the configuration lists apps', async () => {
     await using server = await startFanfare();
     const listed = await fanfare(server.directory, [
       'apps',
@@ -124,7 +124,7 @@ describe('a start that cannot be', () => {
 });
 
 describe('the admin listener', () => {
-  it('tells that the server lives and is ready', async () => {
+  it('answers health checks', async () => {
     await using server = await startFanfare();
     const admin = `http://127.0.0.1:${server.adminPort}`;
     expect(await (await fetch(`${admin}/healthz`)).text()).toBe('ok\n');
