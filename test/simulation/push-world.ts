@@ -242,7 +242,7 @@ export class PushWorld {
       .map(({ number }) => number);
   }
 
-  /** Whoever changes while a publish is under route may or may not be reached by it. */
+  /** Whoever changes while a publish is in flight may or may not be reached by it. */
   private isUncertain(device: number): void {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
@@ -367,7 +367,7 @@ export class PushWorld {
       life.state = 'ended';
       life.endedAtMs = this.time.now();
       const tookMs = life.endedAtMs - askedAtMs;
-      // A slow store may take its slice of each of the steps.
+      // A slow store may take its part of each of the steps.
       if (tookMs > limits.stopMs + 2 * limits.storeStopMs + 2_000) {
         this.problems.push(`stopping took ${tookMs} ms`);
       }
@@ -451,7 +451,7 @@ export class PushWorld {
     this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
-    // The store's last answers are on their route.
+    // The store's last answers are on their way.
     await this.time.advance(1_000);
     for (const life of this.lives) {
       if (life.state !== 'alive') continue;

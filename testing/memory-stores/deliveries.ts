@@ -35,10 +35,7 @@ interface Waiting {
   readonly fate: Fate;
 }
 
-/**
- * How far publishes have come, in memory, for tests of what delivers them, and as the simplest thing that keeps
- * the contract. Two of them on the same publishes are two servers on one store.
- */
+/** Plans, jobs and claims in memory. Two of them on the same publishes are two servers on one store. */
 export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   private readonly publishes: MemoryPublishes;
   private readonly devices: MemoryDevices;
@@ -288,7 +285,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     }
   }
 
-  /** The publishes of instances that were not deleted, and that somebody wants something of. */
+  /** The publishes of existing instances, except those of `except`. */
   private live(except: readonly number[]): readonly KeptPublish[] {
     return this.publishes
       .unfinished()
