@@ -31,7 +31,7 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
   const planned = kept.pages.flatMap(({ devices }) => devices);
   if (new Set(planned).size !== planned.length) say('a device is in two pages');
   if (state === 'finished') {
-    // Those that were pruned meanwhile are gone, and may have been before it was their turn.
+    // Devices that were pruned meanwhile may be gone before they were sent to.
     const present = new Set(world.devices.of(instance).map(({ number }) => number));
     const missing = [...one.certain].filter(
       (device) => present.has(device) && !planned.includes(device),
@@ -48,14 +48,14 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
         say(`device ${device} was cancelled`);
     }
   }
-  if (one.started === 0 && planned.length > 0) say('nobody was told that it had started');
+  if (one.started === 0 && planned.length > 0) say('its start was not reported');
   if (one.finished > 1) say(`it finished ${one.finished} times`);
   const isCertain = !world.hasCrashes && !world.hasStoreTrouble && state === 'finished';
-  if (isCertain && one.finished !== 1) say('nobody was told that it had finished');
+  if (isCertain && one.finished !== 1) say('its end was not reported');
   return problems;
 }
 
-/** Nobody gets a notification twice, but for what nobody can know. */
+/** No device gets a notification twice, unless its server died before it could note the first. */
 function findWrongSends(world: PushWorld, one: SimulatedPublish): readonly string[] {
   const { publish, cancelledAtMs, endsAtMs } = one;
   const problems: string[] = [];

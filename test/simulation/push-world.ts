@@ -242,7 +242,7 @@ export class PushWorld {
       .map(({ number }) => number);
   }
 
-  /** Whoever changes while a publish is under route may or may not be reached by it. */
+  /** A device that changes during a publish may or may not be reached by it. */
   private isUncertain(device: number): void {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
@@ -547,7 +547,7 @@ function payloadOf(platform: Platform, seconds: number | undefined, dueAtMs: num
 
 /** After this, nothing may be sent any more. */
 function endOf(platform: Platform, seconds: number, dueAtMs: number): number {
-  // What is for now or never may take a minute, if nobody has tried before.
+  // A publish without time to live may take a minute if it was not tried before.
   if (seconds === 0) return dueAtMs + 60_000;
   if (platform !== 'apns') return dueAtMs + seconds * 1000;
   return (Math.ceil(dueAtMs / 1000) + seconds) * 1000;

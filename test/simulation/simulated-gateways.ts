@@ -126,7 +126,7 @@ export class SimulatedGateways {
     const { afterMs, outcome } = this.decideEvil(recipient) ?? this.decide(mood, recipient);
     return new Promise((resolve) => {
       this.time.after(afterMs, () => {
-        // Whoever has died hears nothing.
+        // A dead server gets no answer.
         if (!end()) return;
         send.endedAtMs = this.time.now();
         send.outcome = outcome;

@@ -288,7 +288,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     }
   }
 
-  /** The publishes of instances that were not deleted, and that somebody wants something of. */
+  /** The unfinished publishes of instances that exist, without those of `except`. */
   private live(except: readonly number[]): readonly KeptPublish[] {
     return this.publishes
       .unfinished()
@@ -416,7 +416,7 @@ function byReady(a: Claimable, b: Claimable): number {
   return (a.readyAtMs ?? 0) - (b.readyAtMs ?? 0);
 }
 
-/** Nobody claims it any more. */
+/** Lets nobody claim it again. */
 function forget(one: Claimable): void {
   one.readyAtMs = undefined;
   one.claimedBy = undefined;

@@ -6,11 +6,11 @@ import {
 } from '../../src/push/pending-completion-events.ts';
 import type { MemoryPublishes } from './publishes.ts';
 
-/** The ends that may not have been told, in memory, as the simplest thing that keeps the contract. */
+/** Pending completion events, in memory: the simplest implementation of the contract. */
 export class MemoryPendingCompletionEvents implements PendingCompletionEvents {
   private readonly publishes: MemoryPublishes;
   private readonly removed = new Set<number>();
-  /** Until when those are somebody's that were claimed. */
+  /** Until when each claim lasts. */
   private readonly claimedUntilMs = new Map<number, number>();
 
   constructor(publishes: MemoryPublishes) {
