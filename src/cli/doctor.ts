@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { examine, type Subject } from '../doctor/examine.ts';
+import type { Subject } from '../doctor/examination.ts';
+import { examine } from '../doctor/examine.ts';
 import { formatCheck, Report } from '../doctor/report.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';

@@ -36,7 +36,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     server.died.then((why) => ({ why })),
     fault.then((why) => ({ why })),
   ]);
-  if ('why' in reason) server.log.error('Stopping: a part of the server has died', reason);
+  if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
   else server.log.info('Stopping', { signal: reason.signal, drainSeconds: config.drainSeconds });
 
   reloadServer = undefined;

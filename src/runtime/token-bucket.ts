@@ -38,6 +38,7 @@ export class TokenBucket {
 
   /** How many tokens are there; below zero after `charge`. */
   left({ perSecond, burst }: Rate, nowMs: number): number {
+    if (nowMs === this.refilledAtMs && this.tokens <= burst) return this.tokens;
     // A clock that was set back counts as no time.
     const elapsedMs = Math.max(0, nowMs - this.refilledAtMs);
     this.tokens = Math.min(burst, this.tokens + (elapsedMs * perSecond) / 1000);

@@ -8,7 +8,7 @@ interface Input {
   readonly unknownField: string;
 }
 
-/** Parses a request. Throws a `OperationRefused` that names the first invalid field. */
+/** Parses a request. Throws an `OperationRefused` that names the first invalid field. */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
   { input, unknownField }: Input,

@@ -23,11 +23,11 @@ it('doubles the pause up to a minute, and tries for the last time after five min
   ]);
 });
 
-it('takes up to half of each pause away', () => {
+it('shortens each pause by up to half', () => {
   expect(tries(() => 0.999_999).slice(0, 5)).toEqual([0, 500, 1_500, 3_500, 7_500]);
 });
 
-it('ends at five minutes exactly, whatever chance says', () => {
+it('ends at exactly five minutes, with any random pauses', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (chance) => {
       const all = tries(() => chance.next().value ?? 0);

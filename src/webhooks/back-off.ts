@@ -1,5 +1,9 @@
+import { doubledMs } from '../runtime/back-off.ts';
 import { PUSH_RETRY_PAUSES_MS, RETRY_MS, RETRY_PAUSE_MAX_MS } from './limits.ts';
 import type { OutboxKind } from './outbox.ts';
+
+/** The first pause. */
+const RETRY_PAUSE_MS = 1_000;
 
 export interface FailedTries {
   /** Including the one that has just failed. */
@@ -25,7 +29,7 @@ export const nextTryAt: Readonly<Record<OutboxKind, (failed: FailedTries) => num
 function withGrowingPauses({ tries, firstTryAtMs, nowMs, random }: FailedTries) {
   const lastAtMs = firstTryAtMs + RETRY_MS;
   if (nowMs >= lastAtMs) return undefined;
-  const pauseMs = Math.min(RETRY_PAUSE_MAX_MS, 1_000 * 2 ** (tries - 1));
+  const pauseMs = doubledMs(RETRY_PAUSE_MS, { times: tries - 1, maxMs: RETRY_PAUSE_MAX_MS });
   return Math.min(lastAtMs, nowMs + Math.round(pauseMs * (1 - random / 2)));
 }
 

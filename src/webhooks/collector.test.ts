@@ -37,7 +37,7 @@ function appWith(webhooks: readonly AppWebhook[], keys = [{ key: 'k', secret: 's
   return { ...appOf('app', webhooks), keys };
 }
 
-describe('events on their way out', () => {
+describe('collected events', () => {
   it('are sent one by one without batching, each with its own time', () => {
     const one = collector({ url: 'http://a/', events: names, batching: false });
     for (const [index, event] of all.entries()) one.add({ appId: 'app', event, atMs: 100 + index });
@@ -59,7 +59,7 @@ describe('events on their way out', () => {
     expect(one.take(300)).toEqual([]);
   });
 
-  it('share no batch that would be large', () => {
+  it('are split before a batch gets too large', () => {
     const one = collector({ url: 'http://a/', events: names, batching: true });
     const data = 'x'.repeat(BATCH_CHARACTERS_MAX / 2);
     for (let index = 0; index < 3; index++) {
@@ -72,7 +72,7 @@ describe('events on their way out', () => {
     expect(one.take(2).map(({ events }) => events)).toEqual([1, 1, 1]);
   });
 
-  it('go to every endpoint that wants them, and are forgotten where none does', () => {
+  it('go to every endpoint that wants them, and are ignored if none does', () => {
     const one = collector(
       { url: 'http://a/', events: ['channel_occupied'], batching: true },
       { url: 'http://b/', events: ['channel_occupied', 'cache_miss'], batching: false },
@@ -85,14 +85,14 @@ describe('events on their way out', () => {
     expect(taken[0]?.request.endpoint).not.toBe(taken[1]?.request.endpoint);
   });
 
-  it('are dropped when there is no room, first those of the app that has most', () => {
+  it('are dropped at the limit, first those of the app that has most', () => {
     const webhooks = [{ url: 'http://a/', events: names, batching: true }];
     const one = new Collector((id) => (id === 'none' ? undefined : { ...appWith(webhooks), id }));
     for (let index = 0; index < ACCEPTED_EVENTS_MAX; index++) {
       expect(one.add(occupied('x'))).toEqual([]);
     }
     expect(one.add(occupied('x'))).toEqual([{ ownerId: 'app', events: 1 }]);
-    // What nobody wants takes no room.
+    // Events that no endpoint wants take no memory.
     expect(one.add({ ...occupied('x'), appId: 'none' })).toEqual([]);
     // Another app's event is kept at the cost of the one that fills the memory, and is among the first to leave.
     expect(one.add({ ...occupied('y'), appId: 'quiet' })).toEqual([{ ownerId: 'app', events: 1 }]);
@@ -121,7 +121,7 @@ describe('a webhook is signed', () => {
     });
   });
 
-  it('not at all where the app, its webhook or its keys are gone', () => {
+  it('not at all if the app, its webhook or its keys were deleted', () => {
     expect(signForApp(undefined, 'http://a/', '')).toMatchObject({ ok: false });
     expect(signForApp(appWith([]), 'http://a/', '')).toMatchObject({ ok: false });
     expect(signForApp(appWith(webhooks, []), 'http://a/', '')).toMatchObject({ ok: false });

@@ -27,8 +27,8 @@ const claimed = (endpoint: string) => ({
   claimedUntilMs: 9,
 });
 
-describe('the bounds of what waits', () => {
-  it('hold for the rows of one endpoint, and leave the owner of others as much as is held', () => {
+describe('the limits of waiting requests', () => {
+  it('hold for the rows of one endpoint, and leave other owners as much as is used', () => {
     const queues = new EndpointQueues();
     const admit = (owner: string, address: string) =>
       queues.admit(request(endpointOf('channels', owner, address)));
@@ -42,7 +42,7 @@ describe('the bounds of what waits', () => {
     expect(admit('honest', 'b')).toBe('admitted');
   });
 
-  it('hold for the bytes of one endpoint and of one owner, whose kinds count together', () => {
+  it('hold for the bytes of one endpoint and of one owner, all kinds together', () => {
     const queues = new EndpointQueues();
     const admit = (kind: OutboxKind, owner: string, address: string, bytes: number) =>
       queues.admit(request(endpointOf(kind, owner, address), bytes));
@@ -54,7 +54,7 @@ describe('the bounds of what waits', () => {
     expect(admit('push', 'honest', 'c', ENDPOINT_BYTES_MAX)).toBe('admitted');
   });
 
-  it('give an owner room again once its requests are over', () => {
+  it('free room once requests are over', () => {
     const queues = new EndpointQueues();
     const endpoint = (n: number) => endpointOf('channels', 'greedy', `${n}`);
     for (let n = 0; queues.admit(request(endpoint(n % 10))) === 'admitted'; n++);
@@ -69,7 +69,7 @@ describe('the bounds of what waits', () => {
     expect(queues.admit(request(endpoint(0)))).toBe('admitted');
   });
 
-  it('follow what the store says', () => {
+  it('are counted anew from the store', () => {
     const queues = new EndpointQueues();
     queues.admit(request('gone', 5));
     queues.refresh([{ endpoint: 'a', rows: 3, bytes: 30, oldestAtMs: 7, dueAtMs: 8 }]);
@@ -82,7 +82,7 @@ describe('the bounds of what waits', () => {
 });
 
 describe('turns', () => {
-  it('go round, and each endpoint keeps its place', () => {
+  it('rotate among endpoints', () => {
     const queues = new EndpointQueues();
     for (const endpoint of ['a', 'b', 'c']) {
       queues.addClaimed({
@@ -95,7 +95,7 @@ describe('turns', () => {
     expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('end where all that may be under way is, without anything to wake up for', () => {
+  it('end at the limit of requests in flight, without a time to wake up', () => {
     const queues = new EndpointQueues();
     for (let index = 0; index < inFlightMax.channels.all + 10; index++) {
       queues.addClaimed({ endpoint: `${index}`, requests: [claimed(`${index}`)], dueAtMs: 0 });
@@ -129,7 +129,7 @@ describe('kinds', () => {
   const of = (kind: 'channels' | 'push', count: number, owner?: string) =>
     Array.from({ length: count }, (_, n) => endpointOf(kind, owner ?? `owner-${n}`, `${n}`));
 
-  it('each have their own number of requests under way', () => {
+  it('each have their own limit of requests in flight', () => {
     const queues = queuesWith([...of('channels', 200), ...of('push', 200)]);
     expect(sendAll(queues)).toHaveLength(inFlightMax.channels.all + inFlightMax.push.all);
     expect(queues.inFlight).toBe(inFlightMax.channels.all + inFlightMax.push.all);
@@ -140,7 +140,7 @@ describe('kinds', () => {
     expect(sendAll(queues)).toHaveLength(1);
   });
 
-  it('each leave other owners as many as one has under way, however many its endpoints', () => {
+  it('each leave other owners as many requests in flight as one has, for any number of endpoints', () => {
     const queues = queuesWith(of('channels', 200, 'greedy'));
     const sent = sendAll(queues);
     expect(sent).toHaveLength(inFlightMax.channels.all / 2);
@@ -153,7 +153,7 @@ describe('kinds', () => {
     expect(sendAll(queues)).toHaveLength(inFlightMax.channels.all / 2);
   });
 
-  it('of push give one endpoint more at a time, until it is crowded', () => {
+  it('of push give one endpoint more at a time, until many are in flight', () => {
     const [first = '', ...others] = of('push', 40);
     const queues = queuesWith([first], 50);
     expect(sendAll(queues)).toHaveLength(inFlightMax.push.endpoint);
@@ -167,7 +167,7 @@ describe('kinds', () => {
     expect(new Set(sendAll(queues)).size).toBe(inFlightMax.push.all - inFlightMax.push.endpoint);
   });
 
-  it('of publishes give one owner a share, whatever the addresses, which is free again when it was used', () => {
+  it('of publishes limit an owner over all its addresses, and free what is done', () => {
     const ours = Array.from({ length: 20 }, (_, n) => endpointOf('publish', 'us', `${n}`));
     const queues = queuesWith(ours);
     const sent = sendAll(queues);
@@ -179,7 +179,7 @@ describe('kinds', () => {
     expect(sendAll(queues)).toHaveLength(inFlightMax.publish.share);
   });
 
-  it('of publishes give one owner the room of one endpoint, which follows the store', () => {
+  it('of publishes limit the waiting requests of an owner like one endpoint', () => {
     const queues = new EndpointQueues();
     const endpoint = (n: number, owner = 'us') => endpointOf('publish', owner, `${n}`);
     for (let row = 0; row < ENDPOINT_ROWS_MAX; row++) queues.admit(request(endpoint(row % 100)));

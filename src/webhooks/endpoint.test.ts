@@ -3,7 +3,7 @@ import { endpointOf, kindOf, ownerOf, shareOf } from './endpoint.ts';
 
 const kinds = ['channels', 'push', 'publish'] as const;
 
-it('is another for another kind, owner or address', () => {
+it('differs by kind, owner and address', () => {
   const all = kinds.flatMap((kind) => [
     endpointOf(kind, 'a', 'b.c'),
     endpointOf(kind, 'a', 'b'),
@@ -17,7 +17,7 @@ it('shows its kind', () => {
   for (const kind of kinds) expect(kindOf(endpointOf(kind, 'a', 'b'))).toBe(kind);
 });
 
-it('shares its room with the others that publishes of an instance name, and with nothing else', () => {
+it('shares its limit with other addresses of publishes of the instance only', () => {
   const share = (...given: Parameters<typeof endpointOf>) => shareOf(endpointOf(...given));
   expect(share('publish', 'a', 'b')).toBe(share('publish', 'a', 'c'));
   expect(share('publish', 'a', 'b')).not.toBe(share('publish', 'b', 'b'));
@@ -25,7 +25,7 @@ it('shares its room with the others that publishes of an instance name, and with
   expect(share('channels', 'a', 'b')).not.toBe(share('channels', 'a', 'c'));
 });
 
-it('shows whose it is: of an app, or of an instance, whose kinds count together', () => {
+it('shows its owner: an app, or an instance with all its kinds', () => {
   const owner = (...given: Parameters<typeof endpointOf>) => ownerOf(endpointOf(...given));
   expect(owner('channels', 'a', 'b')).toBe(owner('channels', 'a', 'c'));
   expect(owner('push', 'a', 'b')).toBe(owner('publish', 'a', 'c'));
@@ -33,7 +33,7 @@ it('shows whose it is: of an app, or of an instance, whose kinds count together'
   expect(owner('push', 'a', 'b')).not.toBe(owner('push', 'b', 'b'));
 });
 
-it('of an earlier version, which shows no owner, is of its kind and an owner of its own', () => {
+it('of an earlier version has a kind, and is its own owner', () => {
   const hash = 'c0ffee'.repeat(5);
   expect([kindOf(hash), ownerOf(hash), shareOf(hash)]).toEqual(['channels', hash, hash]);
   const push = `push.${hash}`;

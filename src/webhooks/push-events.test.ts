@@ -35,9 +35,9 @@ const webhook = (more: Partial<InstanceWebhook> = {}): InstanceWebhook => ({
 const publish = (webhookUrl: string | undefined, more: object = {}) =>
   JSON.stringify({ interests: ['a'], web: {}, webhookUrl, ...more });
 const STARTED_AT_MS = Date.UTC(2026, 0, 1);
-const news = (body: string) => ({ id: publishId, body, atMs: STARTED_AT_MS });
+const start = (body: string) => ({ id: publishId, body, atMs: STARTED_AT_MS });
 const end = (body: string, atMs = Date.UTC(2026, 0, 2)) => ({
-  ...news(body),
+  ...start(body),
   atMs,
   startedAtMs: STARTED_AT_MS,
 });
@@ -54,7 +54,7 @@ let sent: (OutgoingRequest & { readonly atMs: number })[];
 let answer: (request: OutgoingRequest) => OutgoingAnswer | Promise<OutgoingAnswer>;
 let log: ReturnType<typeof keptLog>;
 let webhooks: Webhooks;
-let told: PushWebhooks;
+let pushEvents: PushWebhooks;
 let beganMs: number;
 
 beforeEach(async () => {
@@ -80,7 +80,7 @@ beforeEach(async () => {
     timers,
     random: () => 0,
   });
-  told = new PushWebhooks({
+  pushEvents = new PushWebhooks({
     instances: { byId: (id) => instances.get(id) },
     webhooks,
     now: () => timers.now(),
@@ -117,7 +117,7 @@ describe('an event of an instance', () => {
       webhook({ secret: 'another', customData: { tenant: 2 } }),
       webhook({ url: 'https://b.test/', events: ['v1.PublishToUsersAttempt'] }),
     );
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     await timers.advance(200);
 
     expect(sent).toHaveLength(2);
@@ -142,21 +142,21 @@ describe('an event of an instance', () => {
     expect(ids[0]).toBe(ids[1]);
   });
 
-  it('that nobody wants, or of an instance that nobody knows, is sent to nobody', async () => {
-    told.reported(INSTANCE, { ...opened, event: 'delivery' });
+  it('is not sent if no webhook wants it, or the instance is unknown', async () => {
+    pushEvents.reported(INSTANCE, { ...opened, event: 'delivery' });
     const nobody = { delivered: [], gatewayFailed: [], noDevices: [] };
-    await told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, nobody);
-    told.reported(OTHER, opened);
+    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, nobody);
+    pushEvents.reported(OTHER, opened);
     await timers.advance(500);
     expect(sent).toEqual([]);
-    expect(told.wants(INSTANCE, 'v1.UserNotificationOpen')).toBe(true);
-    expect(told.wants(INSTANCE, 'v1.PublishToUsersAttempt')).toBe(false);
-    expect(told.wants(OTHER, 'v1.UserNotificationOpen')).toBe(false);
+    expect(pushEvents.wants(INSTANCE, 'v1.UserNotificationOpen')).toBe(true);
+    expect(pushEvents.wants(INSTANCE, 'v1.PublishToUsersAttempt')).toBe(false);
+    expect(pushEvents.wants(OTHER, 'v1.UserNotificationOpen')).toBe(false);
   });
 
-  it('is tried four times more, after 10, 30, 120 and 300 seconds, then kept as failed', async () => {
+  it('is retried after 10, 30, 120 and 300 seconds, then logged as failed', async () => {
     answer = () => answered(500);
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     await timers.advance(1_000_000);
     expect(sent.map(({ atMs }) => atMs - 100)).toEqual([0, 10_000, 40_000, 160_000, 460_000]);
     const ids = sent.map(({ headers }) => headers['webhook-request-id-uuid']);
@@ -177,9 +177,9 @@ describe('an event of an instance', () => {
     ]);
   });
 
-  it('is a failure without an answer in time, and done with any 2xx', async () => {
+  it('fails without an answer in time, and succeeds with any 2xx', async () => {
     answer = () => ({ result: 'timeout' });
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     await timers.advance(9_000);
     answer = () => answered(302);
     await timers.advance(20_000);
@@ -197,7 +197,7 @@ describe('an event of an instance', () => {
 
   it('is replayed as it was, with all its tries', async () => {
     answer = () => answered(500);
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     await timers.advance(1_000_000);
     const { id = '' } = (await newest()) ?? {};
     expect(await webhooks.replay(id)).toBe('replayed');
@@ -210,7 +210,7 @@ describe('an event of an instance', () => {
   });
 
   it('is signed with the secret that the webhook has when it is sent', async () => {
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     serve(webhook({ secret: 'rotated', events: ['v1.PublishToUsersAttempt'] }));
     await timers.advance(200);
     expect(sent[0]?.headers['webhook-signature']).toBe(
@@ -225,21 +225,21 @@ describe('an event of an instance', () => {
       () => serve(webhook({ url: 'https://b.test/' })),
       'The instance no longer has this webhook',
     ],
-  ])('is given up when %s is gone', async (_, change, reason) => {
-    told.reported(INSTANCE, opened);
+  ])('fails when %s was deleted', async (_, change, reason) => {
+    pushEvents.reported(INSTANCE, opened);
     change();
     await timers.advance(600);
     expect(sent).toEqual([]);
     expect(await newest()).toMatchObject({ state: 'failed', reason, attemptLog: [] });
   });
 
-  it('is in the store before the server ends, and its secret is not', async () => {
+  it('is stored before the server ends, without its secret', async () => {
     answer = hang;
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     const ended = webhooks[Symbol.asyncDispose]();
     await timers.advance(2_000);
     await ended;
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     expect(webhooks.figures().dropped.memory).toBe(1);
     const rows: object[] = await database.read`SELECT * FROM outbox_requests`;
     expect(rows).toHaveLength(1);
@@ -248,10 +248,10 @@ describe('an event of an instance', () => {
 });
 
 describe('a publish with a webhookUrl', () => {
-  it('is told of when it starts and when it is finished', async () => {
+  it('sends a request when it starts and when it is finished', async () => {
     const body = publish('https://a.test/hook?x=1', { fcm: null });
-    void told.publishStarted(INSTANCE, news(body));
-    void told.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishStarted(INSTANCE, start(body));
+    void pushEvents.publishFinished(INSTANCE, end(body), counts);
     await timers.advance(200);
     expect(sent.map(({ url, timeoutMs }) => [url, timeoutMs])).toEqual([
       ['https://a.test/hook?x=1', 3_000],
@@ -269,13 +269,13 @@ describe('a publish with a webhookUrl', () => {
     ]);
   });
 
-  it('is told of once however often it is told again, under ids that begin with their time', async () => {
+  it('sends each request once, even if it is repeated, with ids that begin with their time', async () => {
     const body = publish('https://a.test/');
     for (let time = 0; time < 3; time++) {
       // In one commit, in another, and when it was sent.
-      void told.publishStarted(INSTANCE, news(body));
-      void told.publishStarted(INSTANCE, news(body));
-      void told.publishFinished(INSTANCE, end(body), counts);
+      void pushEvents.publishStarted(INSTANCE, start(body));
+      void pushEvents.publishStarted(INSTANCE, start(body));
+      void pushEvents.publishFinished(INSTANCE, end(body), counts);
       if (time === 1) await timers.advance(200);
       await timers.advance(100);
     }
@@ -286,7 +286,7 @@ describe('a publish with a webhookUrl', () => {
     ]);
   });
 
-  it('is told of in order: its end is not sent before its start was answered or given up', async () => {
+  it('sends the end only after the start was answered or has failed', async () => {
     const body = publish('https://a.test/');
     const status = (request: OutgoingRequest) => String(jsonOf(request).status);
     // The start is refused twice; another publish of the same endpoint is not.
@@ -294,11 +294,11 @@ describe('a publish with a webhookUrl', () => {
     const other = newPublishId(Date.UTC(2026, 0, 3));
     answer = (request) =>
       answered(jsonOf(request).publishId === publishId && refusals-- > 0 ? 500 : 200);
-    void told.publishStarted(INSTANCE, news(body));
-    void told.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishStarted(INSTANCE, start(body));
+    void pushEvents.publishFinished(INSTANCE, end(body), counts);
     await timers.advance(200);
-    void told.publishStarted(INSTANCE, { ...news(body), id: other });
-    void told.publishFinished(INSTANCE, { ...end(body), id: other }, counts);
+    void pushEvents.publishStarted(INSTANCE, { ...start(body), id: other });
+    void pushEvents.publishFinished(INSTANCE, { ...end(body), id: other }, counts);
     await timers.advance(9_000);
     expect(sent.map((request) => [jsonOf(request).publishId === other, status(request)])).toEqual([
       [false, 'STARTED'],
@@ -312,11 +312,11 @@ describe('a publish with a webhookUrl', () => {
     expect(last - secondToLast).toBeLessThan(1_000);
   });
 
-  it('is told of its end where its start is given up', async () => {
+  it('sends the end if the start has failed', async () => {
     answer = (request) => answered(jsonOf(request).status === 'STARTED' ? 500 : 200);
     const body = publish('https://a.test/');
-    void told.publishStarted(INSTANCE, news(body));
-    void told.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishStarted(INSTANCE, start(body));
+    void pushEvents.publishFinished(INSTANCE, end(body), counts);
     await timers.advance(1_000_000);
     expect(sent.map((request) => jsonOf(request).status)).toEqual([
       ...Array(5).fill('STARTED'),
@@ -324,9 +324,9 @@ describe('a publish with a webhookUrl', () => {
     ]);
   });
 
-  it('sends name and password of the URL in a header, and shows them nowhere', async () => {
+  it('sends user name and password of the URL in a header, and shows them nowhere', async () => {
     answer = () => answered(500);
-    void told.publishStarted(INSTANCE, news(publish('https://ann:geheim@a.test/hook')));
+    void pushEvents.publishStarted(INSTANCE, start(publish('https://ann:geheim@a.test/hook')));
     await timers.advance(1_000_000);
     expect(sent).toHaveLength(5);
     for (const { url, headers } of sent) {
@@ -338,22 +338,22 @@ describe('a publish with a webhookUrl', () => {
     expect(shown).not.toContain('geheim');
   });
 
-  it('is given up when the instance is gone', async () => {
-    void told.publishStarted(INSTANCE, news(publish('https://a.test/')));
+  it('fails if the instance was deleted', async () => {
+    void pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/')));
     instances.clear();
     await timers.advance(600);
     expect(await newest()).toMatchObject({ state: 'failed', reason: 'The instance was deleted' });
   });
 
-  it('only: nobody hears of one without', async () => {
-    void told.publishStarted(INSTANCE, news(publish(undefined)));
-    void told.publishFinished(INSTANCE, end(publish(undefined)), counts);
+  it('is required: other publishes send nothing', async () => {
+    void pushEvents.publishStarted(INSTANCE, start(publish(undefined)));
+    void pushEvents.publishFinished(INSTANCE, end(publish(undefined)), counts);
     await timers.advance(500);
     expect(sent).toEqual([]);
   });
 });
 
-describe('whoever tells of a publish', () => {
+describe('the promise of a request', () => {
   const state = (promise: Promise<void>) => {
     let isSettled = false;
     void promise.then(() => {
@@ -364,12 +364,12 @@ describe('whoever tells of a publish', () => {
   const waiting = async () => (await webhooks.list({ limit: 9 })).length;
   const users = { delivered: ['ann'], gatewayFailed: [], noDevices: [] };
 
-  it('hears when it is in the store, and not before', async () => {
+  it('settles once the request is stored', async () => {
     serve(webhook({ events: ['v1.PublishToUsersAttempt'] }));
     const some = [
-      state(told.publishStarted(INSTANCE, news(publish('https://a.test/')))),
-      state(told.publishFinished(INSTANCE, end(publish('https://a.test/')), counts)),
-      state(told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users)),
+      state(pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/')))),
+      state(pushEvents.publishFinished(INSTANCE, end(publish('https://a.test/')), counts)),
+      state(pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users)),
     ];
     await timers.advance(99);
     expect([some.map((isSettled) => isSettled()), await waiting()]).toEqual([
@@ -383,9 +383,9 @@ describe('whoever tells of a publish', () => {
     ]);
   });
 
-  it('hears nothing while the store cannot be written, and then that it was', async () => {
+  it('stays pending while the store fails, and settles later', async () => {
     await database.write((sql) => sql`ALTER TABLE outbox_requests RENAME TO away`);
-    const isSettled = state(told.publishStarted(INSTANCE, news(publish('https://a.test/'))));
+    const isSettled = state(pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/'))));
     await timers.advance(5_000);
     expect(isSettled()).toBe(false);
     await database.write((sql) => sql`ALTER TABLE away RENAME TO outbox_requests`);
@@ -393,32 +393,32 @@ describe('whoever tells of a publish', () => {
     expect([isSettled(), await waiting()]).toEqual([true, 1]);
   });
 
-  it('hears at once where nobody wants to know', async () => {
-    await told.publishStarted(INSTANCE, news(publish(undefined)));
-    await told.publishFinished(INSTANCE, end(publish(undefined)), counts);
-    await told.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users);
+  it('settles at once if no webhook wants the event', async () => {
+    await pushEvents.publishStarted(INSTANCE, start(publish(undefined)));
+    await pushEvents.publishFinished(INSTANCE, end(publish(undefined)), counts);
+    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users);
   });
 
-  it('hears that it was dropped as if it was stored, and nothing after the end', async () => {
-    for (let index = 0; index < 20_000; index++) told.reported(INSTANCE, opened);
-    await told.publishStarted(INSTANCE, news(publish('https://a.test/')));
+  it('settles if the request was dropped, but never after the end', async () => {
+    for (let index = 0; index < 20_000; index++) pushEvents.reported(INSTANCE, opened);
+    await pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/')));
     expect(webhooks.figures().dropped.memory).toBe(1);
     const ended = webhooks[Symbol.asyncDispose]();
     await timers.advance(5_000);
     await ended;
-    const isSettled = state(told.publishStarted(INSTANCE, news(publish('https://a.test/'))));
+    const isSettled = state(pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/'))));
     await timers.advance(5_000);
     expect(isSettled()).toBe(false);
   });
 });
 
 describe('kinds of webhooks', () => {
-  it('do not hold each other up', async () => {
+  it('do not delay each other', async () => {
     serve(...Array.from({ length: 100 }, (_, n) => webhook({ url: `https://push-${n}.test/` })));
     answer = (request) => (request.url.includes('good') ? answered(200) : hang(request));
-    told.reported(INSTANCE, opened);
+    pushEvents.reported(INSTANCE, opened);
     for (let n = 0; n < 200; n++) {
-      void told.publishStarted(INSTANCE, news(publish(`https://publish-${n}.test/`)));
+      void pushEvents.publishStarted(INSTANCE, start(publish(`https://publish-${n}.test/`)));
     }
     webhooks.accept([occupied('app', 'x', timers.now())]);
     await timers.advance(1_000);
@@ -427,15 +427,15 @@ describe('kinds of webhooks', () => {
 
     // Another instance still gets its turn.
     instances.set(OTHER, { id: OTHER, webhooks: [] });
-    void told.publishStarted(OTHER, news(publish('https://good.test/')));
+    void pushEvents.publishStarted(OTHER, start(publish('https://good.test/')));
     await timers.advance(200);
     expect(count('good')).toBe(1);
   });
 });
 
-describe('the room for events', () => {
-  it('is bounded in memory, and what is dropped is counted and told once a minute', async () => {
-    for (let index = 0; index < 20_010; index++) told.reported(INSTANCE, opened);
+describe('the memory for events', () => {
+  it('is limited, and drops are counted and logged once a minute', async () => {
+    for (let index = 0; index < 20_010; index++) pushEvents.reported(INSTANCE, opened);
     expect(webhooks.figures()).toMatchObject({
       unwrittenEvents: 20_000,
       dropped: { memory: 10, outbox: 0, endpoint: 0 },
@@ -448,10 +448,10 @@ describe('the room for events', () => {
     expect(webhooks.figures()).toMatchObject({ unwrittenEvents: 20_001, dropped: { memory: 10 } });
   });
 
-  it('that publishes of one instance have is the same, however many addresses they name', async () => {
+  it('is the same for publishes of one instance, for any number of addresses', async () => {
     answer = hang;
     for (let n = 0; n < 26_000; n++) {
-      void told.publishStarted(INSTANCE, news(publish(`https://a-${n}.test/`)));
+      void pushEvents.publishStarted(INSTANCE, start(publish(`https://a-${n}.test/`)));
       if (n % 1_000 === 0) await timers.advance(200);
     }
     await timers.advance(200);

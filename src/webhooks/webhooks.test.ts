@@ -76,7 +76,7 @@ const newest = async () => {
 const channelOf = ({ body }: OutgoingRequest) => JSON.parse(String(body)).events[0].channel;
 
 describe('a webhook', () => {
-  it('is in the store and on its way within 250 ms, and then in the log', async () => {
+  it('is stored and sent within 250 ms, and then in the log', async () => {
     accept('one');
     expect(webhooks.figures()).toMatchObject({ unwrittenEvents: 1, queuedRows: 0 });
     await timers.advance(200);
@@ -101,7 +101,7 @@ describe('a webhook', () => {
     expect(webhooks.figures()).toMatchObject({ queuedRows: 0, queuedBytes: 0, oldestAgeMs: 0 });
   });
 
-  it('is tried again for five minutes, then given up, and told of', async () => {
+  it('is retried for five minutes, then fails and is logged', async () => {
     answer = () => answered(500, 'broken');
     accept('one');
     await timers.advance(100_000);
@@ -117,7 +117,7 @@ describe('a webhook', () => {
     expect(webhooks.figures().attempts).toMatchObject({ delivered: 0, refused: 11 });
   });
 
-  it('is delivered when its endpoint comes back', async () => {
+  it('is delivered when its endpoint recovers', async () => {
     answer = () => ({ result: 'unreachable', why: 'ECONNREFUSED' });
     accept('one');
     await timers.advance(10_000);
@@ -132,7 +132,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('is given up at once where its address is not allowed', async () => {
+  it('fails at once if its address is not allowed', async () => {
     answer = () => ({ result: 'not-allowed', why: 'loopback' });
     accept('one');
     await timers.advance(400);
@@ -150,7 +150,7 @@ describe('a webhook', () => {
   it.each([
     ['the app', () => apps.delete('app'), 'The app was deleted'],
     ['the endpoint', () => apps.set('app', appOf('app', [])), 'The app no longer has this webhook'],
-  ])('is given up when %s is gone', async (_, change, reason) => {
+  ])('fails when %s was deleted', async (_, change, reason) => {
     accept('one');
     change();
     await timers.advance(600);
@@ -200,7 +200,7 @@ describe('endpoints', () => {
     expect(webhooks.figures().queuedRows).toBe(0);
   });
 
-  it('that all hang leave room for others, one request at a time', async () => {
+  it('that all hang leave capacity for others, one request at a time', async () => {
     answer = (request) => (request.url.includes('good') ? answered(200) : hang(request));
     for (let index = 0; index < 100; index++) {
       apps.set(`bad${index}`, appOf(`bad${index}`, [webhookTo(`https://bad${index}.test/`)]));
@@ -233,8 +233,8 @@ describe('endpoints', () => {
   });
 });
 
-describe('what waits', () => {
-  it('goes on after a restart', async () => {
+describe('a waiting webhook', () => {
+  it('continues after a restart', async () => {
     answer = () => answered(500);
     accept('one');
     await timers.advance(5_000);
@@ -248,7 +248,7 @@ describe('what waits', () => {
     expect(await newest()).toMatchObject({ state: 'delivered', attempts: 4 });
   });
 
-  it('is written before the server ends, and what is under way is not waited for', async () => {
+  it('is stored before the server ends, without waiting for requests in flight', async () => {
     answer = hang;
     accept('under way');
     await timers.advance(300);
@@ -269,7 +269,7 @@ describe('what waits', () => {
     expect(first?.attempts).toBe(1);
   });
 
-  it('and what was under way is given back at the end, so that another server sends it at once', async () => {
+  it('is released at the end, so that another server sends it at once', async () => {
     answer = hang;
     for (let index = 0; index < 10; index++) accept(`${index}`);
     await timers.advance(300);
@@ -285,7 +285,7 @@ describe('what waits', () => {
     expect(sent.map(channelOf).toSorted()).toEqual([...'0123456789']);
   });
 
-  it('is given back also where it was being claimed at the end', async () => {
+  it('is released if it was being claimed at the end', async () => {
     const gate = Promise.withResolvers<void>();
     class SlowOutbox extends StoredOutbox {
       override async claim(...wanted: Parameters<StoredOutbox['claim']>) {
@@ -324,7 +324,7 @@ describe('what waits', () => {
         })(database),
     ],
     [
-      'it had been claimed, but could not say so',
+      'the answer to its claim was lost',
       'Cannot read webhooks from the store',
       () =>
         new (class extends StoredOutbox {
@@ -341,7 +341,7 @@ describe('what waits', () => {
           }
         })(database),
     ],
-  ])('is sent soon where the store was gone when %s', async (_, message, outbox) => {
+  ])('is sent soon after the store failed when %s', async (_, message, outbox) => {
     await webhooks[Symbol.asyncDispose]();
     webhooks = await open(7, outbox(), true);
     for (const channel of ['one', 'two']) {
@@ -357,7 +357,7 @@ describe('what waits', () => {
     expect(log.lines).toEqual([expect.stringContaining(`error ${message}`)]);
   });
 
-  it('is given back at the end also where it was claimed and nobody heard of it', async () => {
+  it('is released at the end if the answer to its claim was lost', async () => {
     class DeafOutbox extends StoredOutbox {
       override async claim(...wanted: Parameters<StoredOutbox['claim']>): Promise<never> {
         await super.claim(...wanted);
@@ -375,7 +375,7 @@ describe('what waits', () => {
     expect(sent.map(channelOf)).toEqual(['one']);
   });
 
-  it('is left to the server that sends it, where several use the store', async () => {
+  it('is left to the server that sends it, if several use the store', async () => {
     answer = hang;
     accept('theirs');
     await timers.advance(300);
@@ -390,7 +390,7 @@ describe('what waits', () => {
     await ended;
   });
 
-  it('is kept in memory while the store fails, without a word too many', async () => {
+  it('is kept in memory while the store fails, with one log line', async () => {
     class FailingOutbox extends StoredOutbox {
       failing = true;
       override async write(...entries: Parameters<StoredOutbox['write']>): Promise<void> {
@@ -412,13 +412,13 @@ describe('what waits', () => {
     expect(sent.map(channelOf)).toEqual(['one', 'two']);
   });
 
-  it('is bounded in memory; what is dropped is counted and told once a minute', async () => {
+  it('is limited in memory; drops are counted and logged once a minute', async () => {
     for (let index = 0; index < 20_010; index++) accept('x');
     expect(webhooks.figures().dropped).toEqual({ memory: 10, outbox: 0, endpoint: 0 });
     expect(log.lines).toEqual([expect.stringContaining('"full":"memory"')]);
   });
 
-  it('is bounded in the store, and for each endpoint, so that others have room', async () => {
+  it('is limited in the store and for each endpoint, so that others have room', async () => {
     answer = hang;
     apps.set('good', appOf('good', [webhookTo('https://good.test/')]));
     const many = Array.from({ length: 13_000 }, () => occupied('app', 'x', timers.now()));

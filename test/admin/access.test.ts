@@ -22,7 +22,7 @@ describe('an admin listener with a configured password', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('tells everyone whether it lives and is ready', async () => {
+  it('shows everyone whether the server is alive and ready', async () => {
     for (const path of ['//healthz', '//readyz']) {
       expect((await admin(server, 'GET', path)).status).toBe(200);
     }
@@ -179,7 +179,7 @@ describe('an admin listener without a configured password', () => {
   });
 });
 
-it('an admin listener that others can reach shows them health, and nothing without the password', async () => {
+it('an admin listener that others can reach shows only its health without the password', async () => {
   await using server = await startFanfare({ config: { admin: { host: '0.0.0.0', port: 0 } } });
   const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
   const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal);
@@ -202,7 +202,7 @@ it('an admin listener that others can reach shows them health, and nothing witho
 });
 
 describe('wrong passwords', () => {
-  it('shut out their address after 10, whatever it sends then, and are counted and logged', async () => {
+  it('lock out their address after 10, even with the right password, and are counted and logged', async () => {
     await using server = await startFanfare();
     const statuses: number[] = [];
     for (let n = 0; n < 15; n++) {
@@ -224,7 +224,7 @@ describe('wrong passwords', () => {
     expect(lines.filter((line) => line.includes('password'))).toHaveLength(2);
   });
 
-  it('through a proxy that nobody has named do not shut out the command line, and the log names the setting', async () => {
+  it('through an unknown proxy do not lock out the command line, and the log names the setting', async () => {
     await using server = await startFanfare();
     const headers = { ...bearer('x'), 'x-forwarded-for': '203.0.113.7' };
     for (let n = 0; n < 12; n++) await admin(server, 'GET', '/live', { headers });
@@ -233,7 +233,7 @@ describe('wrong passwords', () => {
     expect(await server.logged(/too-many-wrong-passwords/)).toContain('trustedProxies');
   });
 
-  it('through a named proxy count for the client behind it', async () => {
+  it('through a trusted proxy count for the client behind it', async () => {
     await using server = await startFanfare({ config: { trustedProxies: ['127.0.0.1'] } });
     const from = (client: string, password = server.adminPassword ?? '') =>
       admin(server, 'GET', '/live', {

@@ -12,7 +12,7 @@ const PASSWORD = 'password';
 const authorization = `Bearer ${PASSWORD}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Says how long the body was; or, at `/slow`, nothing before it is told to. */
+/** Answers with the body; `/slow` answers only after the gate opens. */
 function routesWith(gate: Promise<void>): readonly AdminRoute[] {
   const answer = (body: string) => ({ status: 200, contentType: 'text/plain', body });
   return [
@@ -216,7 +216,7 @@ describe('the admin listener ends connections', () => {
     const gone = Promise.withResolvers<void>();
     socket.on('error', () => gone.resolve());
     socket.once('close', () => gone.resolve());
-    // It hears of the end when it writes again.
+    // It learns of the end when it writes again.
     const writing = setInterval(() => socket.write('GET'), 50);
     await gone.promise;
     clearInterval(writing);

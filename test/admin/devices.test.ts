@@ -107,7 +107,7 @@ describe('the devices of an instance in the admin API', () => {
     expect((await list()).devices).toHaveLength(2);
   });
 
-  it('are removed, or only counted, and the log tells', async () => {
+  it('are removed, or only counted, and the log has a line', async () => {
     const extra = await registered(server, 'apns');
     const body = {
       platform: 'apns',

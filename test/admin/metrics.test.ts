@@ -194,7 +194,7 @@ describe('/metrics', () => {
     );
   });
 
-  it('counts what clients were told they did wrong', async () => {
+  it('counts the errors sent to clients', async () => {
     const counted = await changed(server, async () => {
       await using client = await RawClient.connect(server);
       client.says('not json');

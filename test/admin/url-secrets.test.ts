@@ -99,7 +99,7 @@ describe('the URL of a webhook', () => {
     expectNoSecret(list.text, details.text, listed.stdout, described.stdout, server.output.stderr);
   });
 
-  it('keeps its secrets where it is sent back as it is shown', async () => {
+  it('keeps its secrets if it is sent back as it is shown', async () => {
     const app = await makeApp(server, {
       webhooks: [
         { url: whole(), events: EVENTS },

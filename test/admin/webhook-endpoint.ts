@@ -42,7 +42,7 @@ export interface ListedWebhook {
   readonly attempts: number;
 }
 
-/** Settles when so many webhooks fit the query, and gives them: the outbox is written four times a second. */
+/** Waits until this many webhooks match the query, and gives them. The outbox is written four times a second. */
 export async function webhooksOf(
   server: AdminServer,
   query: string,

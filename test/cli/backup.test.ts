@@ -20,7 +20,7 @@ const CONFIG = ['--config', 'config.json'];
 const backUp = (server: Fanfare, ...args: readonly string[]) =>
   fanfareProcess(server.directory, ['backup', ...args, ...CONFIG]);
 
-/** Occupies channel after channel and triggers an event in each, until told to stop. Gives how many. */
+/** Occupies channel after channel and triggers an event in each until it is stopped. Stopping gives their number. */
 function keepBusy(server: Fanfare) {
   let over = false;
   const run = async () => {

@@ -7,7 +7,7 @@ export interface BrokenServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** A TCP server that treats each connection as told. */
+/** A TCP server that handles each connection as given. */
 export async function tcpServer(
   talk: (socket: Socket) => void,
   tls?: Certificate,

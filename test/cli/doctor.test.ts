@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { run } from '../../src/cli/run.ts';
+import type { CheckName } from '../../src/doctor/check-names.ts';
 import { clientFrame, opcodes, readFrame } from '../../src/doctor/client/websocket-frames.ts';
-import type { Check, CheckName } from '../../src/doctor/report.ts';
+import type { Check } from '../../src/doctor/report.ts';
 import { parseTarget } from '../../src/doctor/target.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
@@ -128,7 +129,7 @@ describe('the doctor, at a server that works', () => {
     expect(said.printed.split('\n').at(-1)).toBe('Nothing is wrong: 24 checks are ok.');
   });
 
-  it('leaves out what needs a secret, where it was given none', async () => {
+  it('skips the checks that need a secret if none was given', async () => {
     const found = await examine(server);
     expect(found.code).toBe(0);
     expect(found.of('public-channel')).toMatchObject({ result: 'ok' });
@@ -136,7 +137,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.of('delivery')).toMatchObject({ detail: 'it needs --secret and --app-id' });
   });
 
-  it('tells a wrong key', async () => {
+  it('detects a wrong key', async () => {
     const found = await examine(server, { ...BACKEND, key: 'nosuchkey' });
     expect(found.of('first-message')).toMatchObject(failure('no app with this key', '--key'));
     expect(found.of('signed-request')).toMatchObject(failure('knows no such key'));
@@ -147,7 +148,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.code).toBe(1);
   });
 
-  it('tells a wrong secret, to the private channel and to the HTTP API', async () => {
+  it('detects a wrong secret, for the private channel and the HTTP API', async () => {
     const secret = 'not-the-secret-of-it';
     const found = await examine(server, { ...BACKEND, secret });
     expect(found.of('private-channel')).toMatchObject(
@@ -157,7 +158,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.with('failed')).toEqual(['private-channel', 'signed-request']);
   });
 
-  it('tells that the app id is wrong and not the key, since the key was let in', async () => {
+  it('detects a wrong app id with a right key', async () => {
     const found = await examine(server, { ...BACKEND, 'app-id': '999' });
     expect(found.with('failed')).toEqual(['signed-request']);
     expect(found.of('signed-request')).toMatchObject(
@@ -165,20 +166,20 @@ describe('the doctor, at a server that works', () => {
     );
   });
 
-  it('tells a disabled app, to clients and to backends', async () => {
+  it('detects a disabled app, for clients and backends', async () => {
     const { id, key, secret } = DISABLED;
     const found = await examine(server, { key, secret, 'app-id': id });
     expect(found.of('first-message')).toMatchObject(failure('disabled.*4003', 'Enable'));
     expect(found.of('signed-request')).toMatchObject(failure('403', 'disabled'));
   });
 
-  it('tells a wrong path prefix', async () => {
+  it('detects a wrong path prefix', async () => {
     const found = await examine(`http://127.0.0.1:${server.port}/wrong`, BACKEND);
     expect(found.of('first-message')).toMatchObject(failure('/wrong/app/KEY', 'path'));
     expect(found.of('signed-request')).toMatchObject(failure('404', 'pathPrefix'));
   });
 
-  it('tells that a port without TLS has none', async () => {
+  it('detects a port without TLS', async () => {
     const found = await examine(`https://127.0.0.1:${server.port}`);
     expect(found.of('tls')).toMatchObject(failure('does not speak TLS', 'http://'));
     expect(found.of('websocket')).toMatchObject({ detail: 'because "tls" failed' });
@@ -217,21 +218,21 @@ describe('the doctor, at a server that works', () => {
     );
   });
 
-  it('tells a body that was changed on its way to the server', async () => {
+  it('detects a body that was changed on its way to the server', async () => {
     await using broken = await proxy(server, { toServer: replacing('你好', '??????') });
     const found = await examine(broken, BACKEND);
     expect(found.with('failed')).toEqual(['unchanged-data']);
     expect(found.of('unchanged-data')).toMatchObject(failure('body arrives changed', 'rewrites'));
   });
 
-  it('tells an event that was changed on its way to clients, and where', async () => {
+  it('detects an event that was changed on its way to clients, and where', async () => {
     await using broken = await proxy(server, { toClient: replacing('你好', '??????') });
     const found = await examine(broken, BACKEND);
     expect(found.with('failed')).toEqual(['unchanged-data']);
     expect(found.of('unchanged-data')).toMatchObject(failure('你好.* became .*\\?\\?', 'rewrites'));
   });
 
-  it('tells a path that was changed on its way, since the path is signed', async () => {
+  it('detects a path that was changed on its way, since the path is signed', async () => {
     await using broken = await proxy(server, { toServer: replacing('GET /rt/apps', 'GET /apps') });
     const found = await examine(`http://127.0.0.1:${broken.port}/rt`, BACKEND);
     expect(found.of('signed-request')).toMatchObject(
@@ -271,7 +272,7 @@ function noFrames(bytes: Buffer): Buffer {
 }
 
 describe('the doctor, at something that does not work', () => {
-  it('tells a URL that is none, and one that holds too much', async () => {
+  it('detects an invalid URL, and one with too many parts', async () => {
     expect((await examine('localhost 6001')).of('url')).toMatchObject(failure('not a URL'));
     expect((await examine('localhost:6001')).of('url')).toMatchObject(failure('begin with'));
     expect((await examine('http://h/app/key')).of('url')).toMatchObject(failure('one call'));
@@ -279,20 +280,20 @@ describe('the doctor, at something that does not work', () => {
     expect((await examine('http://a:b@h/')).of('url')).toMatchObject(failure('password'));
   });
 
-  it('tells a name that does not exist', async () => {
+  it('detects a name that does not exist', async () => {
     const found = await examine('http://fanfare-doctor.invalid', { timeout: '2' });
     expect(found.of('dns')).toMatchObject(failure('fanfare-doctor.invalid', /./));
     expect(found.with('failed')).toEqual(['dns']);
   });
 
-  it('tells a port on which nothing listens', async () => {
+  it('detects a port on which nothing listens', async () => {
     const found = await examine({ port: await closedPort() });
     expect(found.with('failed')).toEqual(['tcp']);
     expect(found.of('tcp')).toMatchObject(failure('nothing listens', 'server runs'));
     expect(found.of('websocket')).toMatchObject({ detail: 'because "tcp" failed' });
   });
 
-  it('tells a server that takes connections and says nothing', async () => {
+  it('detects a server that accepts connections and sends nothing', async () => {
     await using broken = await tcpServer((socket) => socket.resume());
     const found = await examine(broken, { timeout: SHORT_SECONDS });
     expect(found.of('tcp')).toMatchObject({ result: 'ok' });
@@ -302,12 +303,12 @@ describe('the doctor, at something that does not work', () => {
     expect(secure.of('tls')).toMatchObject(failure('no answer within 0.4 s'));
   });
 
-  it('tells a server that closes instead of answering', async () => {
+  it('detects a server that closes instead of answering', async () => {
     await using broken = await tcpServer((socket) => socket.on('data', () => socket.end()));
     expect((await examine(broken)).of('http')).toMatchObject(failure('closes', 'https://'));
   });
 
-  it('tells a port of another service', async () => {
+  it('detects a port of another service', async () => {
     await using broken = await tcpServer((socket) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
     expect((await examine(broken)).of('http')).toMatchObject(failure('SSH-2.0', 'port'));
   });
@@ -331,7 +332,7 @@ describe('the doctor, at something that does not work', () => {
     expect(found.of('redirect')).toMatchObject(failure('http is redirected to https', 'forceTLS'));
   });
 
-  it('tells a clock that is an hour behind, from the header and from the text', async () => {
+  it('detects a clock that is an hour behind, from the header and from the text', async () => {
     const hourAgo = () => new Date(Date.now() - 3_600_000);
     await using broken = await sameAnswer(() => {
       const iso = (date: Date) => date.toISOString().replace(/\.\d+Z$/, 'Z');
@@ -366,7 +367,7 @@ describe('the doctor, at something that does not work', () => {
     expect((await examine(broken)).of('websocket')).toMatchObject(failure(detail, advice));
   });
 
-  it('tells an accepted handshake that was not made for this client', async () => {
+  it('detects an accepted handshake that was not made for this client', async () => {
     await using broken = await sameAnswer(
       'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: AAAA\r\n\r\n',
     );
@@ -377,7 +378,7 @@ describe('the doctor, at something that does not work', () => {
 });
 
 describe('the doctor, at other servers of the protocol', () => {
-  it('tells what a careless one gets wrong', async () => {
+  it('detects the mistakes of a careless server', async () => {
     await using server = carelessServer({ triggerAnswer: '{"ok":true}' });
     const found = await examine(server, BACKEND);
     expect(found.of('trigger')).toMatchObject(warned('"ok":true'));
@@ -386,13 +387,13 @@ describe('the doctor, at other servers of the protocol', () => {
     expect(found.of('excluded-connection')).toMatchObject(failure('socket_id excludes'));
   });
 
-  it('tells an event that is accepted and never heard', async () => {
+  it('detects an event that is accepted and never delivered', async () => {
     await using server = carelessServer({ deaf: true });
     const found = await examine(server, { ...BACKEND, timeout: SHORT_SECONDS });
     expect(found.of('delivery')).toMatchObject(failure('not heard', 'different servers'));
   });
 
-  it('tells a greeting without an activity_timeout', async () => {
+  it('detects a greeting without an activity_timeout', async () => {
     await using server = carelessServer({ first: greeting({ activity_timeout: undefined }) });
     expect((await examine(server)).of('activity-timeout')).toMatchObject(
       failure('none', 'pusher-js'),
@@ -407,7 +408,7 @@ describe('the doctor, at other servers of the protocol', () => {
     expect(server.said.filter((event) => event === 'pusher:ping').length).toBeGreaterThan(2);
   });
 
-  it('tells a WebSocket service that does not speak the protocol', async () => {
+  it('detects a WebSocket service with another protocol', async () => {
     await using server = carelessServer({ first: 'hello' });
     expect((await examine(server)).of('first-message')).toMatchObject(
       failure('"hello"', 'Another'),
@@ -449,7 +450,7 @@ describe('the doctor, at TLS', () => {
     issued(directory.path, 'authority', name, { days, host });
   afterAll(() => directory[Symbol.dispose]());
 
-  it('tells a certificate that vouches for itself, and goes on only when asked to', async () => {
+  it('detects a self-signed certificate, and continues only on request', async () => {
     const { certFile, keyFile } = authority;
     await using server = await startFanfare({ config: { tls: { certFile, keyFile } } });
     const url = `https://127.0.0.1:${server.port}`;
@@ -480,7 +481,7 @@ describe('the doctor, at TLS', () => {
     ['for another host', 'other', 90, 'DNS:other.test', true, 'failed', 'it names DNS:other.test'],
     ['of an unknown issuer', 'unknown', 90, 'IP:127.0.0.1', false, 'failed', 'issuer .* unknown'],
     ['with every fault', 'bad', -1, 'DNS:x.test', true, 'failed', 'expired.*; .*another host'],
-  ] as const)('tells a certificate %s', async (_, name, days, host, trusted, result, detail) => {
+  ] as const)('detects a certificate %s', async (_, name, days, host, trusted, result, detail) => {
     const certificate = make(name, days, host);
     await using server = await tcpServer((socket) => socket.resume(), certificate);
     const found = await examine(`https://127.0.0.1:${server.port}`, {
@@ -510,7 +511,7 @@ describe('the arguments of the doctor', () => {
 });
 
 describe('what the doctor reads', () => {
-  it('is a target or a reason, whatever it is given', () => {
+  it('is a target or a reason for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl()), (text) => {
         const parsed = parseTarget(text, undefined);

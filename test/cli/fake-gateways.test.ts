@@ -225,7 +225,7 @@ describe('fanfare fake-gateways', () => {
     }
   });
 
-  it('makes anew what is spoilt, or is for another host', async () => {
+  it('replaces files that are damaged or for another host', async () => {
     using directory = temporaryDirectory();
     const directoryOption = ['--directory', directory.path];
     const certificate = () => Bun.file(join(directory.path, 'ca.pem')).text();

@@ -218,7 +218,7 @@ describe('fanfare instances', () => {
 });
 
 describe('a running server', () => {
-  it('makes an instance at its first start, prints its secret key once, and hears of others', async () => {
+  it('makes an instance at its first start, prints its secret key once, and serves instances created later', async () => {
     using directory = temporaryDirectory();
     let id = '';
     {

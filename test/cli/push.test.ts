@@ -263,7 +263,7 @@ describe('fanfare push explain', () => {
     expect((await push('status', id, '--instance', stored.id.toUpperCase())).exitCode).toBe(0);
   });
 
-  it('needs neither a configuration nor a store where it is told everything', async () => {
+  it('needs neither a configuration nor a store if all options are given', async () => {
     using elsewhere = temporaryDirectory();
     const id = await publish('e');
     const given = ['--instance', stored.id, '--secret-key', stored.secretKeys[0] ?? ''];

@@ -54,7 +54,7 @@ describe('the first start without a configuration', () => {
   });
 });
 
-describe('a start that cannot be', () => {
+describe('a start that fails', () => {
   it('lists every problem of the configuration with its path, and ends with 2', async () => {
     using directory = temporaryDirectory({
       'bad.json': JSON.stringify({
@@ -124,7 +124,7 @@ describe('a start that cannot be', () => {
 });
 
 describe('the admin listener', () => {
-  it('tells that the server lives and is ready', async () => {
+  it('shows that the server is alive and ready', async () => {
     await using server = await startFanfare();
     const admin = `http://127.0.0.1:${server.adminPort}`;
     expect(await (await fetch(`${admin}/healthz`)).text()).toBe('ok\n');
@@ -142,7 +142,7 @@ describe('stopping', () => {
     expect(await server.stop(signal)).toBe(0);
   });
 
-  it('is not ready any more, takes no connection, and closes with 4200 in steps', async () => {
+  it('is no longer ready, refuses connections, and closes with 4200 in steps', async () => {
     await using server = await startFanfare({ config: { drainSeconds: 2 } });
     const clients: RawClient[] = [];
     for (let n = 0; n < 20; n++) clients.push(await RawClient.connect(server));
@@ -157,7 +157,7 @@ describe('stopping', () => {
     await server.logged(/Stopping/);
     const readiness = async () =>
       (await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).status;
-    // The other loop hears of it a moment later.
+    // The other thread learns of it a moment later.
     while ((await readiness()) !== 503) expect(performance.now() - asked).toBeLessThan(1000);
     await expect(RawClient.connect(server)).rejects.toThrow();
 
@@ -169,7 +169,7 @@ describe('stopping', () => {
     expect(await stopped).toBe(0);
   });
 
-  it('takes the same signal twice in a moment for one, and a later second for at once', async () => {
+  it('treats the same signal twice in a moment as one, and a later one as an order to stop at once', async () => {
     await using server = await startFanfare({ config: { drainSeconds: 60 } });
     const clients: RawClient[] = [];
     for (let n = 0; n < 700; n++) clients.push(await RawClient.connect(server));

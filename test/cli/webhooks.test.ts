@@ -102,7 +102,7 @@ describe('fanfare webhooks', () => {
     expect(again).toContainEqual(expect.objectContaining({ id, attempts: 2 }));
   });
 
-  it('uses the password of the configuration, and says where it is read when it is wrong', async () => {
+  it('uses the password of the configuration, and names its source when it is wrong', async () => {
     await using shut = await startFanfare({ config: { admin: { port: 0, password: PASSWORD } } });
     const environment = { FANFARE_ADMIN_PORT: String(shut.adminPort) };
     expect(await beside(shut, ['list'], environment)).toMatchObject({

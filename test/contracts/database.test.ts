@@ -8,7 +8,7 @@ import type { Batch } from '../../src/stores/database/write-queue.ts';
 import { databases, type EmptyStore, sqliteFile } from '../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 
-/** The revision of a row that only this file has. */
+/** The revision of a row that only this file uses. */
 const make = (database: Database, what: string, revision = 0) =>
   database.write(
     (sql) => sql`INSERT INTO revisions (what, revision) VALUES (${what}, ${revision})`,
@@ -33,13 +33,13 @@ for (const kind of databases) {
       await store[Symbol.asyncDispose]();
     });
 
-    /** Closes it, and opens it again. */
+    /** Closes and reopens it. */
     async function again(): Promise<void> {
       await database[Symbol.asyncDispose]();
       database = await openDatabase(store.url);
     }
 
-    it('keeps what was written, and gives what the change gave', async () => {
+    it('stores what was written, and returns what the change returned', async () => {
       expect(await database.write(async () => 'an answer')).toBe('an answer');
       await make(database, 'test a');
       await again();
@@ -60,14 +60,14 @@ for (const kind of databases) {
       expect(await names(database)).toEqual([]);
     });
 
-    it('makes the changes that go, whichever of those beside them do not', async () => {
+    it('makes valid changes, even if others in the same commit fail', async () => {
       const wanted = Array.from({ length: 40 }, (_, index) => `test ${index % 30}`);
       const settled = await Promise.allSettled(wanted.map((what) => make(database, what)));
       expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(30);
       expect(await names(database)).toHaveLength(30);
     });
 
-    it('loses no change that counts up from what it has read, however many come at once', async () => {
+    it('loses no increment, with many concurrent changes', async () => {
       await make(database, 'test count');
       const counted = await Promise.all(
         Array.from({ length: 100 }, () =>
@@ -83,7 +83,7 @@ for (const kind of databases) {
       );
     });
 
-    it('lets nobody read what is not committed', async () => {
+    it('hides uncommitted data', async () => {
       const written = Promise.withResolvers<void>();
       const read = Promise.withResolvers<void>();
       const change = database.write(async (sql) => {
@@ -98,7 +98,7 @@ for (const kind of databases) {
       expect(await names(database)).toEqual(['a']);
     });
 
-    it('does what changes leave to the end once for each commit, and in the same one', async () => {
+    it('runs a batch once for each commit, within it', async () => {
       const ran: number[] = [];
       const batch: Batch<string> = {
         async run(sql, items) {
@@ -119,7 +119,7 @@ for (const kind of databases) {
       expect(await names(database)).toEqual(['a', 'b', 'c']);
     });
 
-    it('ends what was begun before it closes', async () => {
+    it('completes pending changes before it closes', async () => {
       const begun = ['test a', 'test b'].map((what) => make(database, what));
       await again();
       await Promise.all(begun);
@@ -132,20 +132,20 @@ for (const kind of databases) {
       expect(await names(database)).toEqual(ordered);
     });
 
-    it('keeps whole numbers of 53 bits', async () => {
+    it('stores integers of 53 bits', async () => {
       await make(database, 'test n', Number.MAX_SAFE_INTEGER);
       const rows: { revision: number | string }[] = await database.read`
         SELECT revision FROM revisions WHERE revision = ${Number.MAX_SAFE_INTEGER}`;
       expect(Number(rows[0]?.revision)).toBe(Number.MAX_SAFE_INTEGER);
     });
 
-    it('is found in order', async () => {
+    it('passes its check', async () => {
       await database.check();
       await database.waitBriefly();
       expect(await database.lost()).toBeUndefined();
     });
 
-    it('is not opened where a newer version made it, and stays as it is', async () => {
+    it('is not opened or changed if a newer version has made it', async () => {
       await database.write((sql) => sql`INSERT INTO migrations (number) VALUES (999)`);
       await expect(openDatabase(store.url)).rejects.toThrow(
         /cannot be opened: it was made by a newer version \(migration 999, this one knows \d+\)$/,
@@ -156,7 +156,7 @@ for (const kind of databases) {
 }
 
 describe('the database in an SQLite file', () => {
-  it('knows when its file is gone, or another one, and when it is back', async () => {
+  it('detects that its file was removed or replaced, and when it is back', async () => {
     await using store = sqliteFile();
     await using database = await openDatabase(store.url);
     const { file } = store;
@@ -168,7 +168,7 @@ describe('the database in an SQLite file', () => {
     expect(await database.lost()).toBeUndefined();
   });
 
-  it('makes its folder for its owner only', async () => {
+  it('creates its folder for its owner only', async () => {
     await using store = sqliteFile();
     const url = store.url.replace('store.db', 'deep/er/store.db');
     await using _ = await openDatabase(url);
@@ -178,7 +178,7 @@ describe('the database in an SQLite file', () => {
 });
 
 describe('the database on PostgreSQL', () => {
-  it('gets its tables once, however many servers start at the same time', async () => {
+  it('is migrated once, even if several servers start at the same time', async () => {
     await using store = await throwAwayPostgres();
     await using parts = new AsyncDisposableStack();
     const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase(store.url)));
@@ -191,7 +191,7 @@ describe('the database on PostgreSQL', () => {
     expect(await database.read`SELECT 1 FROM revisions WHERE what = 'apps'`).toHaveLength(1);
   });
 
-  it('is shared by servers that change the same at the same time', async () => {
+  it('is shared by servers that change the same rows', async () => {
     await using store = await throwAwayPostgres();
     await using one = await openDatabase(store.url);
     await using other = await openDatabase(store.url);
@@ -204,14 +204,14 @@ describe('the database on PostgreSQL', () => {
     expect(Number(rows[0]?.revision)).toBe(60);
   });
 
-  it('knows when its tables are gone', async () => {
+  it('detects that its tables are missing', async () => {
     await using store = await throwAwayPostgres();
     await using database = await openDatabase(store.url);
     await database.write((sql) => sql`ALTER TABLE migrations RENAME TO taken_away`);
     expect(await database.lost()).toBe('the tables are missing from the database');
   });
 
-  it('must have an encoding that holds every text', async () => {
+  it('must be encoded in UTF-8', async () => {
     await using store = await throwAwayPostgres();
     {
       await using sql = new SQL(store.url, { max: 1 });
@@ -268,7 +268,7 @@ describe('the address of a store', () => {
     expect(shownStore('postgres://host/db')).toBe('postgres://host/db');
   });
 
-  it('must be of a database that is known', async () => {
+  it('must be of a known kind', async () => {
     for (const url of ['mysql://host/db', 'sqlite:', 'data/fanfare.db', '']) {
       expect((await why(url)).message).toBe(
         'store.url: it must be sqlite:FILE or postgres://…, for example sqlite:data/fanfare.db',

@@ -2,7 +2,7 @@ import { STORE_PAUSE_MS } from '../../src/push/delivering/limits.ts';
 import { limits, type PushWorld, type SimulatedPublish } from './push-world.ts';
 import type { Send } from './simulated-gateways.ts';
 
-/** After a publish was cancelled, only what was under route goes out. */
+/** After a publish was cancelled, only what was in flight goes out. */
 const CANCEL_MS = 3 * limits.claimMs;
 
 /** What is wrong in a world in which all has come to its end. */
@@ -139,14 +139,14 @@ function isExcused(world: PushWorld, send: Send, next: Send): boolean {
   );
 }
 
-/** Results are on their route to the store after so long at the latest, where one commit does not wait for another. */
+/** Results are on their way to the store after so long at the latest, where one commit does not wait for another. */
 const KEEP_MS = 105;
 
 /** Whether a server had the time to keep an outcome before it died. */
 function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs: number): boolean {
   if (send.endedAtMs === undefined) return false;
   const heardAtMs = send.endedAtMs;
-  // The commit before it may have had to end first; each takes time on the route there and back.
+  // The commit before it may have had to end first; each takes time on the way there and back.
   const keptAtMs = heardAtMs + KEEP_MS + 4 * storeSlowMs;
   // After it has failed, the store is asked again only after a pause.
   const troubledFromMs = heardAtMs - STORE_PAUSE_MS - KEEP_MS - 4 * storeSlowMs;

@@ -242,7 +242,7 @@ export class PushWorld {
       .map(({ number }) => number);
   }
 
-  /** A device that changes during a publish may or may not be reached by it. */
+  /** Whoever changes while a publish is in flight may or may not be reached by it. */
   private isUncertain(device: number): void {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
@@ -367,7 +367,7 @@ export class PushWorld {
       life.state = 'ended';
       life.endedAtMs = this.time.now();
       const tookMs = life.endedAtMs - askedAtMs;
-      // A slow store may take its slice of each of the steps.
+      // A slow store may take its part of each of the steps.
       if (tookMs > limits.stopMs + 2 * limits.storeStopMs + 2_000) {
         this.problems.push(`stopping took ${tookMs} ms`);
       }
@@ -451,7 +451,7 @@ export class PushWorld {
     this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
-    // The store's last answers are on their route.
+    // The store's last answers are on their way.
     await this.time.advance(1_000);
     for (const life of this.lives) {
       if (life.state !== 'alive') continue;
@@ -547,7 +547,7 @@ function payloadOf(platform: Platform, seconds: number | undefined, dueAtMs: num
 
 /** After this, nothing may be sent any more. */
 function endOf(platform: Platform, seconds: number, dueAtMs: number): number {
-  // A publish without time to live may take a minute if it was not tried before.
+  // What is for now or never may take a minute, if nobody has tried before.
   if (seconds === 0) return dueAtMs + 60_000;
   if (platform !== 'apns') return dueAtMs + seconds * 1000;
   return (Math.ceil(dueAtMs / 1000) + seconds) * 1000;

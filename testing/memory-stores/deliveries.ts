@@ -35,10 +35,7 @@ interface Waiting {
   readonly fate: Fate;
 }
 
-/**
- * How far publishes have come, in memory, for tests of what delivers them, and as the simplest thing that keeps
- * the contract. Two of them on the same publishes are two servers on one store.
- */
+/** Plans, jobs and claims in memory. Two of them on the same publishes are two servers on one store. */
 export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   private readonly publishes: MemoryPublishes;
   private readonly devices: MemoryDevices;
@@ -288,7 +285,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     }
   }
 
-  /** The unfinished publishes of instances that exist, without those of `except`. */
+  /** The publishes of existing instances, except those of `except`. */
   private live(except: readonly number[]): readonly KeptPublish[] {
     return this.publishes
       .unfinished()
@@ -416,7 +413,7 @@ function byReady(a: Claimable, b: Claimable): number {
   return (a.readyAtMs ?? 0) - (b.readyAtMs ?? 0);
 }
 
-/** Lets nobody claim it again. */
+/** Nobody claims it any more. */
 function forget(one: Claimable): void {
   one.readyAtMs = undefined;
   one.claimedBy = undefined;

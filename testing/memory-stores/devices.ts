@@ -31,7 +31,7 @@ export interface KeptDevice {
   acceptedAtMs: number | undefined;
 }
 
-/** What is kept of a device whose token the gateway no longer knows. */
+/** What is stored of a device with a dead token. */
 interface Tombstone {
   readonly device: KeptDevice;
   readonly atMs: number;

@@ -6,11 +6,11 @@ import {
 } from '../../src/push/pending-completion-events.ts';
 import type { MemoryPublishes } from './publishes.ts';
 
-/** Pending completion events, in memory: the simplest implementation of the contract. */
+/** Pending completion events in memory. */
 export class MemoryPendingCompletionEvents implements PendingCompletionEvents {
   private readonly publishes: MemoryPublishes;
   private readonly removed = new Set<number>();
-  /** Until when each claim lasts. */
+  /** When claims expire. */
   private readonly claimedUntilMs = new Map<number, number>();
 
   constructor(publishes: MemoryPublishes) {

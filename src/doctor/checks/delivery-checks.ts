@@ -2,10 +2,11 @@ import type { ApiClient } from '../client/api-client.ts';
 import type { ServerMessage } from '../client/client-messages.ts';
 import type { ClientSession } from '../client/client-session.ts';
 import { proxyAdvice } from '../explain/proxy-advice.ts';
-import { excerpt, type Finding, failed, notChecked, ok, warning } from '../finding.ts';
-import type { Report } from '../report.ts';
-import { judgeTrigger } from './call-checks.ts';
+import { excerpt, type Finding, failed, ok, warning } from '../finding.ts';
 import { checkSubscription } from './connection-checks.ts';
+
+/** The name of the event that `checkDelivery` waits for. */
+export const HELLO = 'doctor-hello';
 
 const SLOW_MS = 1000;
 /** Bytes of the event that must arrive unchanged; every server takes 10,240. Source: §14.2. */
@@ -19,47 +20,20 @@ function difficultData(): string {
   return whole.padEnd(whole.length + DATA_BYTES - Buffer.byteLength(whole), '.');
 }
 
-/** What is listened with: a session that is subscribed, and a second that is not yet. */
-export interface Listeners {
-  readonly channel: string;
-  readonly first: ClientSession | undefined;
-  readonly second: ClientSession | undefined;
-}
-
-/** Triggers events, and listens to what becomes of them. */
+/** Waits for an event that was triggered at `sentAtMs` of `performance.now()`. */
 export async function checkDelivery(
-  api: ApiClient,
-  { channel, first, second }: Listeners,
+  { conversation }: ClientSession,
+  channel: string,
+  sentAtMs: number,
   timeoutMs: number,
-  report: Report,
-): Promise<void> {
-  const triggered = await api.trigger({ name: 'doctor-hello', channel, data: '{"hello":"world"}' });
-  const accepted = report.add('trigger', judgeTrigger(triggered));
-  const listening = ['delivery', 'unchanged-data', 'excluded-connection'] as const;
-  if (!triggered.ok || accepted === 'failed') {
-    return report.skip(listening, 'because "trigger" failed');
-  }
-  if (first === undefined) return report.skip(listening, 'nobody could subscribe');
-
-  const heard = await first.conversation.hears(named('doctor-hello', channel), timeoutMs);
-  if (heard.kind !== 'message') {
-    report.add(
-      'delivery',
-      failed(
+): Promise<Finding> {
+  const heard = await conversation.hears(named(HELLO, channel), timeoutMs);
+  return heard.kind === 'message'
+    ? judgeLatency(Math.round(heard.atMs - sentAtMs))
+    : failed(
         `an event is accepted, but not heard within ${timeoutMs / 1000} s`,
         `Either the HTTP API and the WebSocket reach different servers or nodes that do not know of each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
-      ),
-    );
-    return report.skip(listening, 'because "delivery" failed');
-  }
-  report.add('delivery', judgeLatency(Math.round(heard.atMs - triggered.sentAtMs)));
-  report.add('unchanged-data', await checkData(api, channel, first, timeoutMs));
-  report.add(
-    'excluded-connection',
-    second === undefined
-      ? notChecked('there is no second connection to compare with')
-      : await checkExclusion(api, channel, first, second, timeoutMs),
-  );
+      );
 }
 
 function named(name: string, channel: string): (message: ServerMessage) => boolean {
@@ -75,7 +49,8 @@ function judgeLatency(latencyMs: number): Finding {
       );
 }
 
-async function checkData(
+/** Checks that the data of an event arrives unchanged. */
+export async function checkData(
   api: ApiClient,
   channel: string,
   { conversation }: ClientSession,
@@ -114,7 +89,7 @@ function judgeData(sent: string, arrived: unknown): Finding {
 }
 
 /** The second must hear what the first is excluded from; a marker that both hear ends the waiting. */
-async function checkExclusion(
+export async function checkExclusion(
   api: ApiClient,
   channel: string,
   first: ClientSession,

@@ -13,8 +13,6 @@ import {
 } from '../explain/explain-answer.ts';
 import { answererOf, proxyAdvice } from '../explain/proxy-advice.ts';
 import { type Finding, ok, warning } from '../finding.ts';
-import type { Report } from '../report.ts';
-import { judgeClock } from './clock-skew.ts';
 
 /** Sends one request on a connection of its own. */
 export async function ask(
@@ -30,44 +28,42 @@ export async function ask(
   return await exchange(link, { ...request, host: to.endpoint.host }, timeoutMs);
 }
 
-/**
- * Checks what any HTTP client sees: an answer, no redirect, the clock, a connection that can be used again.
- * Asks for a list of channels without a signature: every server of this protocol answers that with a refusal.
- * Gives whether it makes sense to go on.
- */
-export async function checkHttp(
+/** The first answer of the HTTP API, and the connection on which it came. */
+export interface FirstAnswer {
+  readonly finding: Finding;
+  readonly answer?: HttpAnswer;
+  readonly link?: Link;
+}
+
+/** Asks for a list of channels without a signature: every server of this protocol refuses that. */
+export async function checkFirstAnswer(
   to: Destination,
-  appId: string,
+  request: HttpRequest,
   timeoutMs: number,
-  report: Report,
-): Promise<boolean> {
-  const { endpoint } = to;
-  const request: HttpRequest = {
-    method: 'GET',
-    target: `${endpoint.prefix}/apps/${encodeURIComponent(appId)}/channels`,
-    host: endpoint.host,
-  };
+): Promise<FirstAnswer> {
   const opened = await Link.open(to, 'all', timeoutMs);
   if (!opened.ok) {
     const silence = opened.code === 'TIMEOUT' ? 'timeout' : 'reset';
-    report.add('http', explainSilence({ kind: 'nothing', silence }, endpoint, timeoutMs));
-    return true;
+    return { finding: explainSilence({ kind: 'nothing', silence }, to.endpoint, timeoutMs) };
   }
-  using link = opened.link;
+  const { link } = opened;
   const answer = await exchange(link, request, timeoutMs);
   if (answer.kind !== 'answer') {
-    report.add('http', explainSilence(answer, endpoint, timeoutMs));
-    return true;
+    link[Symbol.dispose]();
+    return { finding: explainSilence(answer, to.endpoint, timeoutMs) };
   }
-  const redirected = answer.status >= 300 && answer.status < 400 && answer.headers.has('location');
-  report.add('http', redirected ? ok(`answers ${describeAnswer(answer)}`) : judgeAnswer(answer));
-  report.add('redirect', (redirected ? explainGateway(answer) : undefined) ?? ok('none'));
-  report.add('clock', judgeClock(answer.headers.get('date'), Date.now()));
-  if (redirected) return false;
+  const finding = isRedirect(answer)
+    ? ok(`answers ${describeAnswer(answer)}`)
+    : judgeAnswer(answer);
+  return { finding, answer, link };
+}
 
-  const again = await exchange(link, request, timeoutMs);
-  report.add('keep-alive', judgeReuse(answer, again));
-  return true;
+export function isRedirect({ status, headers }: HttpAnswer): boolean {
+  return status >= 300 && status < 400 && headers.has('location');
+}
+
+export function judgeRedirect(answer: HttpAnswer): Finding {
+  return (isRedirect(answer) ? explainGateway(answer) : undefined) ?? ok('none');
 }
 
 function judgeAnswer(answer: HttpAnswer): Finding {
@@ -82,7 +78,8 @@ function judgeAnswer(answer: HttpAnswer): Finding {
   return ok(`answers ${describeAnswer(answer)}`);
 }
 
-function judgeReuse(first: HttpAnswer, second: HttpResult): Finding {
+/** Judges the answer to a second request on the same connection. */
+export function judgeReuse(first: HttpAnswer, second: HttpResult): Finding {
   if (second.kind === 'answer') return ok('a connection takes one request after the other');
   const closes = first.headers.get('connection')?.toLowerCase() === 'close';
   return warning(

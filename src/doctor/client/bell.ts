@@ -1,4 +1,4 @@
-/** Wakes whoever waits for something to change. */
+/** Wakes those who wait for a change. */
 export class Bell {
   private waiting: (() => void)[] = [];
 
@@ -8,7 +8,7 @@ export class Bell {
     for (const wake of waiting) wake();
   }
 
-  /** Waits for the next ring, but not beyond a moment of `performance.now()`. */
+  /** Waits for the next ring, until a moment of `performance.now()` at most. */
   async heardBefore(deadlineMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.waiting.push(resolve);

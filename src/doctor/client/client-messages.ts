@@ -1,14 +1,14 @@
-/** What a client says and hears. Apart from the server's own: the doctor judges other servers too. */
+/** The messages of a client. Not the server's own module, because the doctor examines other servers too. */
 
 /** One message of a server, as far as it can be read. */
 export interface ServerMessage {
   readonly event: string;
   readonly channel?: string;
-  /** As it was sent: in every message but `pusher:error` it should be a string. */
+  /** As it was sent. It should be a string in every message except `pusher:error`. */
   readonly data: unknown;
 }
 
-/** What a server refuses with. */
+/** A refusal of a server. */
 export interface ServerError {
   readonly code: number | null;
   readonly message: string;
@@ -38,7 +38,7 @@ export function subscribe(channel: string, auth?: string): string {
   });
 }
 
-/** Reads one message; `undefined` where it is none of this protocol. */
+/** Reads one message; `undefined` if it is not one of this protocol. */
 export function readServerMessage(text: string): ServerMessage | undefined {
   const value = recordOf(text);
   if (value === undefined || typeof value['event'] !== 'string') return undefined;

@@ -2,65 +2,23 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { judgeCertificate } from '../checks/certificate.ts';
 import { type Finding, failed, notChecked, ok, warning } from '../finding.ts';
-import type { CheckName, Report } from '../report.ts';
 import type { Endpoint } from '../target.ts';
 import { type Destination, Link } from './link.ts';
 
-/** How hard to try, and whom to trust. */
+/** How hard to try, and which certificates to trust. */
 export interface Manner {
   readonly timeoutMs: number;
-  /** PEM text of a certificate authority to trust too. */
+  /** PEM text of a further certificate authority to trust. */
   readonly ca: string | undefined;
-  /** Whether to go on although the certificate is not trusted. */
+  /** Go on with an untrusted certificate. */
   readonly insecure: boolean;
-}
-
-/** The checks of one endpoint, which are called otherwise for the second. */
-export interface ReachNames {
-  readonly dns: CheckName;
-  readonly tcp: CheckName;
-  readonly tls: CheckName;
 }
 
 /** Addresses of one name that are tried. */
 const ADDRESSES_MAX = 4;
 
-/** Finds a way to an endpoint: name, TCP, TLS. `undefined` where there is none that can be trusted. */
-export async function reach(
-  endpoint: Endpoint,
-  names: ReachNames,
-  manner: Manner,
-  report: Report,
-): Promise<Destination | undefined> {
-  const addresses = await resolve(endpoint, manner);
-  report.add(names.dns, addresses.finding);
-  if (addresses.found.length === 0) return undefined;
-
-  const to = (address: string): Destination => ({ endpoint, address, ca: manner.ca });
-  const codes: [address: string, code: string][] = [];
-  let working: string | undefined;
-  for (const address of addresses.found) {
-    const opened = await Link.open(to(address), 'tcp', manner.timeoutMs);
-    if (opened.ok) {
-      opened.link[Symbol.dispose]();
-      working ??= address;
-    } else codes.push([address, opened.code]);
-  }
-  report.add(names.tcp, describeTcp(endpoint, working, codes, manner.timeoutMs));
-  if (working === undefined) return undefined;
-
-  const destination = to(working);
-  if (!endpoint.tls) {
-    report.add(names.tls, notChecked('the URL begins with http://'));
-    return destination;
-  }
-  const result = report.add(names.tls, await checkTls(destination, manner));
-  // Handed on only when a handshake was made: without one there is nothing to be insecure about.
-  if (result !== 'failed') return destination;
-  return manner.insecure && (await handshakes(destination, manner)) ? destination : undefined;
-}
-
-async function resolve(
+/** Resolves the name of an endpoint. */
+export async function checkName(
   { hostname }: Endpoint,
   { timeoutMs }: Manner,
 ): Promise<{ readonly finding: Finding; readonly found: readonly string[] }> {
@@ -89,6 +47,28 @@ async function resolve(
         : 'The name server of this machine does not answer: check /etc/resolv.conf and the network.',
     ),
     found: [],
+  };
+}
+
+/** Connects to each address, and returns the first that accepts. */
+export async function checkTcp(
+  endpoint: Endpoint,
+  addresses: readonly string[],
+  { ca, timeoutMs }: Manner,
+): Promise<{ readonly finding: Finding; readonly destination: Destination | undefined }> {
+  const codes: [address: string, code: string][] = [];
+  let working: Destination | undefined;
+  for (const address of addresses) {
+    const destination = { endpoint, address, ca };
+    const opened = await Link.open(destination, 'tcp', timeoutMs);
+    if (opened.ok) {
+      opened.link[Symbol.dispose]();
+      working ??= destination;
+    } else codes.push([address, opened.code]);
+  }
+  return {
+    finding: describeTcp(endpoint, working?.address, codes, timeoutMs),
+    destination: working,
   };
 }
 
@@ -140,8 +120,10 @@ function describeTcp(
   }
 }
 
-async function checkTls(destination: Destination, manner: Manner): Promise<Finding> {
+/** Makes a TLS handshake and judges the certificate. */
+export async function checkTls(destination: Destination, manner: Manner): Promise<Finding> {
   const { endpoint } = destination;
+  if (!endpoint.tls) return notChecked('the URL begins with http://');
   const opened = await Link.open(destination, 'all', manner.timeoutMs);
   if (opened.ok) {
     using link = opened.link;
@@ -168,7 +150,11 @@ async function checkTls(destination: Destination, manner: Manner): Promise<Findi
   );
 }
 
-async function handshakes(destination: Destination, { timeoutMs }: Manner): Promise<boolean> {
+/** Whether a TLS handshake succeeds, whatever the certificate is. */
+export async function acceptsTls(
+  destination: Destination,
+  { timeoutMs }: Manner,
+): Promise<boolean> {
   const opened = await Link.open(destination, 'all', timeoutMs);
   if (opened.ok) opened.link[Symbol.dispose]();
   return opened.ok;

@@ -1,5 +1,6 @@
 import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
+import { doubledMs } from '../../runtime/back-off.ts';
 import { tokenRequestBody } from './assertion.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { readTokenResult, type TokenFault } from './token-answer.ts';
@@ -134,14 +135,14 @@ export class AccessTokens implements Disposable {
   }
 
   private startPause(fault: TokenFault): void {
-    const doubledMs = Math.min(PAUSE_MS * 2 ** this.pauses, PAUSE_MS_MAX);
+    const pauseMs = doubledMs(PAUSE_MS, { times: this.pauses, maxMs: PAUSE_MS_MAX });
     this.pauses++;
     this.pause = {
       fault,
       beganAtMs: this.options.nowMs(),
       ms:
         fault.result === 'try-again'
-          ? Math.max(doubledMs, Math.min(fault.afterMs ?? 0, ASKED_MS_MAX))
+          ? Math.max(pauseMs, Math.min(fault.afterMs ?? 0, ASKED_MS_MAX))
           : PAUSE_AFTER_REFUSAL_MS,
     };
   }

@@ -1,3 +1,5 @@
+import { doubledMs } from '../../runtime/back-off.ts';
+
 /** Pause between attempts to connect; it doubles with each failure. */
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 10_000;
@@ -14,7 +16,7 @@ export class ReconnectPause {
 
   onFailure(nowMs: number): void {
     this.failures++;
-    const pauseMs = Math.min(PAUSE_MS * 2 ** (this.failures - 1), PAUSE_MS_MAX);
+    const pauseMs = doubledMs(PAUSE_MS, { times: this.failures - 1, maxMs: PAUSE_MS_MAX });
     // Jitter: other nodes reconnect as well.
     this.untilMs = nowMs + pauseMs * (0.5 + Math.random() / 2);
   }

@@ -1,3 +1,5 @@
+import { doubledMs } from '../../runtime/back-off.ts';
+
 /** Pause after a peer refused the only request in flight. It doubles each time. */
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 5_000;
@@ -50,7 +52,7 @@ export class StreamLimit {
     this.answersSinceRaised = 0;
     this.observed = Math.max(1, inFlight);
     if (inFlight > 0) return;
-    this.pausedUntilMs = nowMs + Math.min(PAUSE_MS * 2 ** this.pauses, PAUSE_MS_MAX);
+    this.pausedUntilMs = nowMs + doubledMs(PAUSE_MS, { times: this.pauses, maxMs: PAUSE_MS_MAX });
     this.pauses++;
   }
 

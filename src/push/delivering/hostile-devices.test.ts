@@ -172,7 +172,7 @@ describe('a circuit that is closed within a second', () => {
     await scene.time.advance(20);
     expect(pipeline.figures().openCircuits).toEqual([]);
     await seconds(10);
-    expect(scene.told.filter((what) => /paused|resumed/.test(what))).toEqual([]);
+    expect(scene.log.filter((what) => /paused|resumed/.test(what))).toEqual([]);
   });
 
   it('is reported if it stays open for longer', async () => {
@@ -187,9 +187,9 @@ describe('a circuit that is closed within a second', () => {
     expect(pipeline.figures().openCircuits).toHaveLength(1);
     expect(scene.openCircuits).toEqual([]);
     await scene.time.advance(2_000);
-    expect(scene.told).toContain('paused web for credential: http-403');
+    expect(scene.log).toContain('opened web for credential: http-403');
     isMended = true;
     await seconds(60);
-    expect(scene.told).toContain('resumed web');
+    expect(scene.log).toContain('closed web');
   });
 });

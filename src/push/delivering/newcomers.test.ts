@@ -95,7 +95,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
     expect(lateMs).toHaveLength(60);
     expect(Math.max(...lateMs)).toBeLessThan(500);
     expect(scene.openCircuits).toEqual([]);
-    const most = scene.mostUnderWay.get(`${instance} ${platform}`) ?? 0;
+    const most = scene.inFlightMax.get(`${instance} ${platform}`) ?? 0;
     expect(most).toBeLessThanOrEqual(75 + 6);
   });
 });
@@ -280,7 +280,7 @@ describe('an instance of which no device was ever accepted', () => {
     await seconds(60);
     for (const atMs of reachedAtMs(honest)) expect(atMs).toBeLessThan(60_000);
     // The first accepted device closes the circuit.
-    expect(scene.told.at(-1)).not.toContain('paused');
+    expect(scene.log.at(-1)).not.toContain('paused');
   });
 
   it('reaches all of its devices at once beside few fakes', async () => {
@@ -362,7 +362,7 @@ describe('an instance whose devices were accepted', () => {
       isMended = true;
       const mendedAtMs = scene.passedMs;
       await seconds(70);
-      expect(scene.told).toContain(`resumed ${platform}`);
+      expect(scene.log).toContain(`closed ${platform}`);
       for (const atMs of reachedAtMs(honest, mendedAtMs)) {
         expect(atMs).toBeLessThan(mendedAtMs + 65_000);
       }
@@ -405,7 +405,7 @@ describe('an instance whose devices were accepted', () => {
     const backAtMs = scene.passedMs;
     await seconds(65);
     for (const atMs of reachedAtMs(honest, backAtMs)) expect(atMs).toBeLessThan(backAtMs + 65_000);
-    expect(scene.told).toContain('resumed fcm');
+    expect(scene.log).toContain('closed fcm');
   });
 
   it('probes witnesses to find out whether a gateway is back, however many fakes wait', async () => {
@@ -426,7 +426,7 @@ describe('an instance whose devices were accepted', () => {
     expect(probes.filter(({ device }) => witnesses.has(device)).length).toBeGreaterThanOrEqual(4);
     isDown = false;
     await seconds(65);
-    expect(scene.told).toContain('resumed fcm');
+    expect(scene.log).toContain('closed fcm');
   });
 
   it('pauses for as long as the gateway asks three of them to', async () => {

@@ -103,6 +103,6 @@ describe('a clock that is set back by an hour', () => {
     await seconds(10);
     scene.time.setClock(-HOUR_MS);
     await seconds(130);
-    expect(scene.told).toContain('fault: Error: a gateway gives no outcome');
+    expect(scene.log).toContain('fault: Error: a gateway gives no outcome');
   });
 });

@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import { MemoryDeliveries } from '../../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
@@ -43,11 +44,11 @@ export class PipelineScene {
   readonly devices = new MemoryDevices();
   readonly publishes = new MemoryPublishes(this.devices);
   readonly sends: SceneSend[] = [];
-  readonly told: string[] = [];
+  readonly log: string[] = [];
   readonly openCircuits: OpenCircuit[] = [];
   /** At the same time, and at most so far, by instance and platform. */
-  readonly underWay = new Map<string, number>();
-  readonly mostUnderWay = new Map<string, number>();
+  readonly inFlight = new Map<string, number>();
+  readonly inFlightMax = new Map<string, number>();
   atOnce = 1_000;
   limits = deliveryLimits;
   /** What gateways answer, and whether the store can be asked. */
@@ -160,6 +161,23 @@ export class PipelineScene {
     return publish.id;
   }
 
+  /** Registers trusted devices of one platform with a new instance, and publishes to them. */
+  async publishTo(
+    count: number,
+    platform: Platform = 'fcm',
+    payloads?: object,
+  ): Promise<{ readonly instance: number; readonly id: PublishId }> {
+    const instance = this.newInstance();
+    await this.registerMany(instance, platform, count);
+    return { instance, id: await this.publish(instance, payloads) };
+  }
+
+  /** Expects that a publish is finished, and that all of its devices were accepted. */
+  async expectAccepted(id: PublishId, planned: number, platform: Platform = 'fcm'): Promise<void> {
+    const counts = await this.counts(id, platform);
+    expect(counts).toEqual({ state: 'finished', planned, accepted: planned });
+  }
+
   /** The store as one more server has it. */
   deliveries(): MemoryDeliveries {
     return new MemoryDeliveries(this.publishes, this.devices);
@@ -183,20 +201,19 @@ export class PipelineScene {
       },
       random: () => 0,
       events: {
-        started: ({ id }) => this.told.push(`started ${id}`),
-        finished: ({ id }) => this.told.push(`finished ${id}`),
+        started: ({ id }) => this.log.push(`started ${id}`),
+        finished: ({ id }) => this.log.push(`finished ${id}`),
       },
       notices: {
-        storeFailed: (error) => this.told.push(`store failed: ${String(error)}`),
-        storeWorked: () => this.told.push('store worked'),
+        storeFailed: (error) => this.log.push(`store failed: ${String(error)}`),
+        storeWorked: () => this.log.push('store worked'),
         circuitOpened: (circuit) => {
           this.openCircuits.push(circuit);
-          this.told.push(`paused ${circuit.platform} for ${circuit.why}: ${circuit.reason}`);
+          this.log.push(`opened ${circuit.platform} for ${circuit.why}: ${circuit.reason}`);
         },
-        circuitClosed: ({ platform }) => this.told.push(`resumed ${platform}`),
-        refused: ({ id }, platform, reason) =>
-          this.told.push(`refused ${id} ${platform} ${reason}`),
-        fault: (error) => this.told.push(`fault: ${String(error)}`),
+        circuitClosed: ({ platform }) => this.log.push(`closed ${platform}`),
+        refused: ({ id }, platform, reason) => this.log.push(`refused ${id} ${platform} ${reason}`),
+        fault: (error) => this.log.push(`fault: ${String(error)}`),
       },
       isAlone: false,
       limits: this.limits,
@@ -245,7 +262,7 @@ export class PipelineScene {
           };
           const { deaths } = this;
           this.sends.push(send);
-          this.countUnderWay(name, 1);
+          this.countInFlight(name, 1);
           const answer = this.answer(send);
           const { outcome, afterMs } =
             'result' in answer ? { outcome: answer, afterMs: 0 } : answer;
@@ -253,7 +270,7 @@ export class PipelineScene {
           else if (afterMs > 0) {
             await new Promise<void>((resolve) => this.time.after(afterMs, resolve));
           }
-          this.countUnderWay(name, -1);
+          this.countInFlight(name, -1);
           if (deaths !== this.deaths) await new Promise(() => undefined);
           return outcome;
         };
@@ -262,10 +279,10 @@ export class PipelineScene {
     };
   }
 
-  private countUnderWay(name: string, change: number): void {
-    const underWay = (this.underWay.get(name) ?? 0) + change;
-    this.underWay.set(name, underWay);
-    this.mostUnderWay.set(name, Math.max(underWay, this.mostUnderWay.get(name) ?? 0));
+  private countInFlight(name: string, change: number): void {
+    const inFlight = (this.inFlight.get(name) ?? 0) + change;
+    this.inFlight.set(name, inFlight);
+    this.inFlightMax.set(name, Math.max(inFlight, this.inFlightMax.get(name) ?? 0));
   }
 
   private asked<Store extends object>(store: Store): Store {

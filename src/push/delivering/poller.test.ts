@@ -43,7 +43,7 @@ describe('a poller', () => {
     expect(runs).toBe(2);
   });
 
-  it('settles its end when nothing is under route any more', async () => {
+  it('settles its end when nothing is in flight', async () => {
     const time = new FakeTime();
     const poller = new Poller(time, async () => {
       await new Promise<void>((resolve) => time.after(10, resolve));

@@ -36,18 +36,18 @@ describe('a fault of the store', () => {
     ['the database does not answer', new StoreSilent('secret')],
     ['too many changes are waiting for the store', new StoreBusy('secret')],
     ['the store failed (SQLError)', new SQL.SQLError('secret')],
-  ])('is told in plain words that hold nothing of what is stored: %s', (words, error) => {
+  ])('is described without any stored data: %s', (words, error) => {
     expect(plainFault(error)).toBe(words);
     expect(isStoreFault(error)).toBe(true);
   });
 
-  it('is told as it is where it is no error of a database', () => {
+  it('is described by its message if it is not an error of a database', () => {
     expect(plainFault(new Error('the file was removed'))).toBe('the file was removed');
     expect(plainFault('the file was removed')).toBe('the file was removed');
     expect(isStoreFault(new Error('a bug'))).toBe(false);
   });
 
-  it('is a statement’s own where the store itself works', () => {
+  it('is about a statement if the store itself works', () => {
     for (const error of [
       sqlite('SQLITE_CONSTRAINT_UNIQUE'),
       server('23505'),

@@ -5,10 +5,10 @@ import { StoreBusy } from '../../push/store-faults.ts';
 import type { WriteOwner } from './waiting-changes.ts';
 import { type Batch, type Begin, WriteQueue } from './write-queue.ts';
 
-/** What a fake transaction is: the changes note down what they did in it. */
+/** A fake transaction: changes record in it what they did. */
 const NO_SQL = null as unknown as TransactionSQL;
 
-/** A disk that commits what `done` holds when a transaction ends well, and waits where told to. */
+/** A fake disk, which commits the changes of successful transactions, and waits at gates. */
 function disk() {
   const commits: string[][] = [];
   const gates: PromiseWithResolvers<void>[] = [];
@@ -49,23 +49,23 @@ function disk() {
   };
 }
 
-/** What PostgreSQL says where a row is there already. */
+/** PostgreSQL's unique violation. */
 function postgresError(errno: string): Error {
   return Object.assign(Object.create(SQL.PostgresError.prototype), { errno, message: errno });
 }
 
-/** A queue whose clock stands still. */
+/** A queue with a stopped clock. */
 function queueFor(begin: Begin, commitsAtOnce = 1): WriteQueue {
   return new WriteQueue({ begin, commitsAtOnce, now: () => 0, refused: () => undefined });
 }
 
-/** Lets everything run that waits for no gate. */
+/** Runs everything that waits for no gate. */
 async function quiet(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('the write queue', () => {
-  it('puts what is asked for in one turn of the loop into one commit, in its order', async () => {
+  it('groups changes of one turn of the loop into one commit, in order', async () => {
     const { begin, commits, does } = disk();
     const queue = queueFor(begin);
     const results = await Promise.all(['a', 'b', 'c'].map((what) => queue.run(does(what))));
@@ -73,7 +73,7 @@ describe('the write queue', () => {
     expect(commits).toEqual([['a', 'b', 'c']]);
   });
 
-  it('collects what comes while it commits', async () => {
+  it('collects changes during a commit', async () => {
     const { begin, commits, gates, does, slowDown } = disk();
     slowDown();
     const queue = queueFor(begin);
@@ -90,7 +90,7 @@ describe('the write queue', () => {
     expect(commits).toEqual([['a'], ['b', 'c']]);
   });
 
-  it('has several commits under way where the database can, and never more', async () => {
+  it('overlaps commits up to the limit of the database', async () => {
     const { begin, gates, does, slowDown } = disk();
     slowDown();
     const queue = queueFor(begin, 2);
@@ -108,7 +108,7 @@ describe('the write queue', () => {
     expect(gates).toHaveLength(3);
   });
 
-  it('does not let one change that fails spoil the others', async () => {
+  it('isolates a failing change from the others', async () => {
     const { begin, commits, does, fails } = disk();
     const queue = queueFor(begin);
     const settled = await Promise.allSettled([
@@ -124,7 +124,7 @@ describe('the write queue', () => {
     expect(commits.flat()).toEqual(['a', 'b']);
   });
 
-  it('settles each change as if it had been alone, whichever fail, with few commits for few of them', async () => {
+  it('settles each change as if it were alone, with few commits for few failures', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 300 }), async (works) => {
         const { begin, commits, does, fails } = disk();
@@ -147,7 +147,7 @@ describe('the write queue', () => {
     );
   });
 
-  it('tells all of a commit where the store itself fails, and does not try again', async () => {
+  it('rejects all changes of a commit if the store itself fails, without a retry', async () => {
     const { begin, commits, does, breakWith } = disk();
     const full = new SQL.SQLiteError('full', { code: 'SQLITE_FULL', errno: 13 });
     breakWith(full);
@@ -162,7 +162,7 @@ describe('the write queue', () => {
     expect(commits).toEqual([['c']]);
   });
 
-  it('tries again what another transaction was in the way of, five times at most', async () => {
+  it('retries conflicts with other transactions, up to five times', async () => {
     const { begin } = disk();
     const queue = queueFor(begin);
     let tries = 0;
@@ -177,7 +177,7 @@ describe('the write queue', () => {
     expect(tries).toBe(5);
   });
 
-  it('does together, at the end of each commit, what its changes left for it', async () => {
+  it('runs batches at the end of each commit', async () => {
     const { begin, commits, does, fails, gates, slowDown } = disk();
     const ran: (readonly number[])[] = [];
     const batch: Batch<number> = {
@@ -194,7 +194,7 @@ describe('the write queue', () => {
       });
     await Promise.all([leaving(1), leaving(2)]);
     expect(commits).toEqual([['1', '2', 'batch of 2']]);
-    // What was left by a commit that failed does not stay for the next one.
+    // Batches of a failed commit do not run in the next one.
     await Promise.allSettled([leaving(3), queue.run(fails(new Error('no')))]);
     expect(commits.slice(1)).toEqual([['3', 'batch of 1']]);
     slowDown();
@@ -205,7 +205,7 @@ describe('the write queue', () => {
     expect(ran.at(-1)).toEqual([4]);
   });
 
-  it('runs what is left to the end of a commit in the order of its places', async () => {
+  it('runs batches in the order of their places', async () => {
     const { begin, commits, does } = disk();
     const queue = queueFor(begin);
     const batch = (name: string, place?: number): Batch<number> => ({
@@ -221,7 +221,7 @@ describe('the write queue', () => {
     expect(commits).toEqual([['first', 'second', 'last']]);
   });
 
-  it('refuses what is too much, and takes more once there is room', async () => {
+  it('refuses changes beyond its limit, and accepts more once there is room', async () => {
     const { begin, commits, does, gates, slowDown } = disk();
     slowDown();
     const queue = queueFor(begin);
@@ -242,7 +242,7 @@ describe('the write queue', () => {
     expect(commits.flat()).toHaveLength(10_002);
   });
 
-  it('is drained when nothing waits and nothing is being committed, each time anew', async () => {
+  it('is drained when nothing waits and no commit runs', async () => {
     const { begin, gates, does, slowDown } = disk();
     const queue = queueFor(begin);
     await queue.drained();
@@ -265,7 +265,7 @@ describe('the write queue', () => {
 describe('the write queue shares among owners', () => {
   const [FLOODING, HONEST] = [1, 2];
 
-  /** A queue whose first commit waits, and what it was told and asked. */
+  /** A queue whose first commit waits, and a log of its calls. */
   async function busyQueue(now = () => 0) {
     const { begin, commits, does, gates, slowDown } = disk();
     const refused: WriteOwner[] = [];
@@ -278,7 +278,7 @@ describe('the write queue shares among owners', () => {
     slowDown();
     const first = queue.run(does('first'));
     await quiet();
-    /** Ends commits, one after the other, until nothing waits. */
+    /** Completes commits, one after the other, until nothing waits. */
     const finish = async () => {
       for (let next = 0; next < gates.length; next++) {
         gates[next]?.resolve();
@@ -292,7 +292,7 @@ describe('the write queue shares among owners', () => {
   const flood = (count: number, run: (name: string) => Promise<unknown>) =>
     Array.from({ length: count }, (_, index) => run(`flood ${index}`));
 
-  it('so that what one owner has waiting does not delay another by more than a commit', async () => {
+  it('so that the queue of one owner delays another by one commit at most', async () => {
     const { queue, commits, does, finish } = await busyQueue();
     const flooded = flood(9_000, (name) => queue.run(does(name), FLOODING));
     const honest = queue.run(does('honest'), HONEST);
@@ -302,7 +302,7 @@ describe('the write queue shares among owners', () => {
     expect(commits[1]).toHaveLength(256);
   });
 
-  it('and keeps the order of what each of them asked for', async () => {
+  it('and keeps the order of each owner', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom<WriteOwner>(undefined, 'admin', 1, 2, 3), {
@@ -328,7 +328,7 @@ describe('the write queue shares among owners', () => {
     );
   });
 
-  it('and refuses the newest of the owner that has the most when there is no room left', async () => {
+  it('and refuses the newest of the owner that has most', async () => {
     const { queue, commits, does, refused, finish } = await busyQueue();
     const flooded = flood(10_000, (name) => queue.run(does(name), FLOODING));
     const settled = Promise.allSettled(flooded);
@@ -344,7 +344,7 @@ describe('the write queue shares among owners', () => {
     expect(commits.flat()).toHaveLength(1 + 10_000);
   });
 
-  it('and never refuses the work of the server for what owners have waiting, nor theirs for its own', async () => {
+  it('and never refuses changes of the server because of owners, or the reverse', async () => {
     const { queue, commits, does, refused, finish } = await busyQueue();
     const flooded = flood(10_000, (name) => queue.run(does(name), FLOODING));
     const own = flood(10_000, (name) => queue.run(does(`own ${name}`)));
@@ -353,7 +353,7 @@ describe('the write queue shares among owners', () => {
     expect(refused).toEqual([undefined]);
     await finish();
     await Promise.all([...flooded, ...own]);
-    // Half of what there is room for as long as others wait, one after the other.
+    // Half of the places while others wait, alternating.
     expect(commits[1]?.map((what) => what.replace(/ \d+$/, ''))).toEqual(
       Array.from({ length: 256 }, (_, index) => (index % 2 === 0 ? 'own flood' : 'flood')),
     );
@@ -367,7 +367,7 @@ describe('the write queue shares among owners', () => {
       return does(name)();
     };
     const slow = flood(20, (name) => queue.run(slowly(name), FLOODING));
-    // Each owner gets one change into the commit, however long those of others take.
+    // Each owner gets one change into the commit, even if those of others are slow.
     const honest = [2, 3, 4, 5].map((owner) => queue.run(slowly(`honest ${owner}`), owner));
     await finish();
     await Promise.all([...slow, ...honest]);
@@ -381,7 +381,7 @@ describe('the write queue shares among owners', () => {
     );
   });
 
-  it('so that slow work of the server leaves every second turn to owners', async () => {
+  it('so that slow changes of the server leave every second place to owners', async () => {
     let nowMs = 0;
     const { queue, commits, does, finish } = await busyQueue(() => nowMs);
     const slowly = (name: string) => () => {

@@ -11,7 +11,7 @@ export interface OpenAudience extends AsyncDisposable {
   newInstance(): Promise<number>;
 }
 
-/** What the push side expects of whoever reads an audience. */
+/** What the push core expects of any audience source. */
 export function audienceSourceContract(name: string, open: () => Promise<OpenAudience>): void {
   describe(`${name} keeps the audience source contract`, () => {
     let opened: OpenAudience;
@@ -46,7 +46,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
     const ofUser = async (userId: string) =>
       await idsOf(await audience.numbers(instance, 'users', userId, 0, 1000));
 
-    it('gives the devices of an interest, page by page, in one order', async () => {
+    it('returns the devices of an interest, page by page, in one order', async () => {
       const ids: DeviceId[] = [];
       for (let index = 0; index < 25; index += 1) {
         ids.push(await registered(index % 2 === 0 ? ['even', 'all'] : ['all']));
@@ -70,7 +70,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       expect(await audience.numbers(instance, 'interests', 'all', all.at(-1) ?? 0, 9)).toEqual([]);
     });
 
-    it('gives the devices of a user on all platforms', async () => {
+    it('returns the devices of a user on all platforms', async () => {
       const phone = await registered([], { platform: 'apns' });
       const browser = await registered([], { platform: 'web' });
       const other = await registered([]);
@@ -86,7 +86,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       ]);
     });
 
-    it('takes names as they are', async () => {
+    it('compares names exactly', async () => {
       const names = ['a', 'A', '_', '-', 'ab', 'a,b', 'a;b', 'a=b', '@'];
       const ids = new Map<string, DeviceId>();
       for (const name of names) ids.set(name, await registered([name]));
@@ -103,7 +103,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       for (const [user, id] of owners) expect(await ofUser(user)).toEqual([id]);
     });
 
-    it('knows all that a gateway needs', async () => {
+    it('returns all that a gateway needs', async () => {
       const device = newDevice({ platform: 'apns', bundleId: 'com.example.shop' });
       const plain = newDevice({ platform: 'web', token: '{"endpoint":"https://push.test/😀"}' });
       await devices.register(instance, device, NOW_MS + 1);
@@ -141,7 +141,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       ]);
     });
 
-    it('leaves out who is gone, foreign or nobody, and keeps the order', async () => {
+    it('omits deleted, foreign and unknown devices, and keeps the order', async () => {
       const elsewhere = await opened.newInstance();
       const ids = [await registered(['a']), await registered(['a']), await registered(['a'])];
       const foreign = await registered(['a'], {}, elsewhere);
@@ -155,7 +155,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       expect(await interested('a')).toEqual([ids[0] ?? foreign, ids[2] ?? foreign]);
     });
 
-    it('reaches a device that registers again only as what it is now', async () => {
+    it('returns only the current registration of a device', async () => {
       const [before, now] = [
         newDevice({ token: 't', identity: 't' }),
         newDevice({ token: 't', identity: 't' }),
@@ -170,7 +170,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       expect(await ofUser('ann')).toEqual([]);
     });
 
-    it('takes thousands of numbers at once', async () => {
+    it('accepts thousands of numbers', async () => {
       const made: Promise<DeviceId>[] = [];
       for (let index = 0; index < 3000; index += 1) made.push(registered(['many']));
       const ids = new Set(await Promise.all(made));

@@ -49,7 +49,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
   const ids = async (filter: Partial<DeviceFilter> = {}, most = 100) =>
     (await list.list(instance, { ...ALL, ...filter }, 0, most)).devices.map(({ id }) => id);
 
-  it('tells all but the token, the oldest first', async () => {
+  it('shows all but the token, the oldest first', async () => {
     const first = await register({ platform: 'apns', client: 'push-notifications-swift 4' });
     const second = await register({}, NOW_MS + 5);
     await devices.setUser(
@@ -78,7 +78,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(JSON.stringify(listed)).not.toContain('token');
   });
 
-  it('is narrowed down by each condition, and by all together', async () => {
+  it('is filtered by each condition, and by all together', async () => {
     const elsewhere = await makeInstance(database);
     await devices.register(elsewhere, newDevice(), NOW_MS);
     const old = await register({ platform: 'web' }, NOW_MS - 10);
@@ -109,7 +109,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(all).toHaveLength(1100);
   });
 
-  it('can be removed by a condition, with what was counted of it', async () => {
+  it('can be deleted by a condition, and the counts with it', async () => {
     await crowd(700);
     const kept = await register();
     await acceptDevice(database, instance, kept);
@@ -130,7 +130,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     });
   });
 
-  it('lets others go on while much is looked through, and says where it has come to', async () => {
+  it('yields to other work while it scans many devices, and returns where to continue', async () => {
     await database.write(async (sql) => {
       const rows = Array.from({ length: 21_000 }, (_, n) => n);
       for (let from = 0; from < rows.length; from += 500) {

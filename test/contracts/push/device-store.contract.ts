@@ -13,17 +13,17 @@ export interface OpenDeviceStore extends AsyncDisposable {
   /** Another server on the same store. */
   readonly other: DeviceStore;
   newInstance(): Promise<number>;
-  /** What an instance is said to have. */
+  /** The counts of an instance. */
   counts(instance: number): Promise<InstanceCounts>;
   /** A gateway accepts this token of a device. */
   accept(instance: number, id: DeviceId, token: string): Promise<void>;
-  /** Loses an instance, as when a database is put in the place of another. */
+  /** Loses an instance, as if the database was replaced. */
   lose(instance: number): Promise<void>;
 }
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
 
-/** A device that nobody has seen yet. */
+/** A new device. */
 export function newDevice(more: Partial<NewDevice> = {}): NewDevice {
   const platform = more.platform ?? 'fcm';
   const token = `token-${crypto.randomUUID()}`;
@@ -40,7 +40,7 @@ export function newDevice(more: Partial<NewDevice> = {}): NewDevice {
   };
 }
 
-/** What the push side expects of any device store. */
+/** What the push API expects of any device store. */
 export function deviceStoreContract(name: string, open: () => Promise<OpenDeviceStore>): void {
   describe(`${name} keeps the device store contract`, () => {
     let opened: OpenDeviceStore;
@@ -78,12 +78,12 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       max,
       replaceOldest,
     });
-    /** Each call goes to the other one of two servers, all at once. */
+    /** Concurrent calls, to two servers in turn. */
     const atOnce = <T, R>(items: readonly T[], call: (on: DeviceStore, item: T) => Promise<R>) =>
       Promise.all(items.map((item, index) => call(index % 2 === 0 ? store : other, item)));
 
     describe('registering', () => {
-      it('tells of a device what it told of itself', async () => {
+      it('returns a device as it was registered', async () => {
         const metadata = { sdkVersion: '2.0', iosVersion: '19 "β" \u0000 \ud800 😀' };
         for (const platform of ['apns', 'fcm', 'web'] satisfies Platform[]) {
           const id = await registered({ platform, metadata, bundleId: 'com.example' });
@@ -110,7 +110,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(1);
       });
 
-      it('leaves a device of another instance alone, though it has the same token', async () => {
+      it('does not replace a device of another instance with the same token', async () => {
         const elsewhere = await opened.newInstance();
         const [here, there] = [sharing('both'), sharing('both')];
         await store.register(instance, here, NOW_MS);
@@ -124,7 +124,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(elsewhere)).toBe(1);
       });
 
-      it('is refused where the instance has as many devices as it may, and goes on once one is gone', async () => {
+      it('is refused at the limit of the instance, until a device is deleted', async () => {
         const [first, second] = [newDevice(), newDevice()];
         expect(await store.register(instance, first, NOW_MS, 2)).toBe('registered');
         expect(await store.register(instance, second, NOW_MS, 2)).toBe('registered');
@@ -136,14 +136,14 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(2);
       });
 
-      it('is not refused to a device that takes the place of the one with its token', async () => {
+      it('is not refused to a device that replaces one with its token', async () => {
         const [first, second] = [sharing('kept'), sharing('kept')];
         await store.register(instance, first, NOW_MS, 1);
         expect(await store.register(instance, second, NOW_MS, 1)).toBe('registered');
         expect(await there([first.id, second.id])).toEqual([second.id]);
       });
 
-      it('keeps to the limit where many devices register at one server at once', async () => {
+      it('keeps the limit for concurrent registrations at one server', async () => {
         const devices = Array.from({ length: 40 }, () => newDevice());
         const results = await Promise.all(
           devices.map((device) => store.register(instance, device, NOW_MS, 25)),
@@ -152,7 +152,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(25);
       });
 
-      it('keeps one of those that register the same token at once', async () => {
+      it('keeps one of several concurrent registrations of a token', async () => {
         for (let round = 0; round < 5; round += 1) {
           const devices = Array.from({ length: 16 }, () => sharing(`hot ${round}`));
           await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
@@ -161,7 +161,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         }
       });
 
-      it('replaces previous ids only where they hold the same token', async () => {
+      it('replaces previous ids only if they have the same token', async () => {
         const elsewhere = await opened.newInstance();
         const [same, different, foreign] = [sharing('a'), sharing('b'), sharing('a')];
         await store.register(instance, same, NOW_MS);
@@ -175,7 +175,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(2);
       });
 
-      it('counts each device once, however many come and go at once', async () => {
+      it('counts each device once, with concurrent registrations and deletions', async () => {
         const devices = Array.from({ length: 60 }, () => newDevice());
         await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
         const gone = devices.slice(0, 20);
@@ -185,7 +185,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       });
     });
 
-    it('deletes a device, and settles where there is none', async () => {
+    it('deletes a device, and settles if there is none', async () => {
       const [id, left] = [await registered(), await registered()];
       await store.setInterests(instance, id, ['a']);
       await store.delete(instance, id);
@@ -221,7 +221,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.setToken(instance, first, tokenOf('third'), NOW_MS)).toBe(false);
       });
 
-      it('are one device’s, though several take it at once', async () => {
+      it('belong to one device, even if several set it concurrently', async () => {
         const ids = await Promise.all(Array.from({ length: 8 }, () => registered()));
         await atOnce(ids, (on, id) => on.setToken(instance, id, tokenOf('wanted'), NOW_MS));
         expect(await there(ids)).toHaveLength(1);
@@ -233,7 +233,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       const setUser = (id: DeviceId, more: ReturnType<typeof user>, nowMs = NOW_MS) =>
         store.setUser(instance, id, more, nowMs);
 
-      it('own a device until it is gone', async () => {
+      it('own a device until it is deleted', async () => {
         const id = await registered();
         expect(await setUser(id, user('ann'))).toBe('set');
         expect(await setUser(id, user('ann'))).toBe('set');
@@ -242,7 +242,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.get(instance, id)).toMatchObject({ userId: 'ann' });
       });
 
-      it('have so many devices of one platform, and as many of the next', async () => {
+      it('have a limit of devices for each platform', async () => {
         const [one, two, three] = [await registered(), await registered(), await registered()];
         const web = await registered({ platform: 'web' });
         expect(await setUser(one, user('ann', 2))).toBe('set');
@@ -253,11 +253,11 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await setUser(three, user('bob', 2))).toBe('set');
       });
 
-      it('lose the device that was heard of longest ago, where that is wanted', async () => {
+      it('lose the device seen longest ago, if the caller wants that', async () => {
         const ids = [await registered(), await registered(), await registered()] as const;
         const next = await registered();
         for (const [index, id] of ids.entries()) await setUser(id, user('ann', 3), NOW_MS + index);
-        // The first is heard of again, and so is the second: by its metadata.
+        // Both devices are seen again, the second by its metadata.
         await setUser(ids[0], user('ann', 3), NOW_MS + 100);
         await store.setMetadata(instance, ids[1], {}, NOW_MS + 50);
         expect(await setUser(next, user('ann', 3, true), NOW_MS + 200)).toBe('set');
@@ -267,7 +267,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(3);
       });
 
-      it('are kept to their limit, whoever comes at once', async () => {
+      it('keep their limit with concurrent devices', async () => {
         const ids = await Promise.all(
           Array.from({ length: DEVICES_PER_USER + 4 }, () => registered()),
         );
@@ -279,14 +279,14 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.deleteUser(instance, 'ann')).toBe(DEVICES_PER_USER);
       });
 
-      it('have no more than their limit where the oldest give way, either', async () => {
+      it('keep their limit when the oldest devices are replaced', async () => {
         const ids = await Promise.all(Array.from({ length: 12 }, () => registered()));
         await atOnce(ids, (on, id) => on.setUser(instance, id, user('ann', 3, true), NOW_MS));
         expect(await there(ids)).toHaveLength(3);
         expect(await devicesOf(instance)).toBe(3);
       });
 
-      it('do not share a device, though both want it at once', async () => {
+      it('do not share a device, even if both set it concurrently', async () => {
         const id = await registered();
         const results = await atOnce(['ann', 'bob', 'cem', 'dee'], (on, name) =>
           on.setUser(instance, id, user(name), NOW_MS),
@@ -295,7 +295,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(results.filter((result) => result === 'other-user')).toHaveLength(3);
       });
 
-      it('are deleted with all of their devices, and nobody else is', async () => {
+      it('are deleted with all of their devices, and no others', async () => {
         const names = ['a', 'A', 'a%', '%', '_', "a'b", 'a"b', 'a\\b', '😀', 'é', 'e\u0301', ' a'];
         const devices = new Map<string, DeviceId>();
         for (const name of names) {
@@ -333,7 +333,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
     });
 
     describe('interests', () => {
-      it('are told in the order of their bytes, page by page', async () => {
+      it('are listed in byte order, page by page', async () => {
         const id = await registered();
         const names = ['a', 'A', '_', '-', 'Z', 'z', 'a-b', 'ab', 'a_b', '0', '@', 'aB', '=', ';'];
         await store.setInterests(instance, id, names);
@@ -353,7 +353,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.interests(instance, newDeviceId('fcm'), '', 3)).toBeUndefined();
       });
 
-      it('are those that were set last, whatever was there', async () => {
+      it('are those that were set last', async () => {
         const name = fc.stringMatching(/^[A-Za-z0-9_\-=@,.;]{1,164}$/);
         const id = await registered();
         const bystander = await registered();
@@ -385,7 +385,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await allInterests(id)).toEqual([]);
       });
 
-      it('are one of the sets, where several are set at once', async () => {
+      it('are one of several sets that are set concurrently', async () => {
         const sets = ['a', 'b', 'c', 'd'].map((set) => [`${set}-1`, `${set}-2`]);
         for (let round = 0; round < 25; round += 1) {
           const id = await registered();
@@ -404,7 +404,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.addInterest(instance, newDeviceId('fcm'), 'a', 2)).toBe('no-device');
       });
 
-      it('stay within the limit, though many are added at once', async () => {
+      it('stay within the limit, with concurrent additions', async () => {
         const id = await registered();
         const names = Array.from({ length: 12 }, (_, index) => `i${index}`);
         const results = await atOnce([...names, ...names], (on, interest) =>
@@ -436,14 +436,14 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await store.setInterests(instance, two, ['a', 'b'], 4)).toBe('set');
         expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('instance-full');
         expect(await store.addInterest(instance, two, 'b', 9, 4)).toBe('added');
-        // As many as before, and fewer.
+        // As many as before, then fewer.
         expect(await store.setInterests(instance, two, ['x', 'y'], 4)).toBe('set');
         expect(await store.setInterests(instance, one, ['a'], 4)).toBe('set');
         expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('added');
         expect((await opened.counts(instance)).interests).toBe(4);
       });
 
-      it('are counted, whatever becomes of them', async () => {
+      it('are counted after every change', async () => {
         const [one, two] = [await registered(), await registered()];
         await store.setInterests(instance, one, ['a', 'b', 'c']);
         await atOnce(['x', 'y', 'z', 'x', 'y', 'z'], (on, name) =>
@@ -455,7 +455,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect((await opened.counts(instance)).interests).toBe(4);
       });
 
-      it('are removed one by one, also those that are not there', async () => {
+      it('are removed one by one, also missing ones', async () => {
         const id = await registered();
         await store.setInterests(instance, id, ['a', 'b']);
         expect(await store.removeInterest(instance, id, 'a')).toBe(true);
@@ -468,7 +468,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
     describe('a device that a gateway has accepted', () => {
       const accepted = async () => (await opened.counts(instance)).accepted;
 
-      it('counts once, as long as it is there', async () => {
+      it('counts once, until it is deleted', async () => {
         const device = newDevice();
         await store.register(instance, device, NOW_MS);
         expect(await accepted()).toBe(0);
@@ -481,7 +481,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await accepted()).toBe(0);
       });
 
-      it('is a new one with another token, and stays what it is with the same', async () => {
+      it('is unaccepted with another token, and stays accepted with the same', async () => {
         const device = newDevice();
         await store.register(instance, device, NOW_MS);
         await opened.accept(instance, device.id, device.token);
@@ -489,14 +489,14 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await accepted()).toBe(1);
         await store.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS);
         expect(await accepted()).toBe(0);
-        // The answer to a notification that was sent before comes late.
+        // A late answer to an earlier notification.
         await opened.accept(instance, device.id, device.token);
         expect(await accepted()).toBe(0);
         await opened.accept(instance, device.id, 'new');
         expect(await accepted()).toBe(1);
       });
 
-      it('is gone when another registers with its token, which was not accepted yet', async () => {
+      it('is replaced by another with its token, which counts as unaccepted', async () => {
         const [first, second] = [sharing('one'), sharing('one')];
         await store.register(instance, first, NOW_MS);
         await opened.accept(instance, first.id, 'one');
@@ -504,7 +504,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
       });
 
-      it('is gone with its user, and where its user has come with another device', async () => {
+      it('is deleted with its user, and when its user registers beyond the limit', async () => {
         const ids = [await registered(), await registered(), await registered()];
         for (const id of ids) {
           await store.setUser(instance, id, user('ann', 2, true), NOW_MS);
@@ -516,7 +516,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       });
     });
 
-    it('does not say that a device is unknown when everything is lost', async () => {
+    it('fails, rather than call a device unknown, if the store has lost its contents', async () => {
       const id = await registered();
       await store.setUser(instance, id, user('ann'), NOW_MS);
       await opened.lose(instance);

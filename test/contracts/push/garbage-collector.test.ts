@@ -10,7 +10,7 @@ import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Rows that one piece takes away at most, with those that belong to a few publishes. */
+/** Rows that one piece deletes at most, including those of a few publishes. */
 const PIECE_ROWS_MAX = 700;
 
 const tables = [
@@ -62,7 +62,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
   }
   const total = (counted: Rows) => Object.values(counted).reduce((sum, held) => sum + held, 0);
 
-  /** Sweeps until nothing is left; gives how many pieces there were. */
+  /** Collects all garbage, and returns the number of pieces. */
   async function sweepAll(nowMs = NOW_MS): Promise<number> {
     for (let pieces = 0; ; pieces += 1) {
       const before = total(await rows());
@@ -80,7 +80,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     return made.id;
   }
 
-  /** A publish with a row of each kind, and as many reports and devices in trouble as wanted. */
+  /** A publish with a row of each kind, and any number of reports and failed devices. */
   async function publish(
     where: number,
     finishedAtMs: number | null,
@@ -173,7 +173,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
   const deleteInstance = (number: number) =>
     database.write((sql) => sql`UPDATE instance_numbers SET id = NULL WHERE number = ${number}`);
 
-  it('find nothing where nothing is gone', async () => {
+  it('is not found if nothing was deleted', async () => {
     await device(3);
     await publish(instance, null);
     await publish(instance, NOW_MS - DAY_MS);
@@ -183,7 +183,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(await rows()).toEqual(before);
   });
 
-  it('take away the interests of devices that are gone, and of no other', async () => {
+  it('includes the interests of deleted devices, and of no others', async () => {
     const left = await device(40);
     for (const interests of [1200, 0, 10, 500, 499, 501, 3]) {
       await devices.delete(instance, await device(interests));
@@ -197,7 +197,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect((await devices.interests(instance, left, '', 100))?.interests).toHaveLength(40);
   });
 
-  it('take away all of a deleted instance, then its number, and nothing of another', async () => {
+  it('includes all rows of a deleted instance, then its number, and nothing of another', async () => {
     const deleted = await makeInstance(database);
     for (const where of [instance, deleted]) {
       for (let index = 0; index < 60; index += 1) await device(10, where);
@@ -231,7 +231,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(await garbage.collectSome(NOW_MS)).toBe(false);
   });
 
-  it('keep the number of a deleted instance until everything else is gone', async () => {
+  it('includes the number of a deleted instance only after all its rows', async () => {
     const deleted = await makeInstance(database);
     for (let index = 0; index < 4; index += 1) await device(300, deleted);
     await deleteInstance(deleted);
@@ -243,7 +243,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(await rows()).toMatchObject({ instance_numbers: 1, device_interests: 0 });
   });
 
-  it('take away keys when they have expired', async () => {
+  it('includes expired idempotency keys', async () => {
     await keys(instance, NOW_MS - 1, 1100);
     await keys(instance, NOW_MS, 1);
     await keys(instance, NOW_MS + 1, 7);
@@ -253,7 +253,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(await rows()).toMatchObject({ publish_keys: 0 });
   });
 
-  it('take away publishes that were finished 30 days ago, with all that belongs to them', async () => {
+  it('includes publishes that were finished 30 days ago, with all their rows', async () => {
     for (let index = 0; index < 45; index += 1) await publish(instance, NOW_MS - 30 * DAY_MS);
     await publish(instance, NOW_MS - 31 * DAY_MS, 1700, 1200);
     await publish(instance, NOW_MS - 30 * DAY_MS + 1);
@@ -272,7 +272,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     });
   });
 
-  it('take away what is known of dead devices after 30 days', async () => {
+  it('includes tombstones after 30 days', async () => {
     await tombstones(instance, NOW_MS - 30 * DAY_MS, 1100);
     await tombstones(instance, NOW_MS - 30 * DAY_MS + 1, 3);
     expect(await sweepAll()).toBe(3);
@@ -280,7 +280,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(await garbage.collectSome(NOW_MS)).toBe(false);
   });
 
-  it('give each kind its turn', async () => {
+  it('is collected of each kind in turn', async () => {
     for (let index = 0; index < 6; index += 1) {
       await devices.delete(instance, await device(400));
     }
@@ -293,7 +293,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     expect(counted.removed_devices).toBeGreaterThan(0);
   });
 
-  it('may be made by two at once, while devices come and go', async () => {
+  it('may be collected by two servers, while devices come and go', async () => {
     const second = new GarbageCollector(database);
     for (let index = 0; index < 8; index += 1) {
       await devices.delete(instance, await device(300));
@@ -316,7 +316,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     });
   });
 
-  it('leave no device of an instance whose number is gone', async () => {
+  it('never loses a device that registers while its instance is collected', async () => {
     for (let round = 0; round < 8; round += 1) {
       const deleted = await makeInstance(database);
       const made = Array.from({ length: 6 }, () => newDevice());

@@ -12,7 +12,7 @@ import { databases } from '../../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
-/** Makes the tables as a version made them that did not know a column yet, and fills them. */
+/** Creates the tables of the version before a column, and fills them. */
 async function makeBefore(url: string, column: string, rows: readonly string[]): Promise<void> {
   const dialect = url.startsWith('sqlite:') ? 'sqlite' : 'postgres';
   await using sql =
@@ -39,7 +39,7 @@ const interestRow = (instance: number, interest: string, device: number) =>
     VALUES (${instance}, '${interest}', ${device})`;
 
 describe.each(databases)('a store of an older version in $name', ({ make }) => {
-  it('has its devices counted as accepted, and its interests counted', async () => {
+  it('counts its devices as accepted, and counts its interests', async () => {
     await using place = await make();
     const ids = [newDevice().id, newDevice().id, newDevice().id] as const;
     await makeBefore(place.url, 'accepted_at', [
@@ -66,7 +66,7 @@ describe.each(databases)('a store of an older version in $name', ({ make }) => {
 });
 
 describe('the migrations of a store in PostgreSQL', () => {
-  it('take as long as they need, longer than any other statement may', async () => {
+  it('have no statement timeout', async () => {
     await using place = await throwAwayPostgres();
     const backend = await openPostgres(place.url, 300);
     await using other = new SQL(place.url);

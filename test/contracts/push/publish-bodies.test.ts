@@ -47,7 +47,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     return row?.body;
   }
 
-  /** Plans a publish to one device, and delivers it unless it is to wait. */
+  /** Plans a publish to one device, and delivers it unless it must wait. */
   async function sent(changes: Partial<NewPublish> & { readonly target?: PublishTarget } = {}) {
     const device =
       changes.target?.kind === 'users' ? await scene.device({}, 'ann') : await scene.device();
@@ -62,7 +62,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     return { ...publish, device: device.id };
   }
 
-  it('are there until the publish is finished, and then its outline tells what is asked', async () => {
+  it('are kept until the publish is finished, and then replaced by its outline', async () => {
     const { id, body, device } = await sent();
     const other = await scene.device();
     await scene.stores.devices.setInterests(scene.instance, other.id, ['other']);
@@ -76,7 +76,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(await scene.story(id, iphone.id)).toMatchObject({ matches: true, hasPayload: false });
   });
 
-  it('are there until webhooks were told of the end', async () => {
+  it('are kept until the completion events are stored', async () => {
     const webhookUrl = 'https://example.org/hook';
     const body = JSON.stringify({ interests: ['hello'], fcm: {}, webhookUrl, pad: 'x' });
     const { id, number } = await sent({ webhookUrl, body });
@@ -88,7 +88,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(await bodyOf(id)).toBe('');
   });
 
-  it('of publishes to users are there until the webhooks of the instance were told', async () => {
+  it('of publishes to users are kept until the completion events are stored', async () => {
     const target = { kind: 'users', names: ['ann'] } as const;
     const { id, number, body, device } = await sent({ target });
     await scene.deliver();
@@ -98,7 +98,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(await scene.story(id, device)).toMatchObject({ matches: true, hasPayload: true });
   });
 
-  it('are forgotten when the publish is cancelled, also where it was going out', async () => {
+  it('are deleted when the publish is cancelled, also during delivery', async () => {
     const waiting = await sent();
     await scene.stores.publishes.cancel(scene.instance, waiting.id, NOW_MS);
     expect(await bodyOf(waiting.id)).toBe('');
@@ -110,7 +110,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(await scene.counts(going.id)).toMatchObject({ accepted: 2 });
   });
 
-  it('leave no names behind where there were very many', async () => {
+  it('leave no names in the outline if there were very many', async () => {
     const names = Array.from({ length: 300 }, (_, n) => `interest-${n}`);
     const target = { kind: 'interests', names: [...names, 'hello'] } as const;
     const { id, device } = await sent({ target });
@@ -121,7 +121,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect((await scene.story(id, other.id)).matches).toBeUndefined();
   });
 
-  it('of one instance have a limit together, until they are finished', async () => {
+  it('of one instance have a common limit, until they are finished', async () => {
     const limited = async (nowMs: number, bytes: number, instance = scene.instance) => {
       const body = JSON.stringify({ interests: ['hello'], fcm: {}, pad: '' });
       const { result } = await publishes.accept({
@@ -134,7 +134,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
       });
       return result;
     };
-    // By far more than the share of the limit after which the store is asked again.
+    // Far more than the share of the limit after which the store is read again.
     for (let n = 0; n < 10; n++) expect(await limited(NOW_MS, 990)).toBe('accepted');
     expect(await limited(NOW_MS, 990)).toBe('too-much-pending');
     expect(await limited(NOW_MS, 80)).toBe('accepted');
@@ -147,7 +147,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(await limited(NOW_MS + 2000, 990)).toBe('too-much-pending');
   });
 
-  it('of one instance keep to their limit where many are published at once', async () => {
+  it('of one instance keep their limit, with concurrent publishes', async () => {
     const one = await template();
     const all = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -162,7 +162,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     expect(all.filter(({ result }) => result === 'accepted')).toHaveLength(25);
   });
 
-  /** A publish that was accepted, and is cancelled: its body counts for nothing. */
+  /** A publish that is cancelled, so that its body does not count. */
   async function template(): Promise<NewPublish> {
     const publish = await scene.accept();
     await publishes.cancel(scene.instance, publish.id, NOW_MS);

@@ -21,13 +21,13 @@ export interface PublishStoreCase extends AsyncDisposable {
   /** An instance's number, and another one's. */
   readonly instance: number;
   readonly foreign: number;
-  /** Registers a device, of a user where one is named, and gives its id. */
+  /** Registers a device, perhaps of a user, and returns its id. */
   device(instance: number, userId?: string): Promise<string>;
-  /** Plans a page of a publish with these devices; `cancelled`: it is cancelled before it goes out. */
+  /** Plans a page of a publish with these devices; `cancelled`: it is cancelled before it is sent. */
   plan(publish: PublishId, ids: readonly string[], cancelled?: 'cancelled'): Promise<void>;
   /** A gateway accepts the device. */
   acceptDevice(instance: number, id: string): Promise<void>;
-  /** Loses everything, as when a database is put in the place of another. */
+  /** Loses everything, as if the database was replaced. */
   lose(): Promise<void>;
 }
 
@@ -92,14 +92,14 @@ function fresh(given: NewPublish): PublishStatus {
 /** What the push API expects of the store of publishes. */
 export function publishStoreContract(name: string, open: () => Promise<PublishStoreCase>): void {
   describe(`${name} keeps the contract of the publish store`, () => {
-    it('accepts a publish and tells what has become of it', async () => {
+    it('accepts a publish and returns its status', async () => {
       await using given = await open();
       const one = publish(given.instance);
       expect(await given.store.accept(one)).toEqual({ result: 'accepted', id: one.id });
       expect(await given.other.status(given.instance, one.id, NOW_MS)).toEqual(fresh(one));
     });
 
-    it('keeps publishes that arrive together, each under its own id', async () => {
+    it('stores concurrent publishes, each under its own id', async () => {
       await using given = await open();
       const many = Array.from({ length: 300 }, () => publish(given.instance));
       const accepted = await Promise.all(many.map((one) => given.store.accept(one)));
@@ -120,7 +120,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect((await given.store.status(given.instance, one.id, NOW_MS))?.state).toBe('planning');
     });
 
-    it('says scheduled until the time has come', async () => {
+    it('is scheduled until its time has come', async () => {
       await using given = await open();
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
@@ -132,7 +132,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       );
     });
 
-    it('cancels what has not gone out, once and for all', async () => {
+    it('cancels what was not sent, permanently', async () => {
       await using given = await open();
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
@@ -211,7 +211,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.status(given.instance, over.id, NOW_MS)).toBeUndefined();
     });
 
-    it('counts each report of a device once, and tells whose device it is', async () => {
+    it('counts each report of a device once, and returns its user', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
@@ -226,7 +226,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await kept(a)).toEqual({ userId: 'ann' });
       expect(await kept(a, {}, given.other)).toBeUndefined();
       expect(await kept(b)).toEqual({ userId: undefined });
-      // What a report says of its user changes nothing.
+      // The user named by a report is ignored.
       expect(await kept(a, { ...opening, userId: 'bob' })).toEqual({ userId: 'ann' });
       const status = await given.store.status(given.instance, one.id, NOW_MS);
       expect(status).toMatchObject({ delivered: 2, opened: 1 });
@@ -254,7 +254,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       }
     });
 
-    it('drops reports of devices that a publish is not for, or did not go out to', async () => {
+    it('drops reports of devices that a publish was not sent to', async () => {
       await using given = await open();
       const [one, two] = [publish(given.instance), publish(given.instance)];
       for (const each of [one, two]) await given.store.accept(each);
@@ -273,7 +273,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await kept(two.id, first)).toBeUndefined();
     });
 
-    it('drops reports for what it does not know', async () => {
+    it('drops reports about unknown publishes and devices', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
@@ -295,7 +295,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       });
     });
 
-    it('does not call a publish unknown when everything is lost', async () => {
+    it('fails, rather than call a publish unknown, if the store has lost its contents', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);

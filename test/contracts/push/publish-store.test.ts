@@ -20,7 +20,7 @@ const registerIn = (devices: DeviceStore) => async (instance: number, userId?: s
   return device.id;
 };
 
-/** Adds a page as planning does, with all of its devices. */
+/** Adds a page with these devices. */
 async function plan(
   database: Database,
   publish: PublishId,
@@ -82,7 +82,7 @@ for (const { name, make } of databases) {
     await using parts = new AsyncDisposableStack();
     const place = parts.use(await make());
     const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer: two in one process would only wait for each other.
+    // SQLite has one writer, so a second connection in the process would only wait.
     const second =
       database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
     const [instance, foreign] = [await makeInstance(database), await makeInstance(database)];

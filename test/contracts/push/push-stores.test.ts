@@ -22,7 +22,7 @@ import {
 
 type Opened = OpenDeviceStore &
   OpenAudience & {
-    /** Takes away what is left of removed devices. */
+    /** Deletes the interests of removed devices. */
     sweep(): Promise<void>;
   };
 
@@ -57,7 +57,7 @@ for (const { name, make } of databases) {
     await using parts = new AsyncDisposableStack();
     const place = parts.use(await make());
     const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer: two in one process would only wait for each other.
+    // SQLite has one writer, so a second connection in the process would only wait.
     const second =
       database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
     const devices = new StoredDevices(database);
@@ -83,7 +83,7 @@ for (const { name, make } of databases) {
   audienceSourceContract(`StoredAudience in ${name}`, open);
 
   describe(`StoredDevices in ${name}`, () => {
-    it('do whatever devices in memory do', async () => {
+    it('behave like devices in memory', async () => {
       await using opened = await open();
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -114,7 +114,7 @@ for (const { name, make } of databases) {
       );
     });
 
-    it('does not make a change fail that shares the commit with one for a lost instance', async () => {
+    it('do not fail a change that shares a commit with one for a lost instance', async () => {
       await using opened = await open();
       const [instance, lostOne] = [await opened.newInstance(), await opened.newInstance()];
       await opened.lose(lostOne);
@@ -131,7 +131,7 @@ for (const { name, make } of databases) {
 }
 
 describe('StoredDevices in PostgreSQL', () => {
-  it('keep no device of an instance whose last rows are swept meanwhile', async () => {
+  it('keep no device of an instance whose last rows are being collected', async () => {
     await using place = await throwAwayPostgres();
     await using here = await openDatabase(place.url);
     await using there = await openDatabase(place.url);
@@ -140,7 +140,7 @@ describe('StoredDevices in PostgreSQL', () => {
 
     const { registering } = await there.write(async (sql) => {
       await sql`DELETE FROM instance_numbers WHERE number = ${instance}`;
-      // It still sees the instance, and waits when it comes to count the device.
+      // It still sees the instance, and waits for the lock to count the device.
       const registering = new StoredDevices(here)
         .register(instance, device, NOW_MS)
         .catch((error: unknown) => error);
@@ -181,7 +181,7 @@ describe('StoredDevices in PostgreSQL', () => {
     await devices.addInterest(instance, device.id, 'a', 5000);
 
     await there.write(async (sql) => {
-      // As its own adding does; a commit holds many devices at once.
+      // A commit locks many devices.
       const [held] = await sql`
         SELECT number FROM devices WHERE id = ${device.id} FOR KEY SHARE`;
       await sql`INSERT INTO device_interests (instance, interest, device)
@@ -205,7 +205,7 @@ async function someoneWaits(database: Database): Promise<void> {
   }
 }
 
-/** A gateway accepts a token, which the device may not have, or not any more. */
+/** A gateway accepts a token, which the device may not have any more. */
 async function acceptBoth(
   opened: Opened,
   instance: number,
@@ -220,7 +220,7 @@ async function acceptBoth(
   await opened.accept(instance, id, `token ${token}`);
 }
 
-/** One thing that a device, a backend or a gateway does; `device` and `token` are places in short lists. */
+/** An action of a device, a backend or a gateway; `device` and `token` are places in short lists. */
 const step = fc.record({
   what: fc.constantFrom(
     'register',
@@ -278,7 +278,7 @@ function take(
     case 'deleteUser':
       return store.deleteUser(instance, user);
     case 'accept':
-      // Not asked of the store: see `acceptBoth`.
+      // Not a call of the store: see `acceptBoth`.
       return Promise.resolve();
     default:
       return what satisfies never;

@@ -34,7 +34,7 @@ export function appDirectoryContract(name: string, open: () => Filled): void {
       expect(held?.clientEvents).toBe(true);
     });
 
-    it('forgets a key that was taken away, and an app that is gone', () => {
+    it('forgets removed keys and deleted apps', () => {
       const { directory, replace } = open();
       replace([first, appWith({}, 'other')]);
       const held = directory.byId('other');

@@ -27,7 +27,7 @@ for (const { name, make } of databases) {
       await empty[Symbol.asyncDispose]();
     });
 
-    it('keeps apps as they are, in the order in which they were made', async () => {
+    it('stores apps unchanged, in the order of creation', async () => {
       const odd = app('1', {
         name: 'ä€𝄞 \u2028 \' " \\ $1',
         enabled: false,
@@ -45,7 +45,7 @@ for (const { name, make } of databases) {
       expect(await store.get('3')).toBeUndefined();
     });
 
-    it('raises its revision with each change, whoever makes it', async () => {
+    it('increases its revision with each change of any process', async () => {
       const revisions = [await store.revision()];
       const changes: (() => Promise<unknown>)[] = [
         () => store.create(app('1'), 1),
@@ -62,7 +62,7 @@ for (const { name, make } of databases) {
       expect(revisions).toEqual(revisions.map((_, index) => (revisions[0] ?? 0) + index));
     });
 
-    it('takes neither an id nor a key twice, and then nothing at all', async () => {
+    it('refuses an app with an existing id or key, and changes nothing', async () => {
       await store.create(app('1'), 1);
       expect(await store.create(app('1', { keys: [] }), 2)).toBe('id-taken');
       const sameKey = app('2', {
@@ -79,7 +79,7 @@ for (const { name, make } of databases) {
       expect(await store.get('2')).toEqual(free);
     });
 
-    it('makes a first app only where there is none', async () => {
+    it('creates a first app only if there is none', async () => {
       const made = await Promise.all(
         ['1', '2', '3'].map((id) => new AppStore(database).createFirst(app(id), 1)),
       );
@@ -88,7 +88,7 @@ for (const { name, make } of databases) {
       expect(await store.createFirst(app('4'), 2)).toBe(false);
     });
 
-    it('changes an app by what it is, one change after the other', async () => {
+    it('applies concurrent changes of an app one after the other', async () => {
       await store.create(app('1', { settings: { n: 0 } }), 1);
       const counted = await Promise.all(
         Array.from({ length: 20 }, () =>
@@ -104,7 +104,7 @@ for (const { name, make } of databases) {
       expect(await store.update('2', (same) => same)).toBe(false);
     });
 
-    it('adds a pair after the others, and takes away what is the app’s own', async () => {
+    it('adds a key after the others, and removes only keys of the app', async () => {
       await store.create(app('1'), 1);
       await store.create(app('2'), 2);
       await store.addKey('1', { key: 'a', secret: 's' });
@@ -117,7 +117,7 @@ for (const { name, make } of databases) {
       expect(await keys()).toEqual(['a', 'Z']);
     });
 
-    it('never takes the last pair away, so that every app can be given another one', async () => {
+    it('never removes the last key, so that every app can be given another one', async () => {
       await store.create(app('1'), 1);
       expect(await store.removeKey('1', 'key-1')).toBe('last');
       expect(await store.get('1')).toEqual(app('1'));
@@ -128,7 +128,7 @@ for (const { name, make } of databases) {
       expect(await store.get('2')).toEqual(app('2', { keys: [pair] }));
     });
 
-    it('adds no pair to an app that is not there', async () => {
+    it('adds no key to an unknown app', async () => {
       expect(await store.addKey('1', { key: 'a', secret: 's' })).toBe(false);
       expect(await store.list()).toEqual([]);
     });
@@ -142,7 +142,7 @@ for (const { name, make } of databases) {
       });
       afterEach(() => otherDatabase[Symbol.asyncDispose]());
 
-      it('keeps one of two pairs that are both removed', async () => {
+      it('keeps one of two keys that are both removed', async () => {
         for (let round = 0; round < 20; round++) {
           const id = `${round}`;
           const keys = ['a', 'b'].map((name) => ({ key: `${name}${round}`, secret: 's' }));
@@ -156,7 +156,7 @@ for (const { name, make } of databases) {
         }
       });
 
-      it('keeps each pair that both add, in one order', async () => {
+      it('keeps all keys that both add, in one order', async () => {
         await store.create(app('1'), 1);
         const added = Array.from({ length: 20 }, (_, n) => ({ key: `k${n}`, secret: 's' }));
         const results = await Promise.all(
@@ -170,7 +170,7 @@ for (const { name, make } of databases) {
         expect((await other.get('1'))?.keys).toEqual(keys);
       });
 
-      it('deletes an app with the pair that is just being added', async () => {
+      it('deletes an app with the key that is being added', async () => {
         for (let round = 0; round < 20; round++) {
           const id = `${round}`;
           await store.create(app(id), round);
@@ -206,7 +206,7 @@ for (const { name, make } of databases) {
       });
     });
 
-    it('says whether there was such an app, and deletes its keys with it', async () => {
+    it('returns whether the app existed, and deletes its keys with it', async () => {
       await store.create(app('1'), 1);
       expect(await store.setEnabled('1', false)).toBe(true);
       expect(await store.get('1')).toMatchObject({ enabled: false });

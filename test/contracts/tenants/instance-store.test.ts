@@ -51,7 +51,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     await place[Symbol.asyncDispose]();
   });
 
-  it('are listed in the order of their making, with their keys in that order', async () => {
+  it('are listed in the order of creation, with their keys in that order', async () => {
     const later = instance({ id: '00000000-6c1c-4c6c-9d8e-1f0e5a6f7b8c', secretKeys: ['b', 'a'] });
     await store.create(instance({ secretKeys: ['z', 'y', 'x'] }), 1);
     await store.create(later, 2);
@@ -60,7 +60,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.get('nothing')).toBeUndefined();
   });
 
-  it('are made once, all of it or nothing', async () => {
+  it('are created once, completely or not at all', async () => {
     await store.create(instance(), 1);
     expect(await store.create(instance({ secretKeys: ['three'] }), 2)).toBe(false);
     const other = instance({ id: crypto.randomUUID(), secretKeys: ['same', 'same'] });
@@ -68,7 +68,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.list()).toEqual([instance()]);
   });
 
-  it('have a first one only where there is none', async () => {
+  it('have a first one only if there is none', async () => {
     const ids = ['1', '2', '3'].map((digit) => ID.replaceAll('6', digit));
     const made = await Promise.all(
       ids.map((id) => new StoredInstances(database).createFirst(instance({ id }), 1)),
@@ -78,7 +78,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.createFirst(instance(), 2)).toBe(false);
   });
 
-  it('are changed by what they are', async () => {
+  it('are changed based on their current values', async () => {
     await store.create(instance(), 1);
     const changed = await store.update(ID, ({ name, settings }) => ({
       name: `${name}!`,
@@ -94,7 +94,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.update('nothing', (as) => as)).toBe(false);
   });
 
-  it('stay as they are where who changes them throws', async () => {
+  it('stay unchanged if the change throws', async () => {
     await store.create(instance(), 1);
     const refused = store.update(ID, () => {
       throw new Error('no');
@@ -117,7 +117,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.addKey('nothing', 'x')).toBe(false);
   });
 
-  it('keep every key of many that are added at the same time', async () => {
+  it('keep all keys that are added concurrently', async () => {
     await store.create(instance(), 1);
     const added = Array.from({ length: 30 }, (_, index) => `key-${index}`);
     await Promise.all(added.map((key) => store.addKey(ID, key)));
@@ -126,14 +126,14 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(secretKeys.slice(2).toSorted()).toEqual(added.toSorted());
   });
 
-  it('keep the last of their keys, also where two are taken away at the same time', async () => {
+  it('keep the last of their keys, even if two are removed concurrently', async () => {
     await store.create(instance(), 1);
     const results = await Promise.all([store.removeKey(ID, 'one'), store.removeKey(ID, 'two')]);
     expect(results.toSorted()).toEqual(['last', 'removed']);
     expect((await store.get(ID))?.secretKeys).toHaveLength(1);
   });
 
-  it('have a number each, the same for whoever asks and whenever', async () => {
+  it('have a constant number each', async () => {
     await using second = await openDatabase(place.url);
     const numbers = await Promise.all(
       [store, new StoredInstances(second), store].map((one) => one.numberOf(ID)),
@@ -145,7 +145,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.list()).toEqual([]);
   });
 
-  it('are forgotten when they are deleted, and never get their number again', async () => {
+  it('are gone once deleted, and their number is never reused', async () => {
     const other = instance({ id: crypto.randomUUID() });
     await store.create(instance(), 1);
     await store.create(other, 2);
@@ -167,7 +167,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.numberOf(ID)).not.toBe(number);
   });
 
-  it('are deleted before they have a number, or where they have nothing else', async () => {
+  it('can be deleted before they have a number, or if they have only a number', async () => {
     await store.create(instance(), 1);
     expect(await store.delete(ID)).toBe(0);
     const fromConfiguration = crypto.randomUUID();
@@ -175,7 +175,7 @@ describe.each(Object.entries(places))('the instances in %s', (_, open) => {
     expect(await store.delete(fromConfiguration)).toBe(0);
   });
 
-  it('raise the revision with each change, for every process, and by nothing else', async () => {
+  it('increase the revision with each change, for every process', async () => {
     await using second = await openDatabase(place.url);
     const elsewhere = new StoredInstances(second);
     const seen: number[] = [await elsewhere.revision()];

@@ -25,7 +25,7 @@ for (const { name, make } of databases) {
       await empty[Symbol.asyncDispose]();
     });
 
-    it('adds up what each app used on each day', async () => {
+    it('sums the messages of each app on each day', async () => {
       await store.add([used('a', '2026-01-01', 1, 1), used('b', '2026-01-01', 10)]);
       await store.add([used('a', '2026-01-01', 20, 5), used('a', '2026-01-02', 100)]);
       await store.add([]);
@@ -35,7 +35,7 @@ for (const { name, make } of databases) {
       expect(await store.ofDay('2026-01-03')).toEqual([]);
     });
 
-    it('loses nothing of what comes at once', async () => {
+    it('loses no concurrent addition', async () => {
       await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           new UsageStore(database).add([
@@ -55,7 +55,7 @@ for (const { name, make } of databases) {
       expect(await store.ofDay('2026-01-01')).toEqual([used('a', '2026-01-01', 10_000_000_000)]);
     });
 
-    it('tells of one app the newest days first, and no more than asked for', async () => {
+    it('lists the newest days of an app first, up to a limit', async () => {
       for (const day of ['2025-12-31', '2026-01-02', '2026-01-01']) {
         await store.add([used('a', day, 1), used('b', day, 9)]);
       }

@@ -81,7 +81,7 @@ for (const { name, make } of databases) {
       expect(await ids({ state: 'waiting' })).toEqual(['2', '1']);
     });
 
-    it('tells apps and instances apart, and shows no password that a publish has named', async () => {
+    it('separates apps and instances, and shows no password from a publish', async () => {
       await using store = await make();
       await using database = await openDatabase(store.url);
       const withPassword = 'https://ann:geheim@hooks.example.test/';

@@ -43,7 +43,7 @@ const attempt: Attempt = {
   answer: 'broken',
 };
 
-/** As whoever claimed it first has it. */
+/** As its first claimant sees it. */
 const claimedFirst = (request: NewOutboxRequest): ClaimedRequest => ({
   ...request,
   attempts: 0,
@@ -83,7 +83,7 @@ export function outboxContract(
     const claim = (endpoint: string, limit: number, nowMs: number, untilMs: number) =>
       ports.outbox.claim({ wanted: [{ endpoint, limit }], nowMs, untilMs });
 
-    it('gives a request to one caller only while the claim lasts', async () => {
+    it('claims a request for one caller until the claim expires', async () => {
       const [mine] = await claim('one', 1, 2_000, 9_000);
       expect(mine?.requests).toMatchObject([
         { id: first.id, attempts: 0, tries: 0, firstTryAtMs: undefined, claimedUntilMs: 9_000 },
@@ -96,7 +96,7 @@ export function outboxContract(
       expect((await claim('one', 5, 9_000, 20_000))[0]?.requests).toMatchObject([{ id: first.id }]);
     });
 
-    it('gives nobody the same request, however many ask at once', async () => {
+    it('never claims a request twice, with many concurrent callers', async () => {
       const many = Array.from({ length: 100 }, (_, index) => outboxRequest(100 + index));
       await ports.outbox.write(many, []);
       const claims = await Promise.all(
@@ -114,7 +114,7 @@ export function outboxContract(
       expect(ids).toHaveLength(102);
     });
 
-    it('gives the requests of each endpoint that are due, the earliest first', async () => {
+    it('claims due requests of each endpoint, the earliest first', async () => {
       await ports.outbox.write([], [retried(first, 5_000)]);
       const claims = await ports.outbox.claim({
         wanted: [
@@ -133,13 +133,13 @@ export function outboxContract(
       expect(claims.map(({ dueAtMs }) => dueAtMs)).toEqual([5_000, undefined, undefined]);
     });
 
-    it('ends all claims when told to', async () => {
+    it('releases all claims', async () => {
       await claim('one', 5, 2_000, 9_000);
       await ports.outbox.releaseAllClaims();
       expect((await claim('one', 5, 2_000, 9_000))[0]?.requests).toHaveLength(2);
     });
 
-    it('remembers the attempts of a request that waits again', async () => {
+    it('records the attempts of a request that waits again', async () => {
       await ports.outbox.write([], [retried(first, 5_000)]);
       expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([{ id: second.id }]);
       expect((await claim('one', 1, 5_000, 9_000))[0]?.requests).toMatchObject([
@@ -161,14 +161,14 @@ export function outboxContract(
       expect(await ports.log.show('id-000009')).toBeUndefined();
     });
 
-    it('takes a request that it has already for nothing', async () => {
+    it('ignores a request that it has already', async () => {
       await ports.outbox.write([], [failed(first, 3_000)]);
       await ports.outbox.write([first, outboxRequest(9)], []);
       expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
       expect(await ports.log.show('id-000009')).toMatchObject({ state: 'waiting' });
     });
 
-    it('gives back what was claimed and not sent', async () => {
+    it('releases claimed requests that were not sent', async () => {
       await claim('one', 1, 2_000, 9_000);
       await ports.outbox.write([], [{ ...retried(first, 2_500), attempt: undefined }]);
       expect((await claim('one', 5, 2_500, 9_000))[0]?.requests).toMatchObject(
@@ -179,7 +179,7 @@ export function outboxContract(
       );
     });
 
-    it('gives nothing back that somebody else has claimed since', async () => {
+    it('releases nothing that another server has claimed since', async () => {
       await claim('one', 5, 2_000, 9_000);
       await claim('one', 5, 9_000, 20_000);
       const late = { request: claimedFirst(second), attempt: undefined };
@@ -203,7 +203,7 @@ export function outboxContract(
       expect(await ports.log.show(other.id)).toMatchObject({ state: 'failed' });
     });
 
-    it('counts an attempt once that is written twice, as where nobody heard of the first time', async () => {
+    it('counts an attempt once, even if it is written twice after a lost answer', async () => {
       await claim('one', 1, 2_000, 9_000);
       await ports.outbox.write([], [retried(first, 5_000)]);
       await ports.outbox.write([], [retried(first, 5_000)]);
@@ -214,7 +214,7 @@ export function outboxContract(
       expect(await ports.log.show(first.id)).toMatchObject({ attempts: 1, attemptLog: [attempt] });
     });
 
-    it('ends a claim of which nobody heard, and no other', async () => {
+    it('releases a claim whose answer was lost, and no other', async () => {
       await claim('one', 1, 2_000, 9_000);
       await claim('one', 1, 2_000, 9_001);
       await claim('two', 1, 2_000, 9_000);
@@ -235,7 +235,7 @@ export function outboxContract(
       expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
     });
 
-    it('gives no request that comes after another one while that one waits, by whichever server', async () => {
+    it('blocks a request until the one before it is over, for all servers', async () => {
       const start = { ...first, kind: 'publish' } as const;
       const end = outboxRequest(4, { afterId: first.id });
       const next = outboxRequest(5);
@@ -248,7 +248,7 @@ export function outboxContract(
         });
         return [claimed?.requests.map(({ id }) => id), claimed?.dueAtMs];
       };
-      // Not with it, and not while somebody has it; others go on.
+      // Not together with it, and not while it is claimed; others are not blocked.
       expect(await idsOf(ports.outbox, 2_000, 9_000)).toEqual([
         [first.id, second.id, next.id],
         undefined,
@@ -270,7 +270,7 @@ export function outboxContract(
       expect(await idsOf(ports.other, 6_000, 20_000)).toEqual([[end.id], undefined]);
     });
 
-    it('gives the end of a replay after its start', async () => {
+    it('blocks the replayed end of a publish until its replayed start is over', async () => {
       const start = { ...first, kind: 'publish' } as const;
       const end = outboxRequest(4, { afterId: first.id });
       await ports.outbox.write(
@@ -286,7 +286,7 @@ export function outboxContract(
       expect(await ids(5_000)).toEqual([end.id]);
     });
 
-    it('gives a request at once that comes after one which is over, or was never there', async () => {
+    it('does not block a request if the one before it is over or unknown', async () => {
       await ports.outbox.write([], [failed(first, 3_000), failed(second, 3_000)]);
       const over = outboxRequest(7, { afterId: first.id });
       const never = outboxRequest(8, { afterId: 'id-999999' });
@@ -297,7 +297,7 @@ export function outboxContract(
       ]);
     });
 
-    it('knows no request by what is no id', async () => {
+    it('finds no request by an invalid id', async () => {
       for (const id of ['', '\0', 'id-000001\0', "'", '\ud800']) {
         expect(await ports.log.show(id)).toBeUndefined();
         expect(await ports.log.replay(id, 5_000)).toBe('unknown');
@@ -306,19 +306,19 @@ export function outboxContract(
       expect(await ports.log.list({ limit: 5, before: '\0' })).toEqual([]);
     });
 
-    it('keeps any text of a body as it was', async () => {
+    it('keeps any text of a body unchanged', async () => {
       const body = JSON.stringify({ a: 'ä€𝄞\u2028 \\ \' " $1 {x} \u0001' }) + 'x'.repeat(300_000);
       await ports.outbox.write([outboxRequest(9, { body })], []);
       expect(await ports.outbox.body('id-000009')).toBe(body);
     });
 
-    it('takes a settlement of a request that is gone for nothing', async () => {
+    it('ignores the settlement of a deleted request', async () => {
       await ports.outbox.write([], [failed(outboxRequest(77), 3_000), failed(first, 3_000)]);
       expect(await ports.log.show('id-000077')).toBeUndefined();
       expect(await ports.log.show(first.id)).toMatchObject({ state: 'failed' });
     });
 
-    it('tells what waits for each endpoint', async () => {
+    it('counts waiting requests by endpoint', async () => {
       await ports.outbox.write([], [retried(first, 500)]);
       await claim('two', 1, 2_000, 9_000);
       expect(
@@ -363,7 +363,7 @@ export function outboxContract(
       });
     });
 
-    it('replays what is finished, and nothing else', async () => {
+    it('replays finished requests only', async () => {
       await ports.outbox.write([], [failed(first, 3_000)]);
       expect(await ports.log.replay(first.id, 7_000)).toMatchObject({
         id: first.id,
@@ -380,7 +380,7 @@ export function outboxContract(
       });
     });
 
-    it('forgets what was finished longest ago, with its attempts, and never what waits', async () => {
+    it('deletes the oldest finished requests with their attempts, and no waiting ones', async () => {
       await ports.outbox.write([], [failed(second, 3_000), failed(other, 4_000)]);
       const kept = (await ports.log.finished()).toSorted((a, b) =>
         a.ownerId < b.ownerId ? -1 : 1,

@@ -14,7 +14,7 @@ async function holdOverdue(database: Database, id: string): Promise<void> {
 }
 
 for (const { name, make } of databases) {
-  it(`what waits for nothing any more is let go, on ${name}`, async () => {
+  it(`blocked requests are unblocked once the blocking one is over, on ${name}`, async () => {
     await using store = await make();
     await using database = await openDatabase(store.url);
     const outbox = new StoredOutbox(database);

@@ -80,12 +80,12 @@ describe('a request is answered 401 with a plain text', () => {
     ['with another version', set('auth_version', '2.0'), 'Version not supported'],
     ['without a timestamp', drop('auth_timestamp'), 'Timestamp required'],
     [
-      'with a timestamp that is no integer',
+      'with a timestamp that is not an integer',
       set('auth_timestamp', '1353088179.5'),
       /^Timestamp required: auth_timestamp must be an integer/,
     ],
     [
-      'with a timestamp long ago',
+      'with an old timestamp',
       set('auth_timestamp', '1353089779'),
       /^Timestamp expired: Given timestamp \(2012-11-16T18:16:19Z\) not within 600s of server time \(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\)$/,
     ],
@@ -104,20 +104,20 @@ describe('a request is answered 401 with a plain text', () => {
     );
   });
 
-  it('that says what should have been signed', async () => {
+  it('with the text that should have been signed', async () => {
     const { text } = await lists(set('auth_signature', 'abc'));
     expect(text).toStartWith(INVALID);
     expect(text).toEndWith('", your_secret_key), but you sent "abc"');
   });
 
   it.each(['5', '03', '3.0', '__proto__', 'a%2Fb', '%'])(
-    'with the app id %s, which nobody has',
+    'with the unknown app id %s',
     async (appId) => {
       expect(await lists({}, appId)).toEqual(refused(401, 'Unknown auth_key'));
     },
   );
 
-  it('before anything else of it is read', async () => {
+  it('before anything else of the request is read', async () => {
     for (const path of ['/events', '/batch_events', '/channels/a/events']) {
       const call = { body: '{', secret: 'wrong' };
       const answer = await seen(await api(server, 'POST', `/apps/3${path}`, call));
@@ -136,7 +136,7 @@ describe('the body of a request', () => {
   const targetOf = (parameters: readonly Given[]) =>
     styles.map((style) => `${path}?${signedQuery(style, APP.secret, 'POST', path, parameters)}`);
 
-  it('must be the one that was signed, and nothing is sent otherwise', async () => {
+  it('must be the signed one; otherwise nothing is sent', async () => {
     await using client = await subscriber(server, 'signed-body');
     for (const target of targetOf(authParameters(APP.key, nowSeconds(), body))) {
       expect(await raw('POST', target, body.replace('"d"', '"e"'))).toEqual(
@@ -157,7 +157,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('may be empty, with the MD5 of nothing or without one', async () => {
+  it('may be empty, with the MD5 of nothing or without an MD5', async () => {
     const md5: Given = ['body_md5', 'd41d8cd98f00b204e9800998ecf8427e'];
     const query: readonly Given[] = [
       ['name', 'n'],
@@ -172,7 +172,7 @@ describe('the body of a request', () => {
     expect(await lists({ query: { body_md5: String(md5[1]) } })).toEqual(NOTHING_LISTED);
   });
 
-  it('is signed as the bytes that it is', async () => {
+  it('is signed byte for byte', async () => {
     const bytes = new TextEncoder().encode(body.replace('"d"', '"é🎺"'));
     expect(await posts(server, '/events', bytes)).toEqual(EMPTY);
   });
@@ -191,13 +191,13 @@ describe('the clock of a backend', () => {
       )}`,
     );
 
-  it('may be almost ten minutes off', async () => {
+  it('may be off by almost ten minutes', async () => {
     // One second less than allowed: the next one may begin on the way.
     for (const seconds of [-598, -300, 300, 599])
       expect(await off(seconds)).toEqual(NOTHING_LISTED);
   });
 
-  it('may not be ten minutes off', async () => {
+  it('may not be off by ten minutes', async () => {
     for (const seconds of [-601, -600, 601]) {
       expect(await off(seconds)).toEqual(refused(401, expect.stringMatching(/^Timestamp expired/)));
     }
@@ -213,7 +213,7 @@ describe('any key of the app', () => {
 });
 
 describe('the query of a request', () => {
-  it('may spell its keys in any case', async () => {
+  it('may have keys in any case', async () => {
     const target = listingTarget('filter_by_prefix=nothing-').replaceAll(
       /(auth|filter)[a-z_]+=/g,
       (name) => name.toUpperCase(),
@@ -222,7 +222,7 @@ describe('the query of a request', () => {
     expect(await raw('GET', target)).toEqual(NOTHING_LISTED);
   });
 
-  it('is signed as it is after decoding', async () => {
+  it('is signed in its decoded form', async () => {
     const text = 'a b&c=d+é"';
     const signed = `filter_by_prefix=${text}`;
     expect(
@@ -256,7 +256,7 @@ describe('the query of a request', () => {
     expect(await raw('GET', listingTarget(query))).toEqual(NOTHING_LISTED);
   });
 
-  it('may mean a plus sign by a plus sign, or a space', async () => {
+  it('may use a plus sign as a plus sign or as a space', async () => {
     const query = 'filter_by_prefix=nothing-+x';
     expect(await raw('GET', listingTarget(query))).toEqual(NOTHING_LISTED);
     expect(await raw('GET', listingTarget(query, query.replace('+', ' ')))).toEqual(NOTHING_LISTED);
@@ -268,7 +268,7 @@ describe('the query of a request', () => {
     });
   });
 
-  it('is read as its signature means it: a plus sign in data arrives as one', async () => {
+  it('is read in the form that was signed: a plus sign in data stays a plus sign', async () => {
     await using client = await subscriber(server, 'plus');
     const path = `/apps/${APP.id}/events`;
     const auth = `auth_key=${APP.key}&auth_timestamp=${nowSeconds()}&auth_version=1.0`;
@@ -317,7 +317,7 @@ describe('the query of a request', () => {
 });
 
 describe('the path of a request', () => {
-  it('is signed as it is sent', async () => {
+  it('is signed in the form in which it is sent', async () => {
     expect(await gets(server, '/channels/a,b=c@d;e')).toEqual(json('{"occupied":false}'));
     expect(await gets(server, '/channels/a%2Cb%3Dc%40d%3Be')).toEqual(json('{"occupied":false}'));
     expect(await gets(server, '/channels/%23server-to-user-1')).toEqual(json('{"occupied":false}'));
@@ -327,14 +327,14 @@ describe('the path of a request', () => {
     expect(await lists({}, '%33')).toEqual(NOTHING_LISTED);
   });
 
-  it('may be that of an absolute address, as a proxy sends it', async () => {
+  it('may be part of an absolute URL, as a proxy sends it', async () => {
     const target = listingTarget('filter_by_prefix=nothing-');
     expect(await raw('GET', `http://example.org:8080${target}`)).toEqual(NOTHING_LISTED);
   });
 });
 
 describe('the log', () => {
-  it('says who was refused, why, and never a secret', async () => {
+  it('names the app and the reason, but never a secret', async () => {
     await lists({ key: 'logged-key' });
     const line = await server.logged(/Request refused.*Unknown auth_key/);
     expect(JSON.parse(line)).toMatchObject({
@@ -349,7 +349,7 @@ describe('the log', () => {
   });
 });
 
-it('a refusal is plain text also where the request asks for JSON', async () => {
+it('a refusal is plain text even if the request asks for JSON', async () => {
   const answer = await api(server, 'GET', '/apps/3/channels', {
     key: 'x',
     headers: { accept: 'application/json' },

@@ -13,11 +13,11 @@ describe('POST /batch_events', () => {
     expect(await batches(server, [{ name: 'n', channel: 'a', data: 'd' }])).toEqual(EMPTY);
   });
 
-  it('takes a batch of no events', async () => {
+  it('accepts an empty batch', async () => {
     expect(await batches(server, [])).toEqual(EMPTY);
   });
 
-  it('sends its events in the order in which they stand in it', async () => {
+  it('sends its events in their order', async () => {
     await using client = await subscriber(server, 'order-1', 'order-2');
     const batch = Array.from({ length: 10 }, (_, at) => ({
       name: `n${at}`,
@@ -31,7 +31,7 @@ describe('POST /batch_events', () => {
     await client.hearsNothing();
   });
 
-  it('sends two events that are the same twice', async () => {
+  it('sends two equal events twice', async () => {
     await using client = await subscriber(server, 'same');
     const event = { name: 'n', channel: 'same', data: 'd' };
     await batches(server, [event, event]);
@@ -40,7 +40,7 @@ describe('POST /batch_events', () => {
     await client.hearsNothing();
   });
 
-  it('excludes the connection that an event names, from that event only', async () => {
+  it('excludes a connection only from the event that names it', async () => {
     await using publisher = await subscriber(server, 'except');
     await using listener = await subscriber(server, 'except');
     const { socketId: socket_id } = publisher;
@@ -54,7 +54,7 @@ describe('POST /batch_events', () => {
     expect(await listener.hears()).toMatchObject({ event: 'second' });
   });
 
-  it('passes on data that is not a string as its JSON text, each event its own', async () => {
+  it('passes on data that is not a string as its JSON text', async () => {
     await using client = await subscriber(server, 'texts');
     const texts = ['{ "b":1, "a":12345678901234567890 }', 'null', '"s"', '[1e1, "]"]', 'false'];
     const events = texts.map((text) => `{"data":${text},"channel":"texts","name":"n"}`);
@@ -72,7 +72,7 @@ describe('POST /batch_events', () => {
     }
   });
 
-  it('takes the last of two batches in one body', async () => {
+  it('uses the last of two batches in one body', async () => {
     await using client = await subscriber(server, 'last-batch');
     const batch = (data: number) =>
       `"batch":[{"name":"n","channel":"last-batch","data":[${data}]}]`;

@@ -30,7 +30,7 @@ async function listed(query: Record<string, string>): Promise<unknown> {
 }
 
 describe('GET /channels', () => {
-  it('lists nothing where no channel is occupied', async () => {
+  it('lists nothing while no channel is occupied', async () => {
     expect(await gets(server, '/channels', { filter_by_prefix: 'nothing-' })).toEqual(
       json('{"channels":{}}'),
     );
@@ -46,7 +46,7 @@ describe('GET /channels', () => {
     expect(await listed({ info: '' })).toEqual(await listed({}));
   });
 
-  it('lists a channel from its first subscription to its last, and not because of a trigger', async () => {
+  it('lists a channel while it has subscriptions, and not because of a trigger', async () => {
     const query = { filter_by_prefix: 'cache-comes' };
     await triggers(server, { name: 'n', channel: 'cache-comes', data: 'd' });
     expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
@@ -59,7 +59,7 @@ describe('GET /channels', () => {
     expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
   });
 
-  it('does not list a channel any more when its last connection is gone', async () => {
+  it('no longer lists a channel after its last connection has ended', async () => {
     {
       await using _client = await subscriber(server, 'goes');
       expect(await gets(server, '/channels', { filter_by_prefix: 'goes' })).toEqual(
@@ -72,7 +72,7 @@ describe('GET /channels', () => {
     );
   });
 
-  it('lists what begins with filter_by_prefix, character by character', async () => {
+  it('lists the channels that begin with filter_by_prefix, character by character', async () => {
     await using _client = await subscriber(server, 'pre.fix', 'pre.fix-more', 'preXfix', 'Pre.fix');
     expect(await listed({ filter_by_prefix: 'pre.fix' })).toEqual({
       channels: { 'pre.fix': {}, 'pre.fix-more': {} },
@@ -81,7 +81,7 @@ describe('GET /channels', () => {
     expect(await listed({ filter_by_prefix: 'pre.fix-more-' })).toEqual({ channels: {} });
   });
 
-  it('lists with the prefix presence- the presence channels only', async () => {
+  it('lists only presence channels with the prefix presence-', async () => {
     await using _client = await subscriber(server, 'presence', 'presencer', 'private-presence-');
     await using _user = await member(server, 'presence-only', 'u');
     expect(await listed({ filter_by_prefix: 'presence-' })).toEqual({
@@ -89,7 +89,7 @@ describe('GET /channels', () => {
     });
   });
 
-  it('counts the users of presence channels where it is asked for user_count', async () => {
+  it('counts the users of presence channels if user_count is requested', async () => {
     await using _one = await member(server, 'presence-count-1', 'a');
     await using _again = await member(server, 'presence-count-1', 'a');
     await using _two = await member(server, 'presence-count-1', 'b');
@@ -106,7 +106,7 @@ describe('GET /channels', () => {
   });
 
   it.each(['', 'p', 'presence', 'private-', 'Presence-', ' presence-'])(
-    'refuses user_count with the prefix "%s", which lets other channels in',
+    'refuses user_count with the prefix "%s", which other channels may have',
     async (filter_by_prefix) => {
       const query = {
         info: 'user_count',
@@ -130,7 +130,7 @@ describe('GET /channels', () => {
     },
   );
 
-  it('lists the channels of one app only', async () => {
+  it('lists the channels of its own app only', async () => {
     await using _mine = await subscriber(server, 'whose');
     const theirs = await api(server, 'GET', '/apps/4/channels', {
       key: 'other-key',
@@ -139,7 +139,7 @@ describe('GET /channels', () => {
     expect(await seen(theirs)).toEqual(json('{"channels":{}}'));
   });
 
-  it('lists a channel that is called like a part of every object', async () => {
+  it('lists a channel with the name of a property of every object', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     await using _client = await subscriber(server, ...names);
     for (const name of names) {
@@ -152,14 +152,14 @@ describe('GET /channels', () => {
 });
 
 describe('GET /channels/NAME', () => {
-  it('says whether the channel is occupied, whoever ever heard of it', async () => {
+  it('says whether a channel is occupied, even if it never existed', async () => {
     expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":false}'));
     await using _client = await subscriber(server, 'single');
     expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":true}'));
     expect(await gets(server, '/channels/single', { info: '' })).toEqual(json('{"occupied":true}'));
   });
 
-  it('takes the name as it is, or percent-encoded', async () => {
+  it('accepts a plain or percent-encoded name', async () => {
     await using _client = await subscriber(server, 'a_-=@,.;Z9');
     for (const path of ['a_-=@,.;Z9', 'a_-%3D%40%2C.%3BZ9', '%61_%2d%3d%40%2c%2e%3b%5a%39']) {
       expect(await gets(server, `/channels/${path}`)).toEqual(json('{"occupied":true}'));
@@ -175,13 +175,13 @@ describe('GET /channels/NAME', () => {
     },
   );
 
-  it('takes a name of 200 characters', async () => {
+  it('accepts a name of 200 characters', async () => {
     expect(await gets(server, `/channels/${'x'.repeat(200)}`)).toEqual(json('{"occupied":false}'));
   });
 });
 
 describe('GET /channels/NAME/users', () => {
-  it('lists each user of a presence channel once, in the order in which they came', async () => {
+  it('lists each user of a presence channel once, in the order of joining', async () => {
     await using _one = await member(server, 'presence-users', 'b');
     await using _two = await member(server, 'presence-users', 'a"é');
     await using _again = await member(server, 'presence-users', 'b');
@@ -190,7 +190,7 @@ describe('GET /channels/NAME/users', () => {
     );
   });
 
-  it('lists nobody where nobody is', async () => {
+  it('lists nobody in an empty channel', async () => {
     expect(await gets(server, '/channels/presence-nobody/users')).toEqual(json('{"users":[]}'));
   });
 
@@ -218,7 +218,7 @@ describe('GET /channels/NAME/users', () => {
     );
   });
 
-  it('takes the MD5 of an empty body, which Python sends with every request', async () => {
+  it('accepts the MD5 of an empty body, which Python sends with every request', async () => {
     expect(
       await gets(server, '/channels/presence-nobody/users', {
         body_md5: 'd41d8cd98f00b204e9800998ecf8427e',

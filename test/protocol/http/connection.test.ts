@@ -36,7 +36,7 @@ const eventOf = (channel: string, name = 'n') =>
   JSON.stringify({ name, channel, data: 'd'.repeat(30) });
 
 describe('a connection', () => {
-  it('takes as many requests as its owner likes, one after the other', async () => {
+  it('serves any number of requests, one after the other', async () => {
     await using client = await subscriber(server, 'kept');
     await using connection = await RawHttp.open(server);
     for (let at = 0; at < 200; at++) {
@@ -67,7 +67,7 @@ describe('a connection', () => {
     }
   });
 
-  it('is closed after the answer where the request says so', async () => {
+  it('is closed after the answer if the request asks for that', async () => {
     for (const request of [get('a'), post(eventOf('a')), { method: 'GET', target: '/nope' }]) {
       await using connection = await RawHttp.open(server);
       const answer = await connection.asks({ ...request, headers: { Connection: 'close' } });
@@ -76,7 +76,7 @@ describe('a connection', () => {
     }
   });
 
-  it('may speak HTTP/1.0', async () => {
+  it('may use HTTP/1.0', async () => {
     for (const request of [get('a'), post(eventOf('a'))]) {
       await using connection = await RawHttp.open(server);
       expect(await connection.asks({ ...request, version: 'HTTP/1.0' })).toMatchObject({
@@ -86,7 +86,7 @@ describe('a connection', () => {
     }
   });
 
-  it('is told to go on before it sends a body, where it asks', async () => {
+  it('gets 100 Continue if it asks before sending a body', async () => {
     await using connection = await RawHttp.open(server);
     const body = eventOf('a');
     const bytes = requestBytes(post(body, { headers: { Expect: '100-continue' } }));
@@ -119,7 +119,7 @@ describe('a connection', () => {
     await client.hearsNothing();
   });
 
-  it('may end in the middle of a body: nothing is sent', async () => {
+  it('that ends in the middle of a body sends nothing', async () => {
     await using client = await subscriber(server, 'half');
     const body = eventOf('half');
     for (const request of [post(body), chunked(body)]) {
@@ -190,14 +190,14 @@ describe('pipelined requests', () => {
     ],
     ['a path of nobody', { method: 'POST', target: '/nope', body: 'abc' }, '404 404 NOT FOUND'],
     [
-      'a path of nobody in chunks',
+      'an unknown path in chunks',
       { method: 'POST', target: '/nope', chunks: ['abc'] },
       '404 404 NOT FOUND',
     ],
     ['a wrong method', { method: 'PUT', target: path, body: 'abc' }, '405 405 METHOD'],
   ];
 
-  it('are answered in their order, all that come in one packet', async () => {
+  it('are answered in order if all come in one packet', async () => {
     await using connection = await RawHttp.open(server);
     connection.writes(Buffer.concat(kinds.map(([, request]) => requestBytes(request))));
     for (const [, , expected] of kinds) {
@@ -207,7 +207,7 @@ describe('pipelined requests', () => {
     expect(connection.ended).toBe(false);
   });
 
-  it('are answered in their order, each pair of them', async () => {
+  it('are answered in order, for each pair of kinds', async () => {
     for (const [, first, firstAnswer] of kinds) {
       for (const [, second, secondAnswer] of kinds) {
         await using connection = await RawHttp.open(server);
@@ -220,7 +220,7 @@ describe('pipelined requests', () => {
     }
   });
 
-  it('are answered in their order, wherever their bytes are cut on the way', async () => {
+  it('are answered in order however their bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...kinds), { minLength: 2, maxLength: 6 }),
@@ -246,7 +246,7 @@ describe('pipelined requests', () => {
     );
   });
 
-  it('are carried out in their order', async () => {
+  it('are executed in order', async () => {
     await using client = await subscriber(server, 'in-order');
     await using connection = await RawHttp.open(server);
     const requests = Array.from({ length: 50 }, (_, at) => {
@@ -262,7 +262,7 @@ describe('pipelined requests', () => {
     }
   });
 
-  it('may follow a body that takes many packets', async () => {
+  it('may follow a body of many packets', async () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
     await using connection = await RawHttp.open(server);
     for (const request of [post(body), chunked(body, 9000), chunked(body, 900_000)]) {
@@ -291,7 +291,7 @@ describe('pipelined requests', () => {
 });
 
 describe('an answer', () => {
-  it('says how long it is and of what type, and nothing about the server', async () => {
+  it('has a length and a type, and says nothing about the server', async () => {
     await using connection = await RawHttp.open(server);
     const answers = [
       await connection.asks(get('a')),

@@ -22,7 +22,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     expect(response.headers.get('content-length')).toBe('0');
   });
 
-  it('sends the body as it is, whatever it holds', async () => {
+  it('sends the body unchanged', async () => {
     await using client = await subscriber(server, 'raw');
     for (const body of ['{"a": 1}', 'not JSON', '', '\ufeffé🎺\u0000"\\', 'null']) {
       expect(await posts(server, '/channels/raw/events', body, { query: { name: 'n' } })).toEqual(
@@ -32,7 +32,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     }
   });
 
-  it('does not send to the connection that socket_id names', async () => {
+  it('does not send to the connection of socket_id', async () => {
     await using publisher = await subscriber(server, 'raw-except');
     await using listener = await subscriber(server, 'raw-except');
     const query = { name: 'n', socket_id: publisher.socketId };
@@ -75,7 +75,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     );
   });
 
-  it('takes 10240 bytes of data, and refuses one more', async () => {
+  it('accepts 10240 bytes of data, and refuses one more', async () => {
     await using client = await subscriber(server, 'raw-size');
     const query = { name: 'n' };
     const most = `${'é'.repeat(5119)}ab`;

@@ -103,14 +103,14 @@ const disordered = fc
   })
   .map((parts) => parts.join(''));
 
-describe('the server goes on, and answers or closes,', () => {
-  it('whatever bytes come', async () => {
+describe('the server keeps running, and answers or closes, after', () => {
+  it('random bytes', async () => {
     await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 500 }), survives), {
       numRuns: RUNS,
     });
   });
 
-  it('whatever a request is put together from', async () => {
+  it('requests of random parts', async () => {
     const requests = fc
       .array(fc.oneof({ arbitrary: ordered, weight: 3 }, disordered), {
         minLength: 1,
@@ -120,7 +120,7 @@ describe('the server goes on, and answers or closes,', () => {
     await fc.assert(fc.asyncProperty(requests, survives), { numRuns: RUNS });
   });
 
-  it('whatever headers and body follow a good first line', async () => {
+  it('random headers and bodies after a valid request line', async () => {
     const heads = fc.array(
       fc.tuple(
         fc.oneof(fc.constantFrom('Content-Length', 'Transfer-Encoding', 'Host', 'X'), fc.string()),
@@ -144,7 +144,7 @@ describe('the server goes on, and answers or closes,', () => {
     );
   });
 
-  it('whatever is wrong with a few bytes of good requests', async () => {
+  it('valid requests with a few changed bytes', async () => {
     const body = '{"name":"n","channel":"cache-fuzz","data":"d"}';
     const target = signedTarget('POST', `/apps/${APP.id}/events`, { body });
     const good = Buffer.concat([
@@ -172,7 +172,7 @@ describe('the server goes on, and answers or closes,', () => {
     );
   });
 
-  it('wherever a connection is cut off', async () => {
+  it('connections that are cut off anywhere', async () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(2000) });
     const target = signedTarget('POST', `/apps/${APP.id}/events`, { body });
     const requests = Buffer.concat([
@@ -190,7 +190,7 @@ describe('the server goes on, and answers or closes,', () => {
     );
   });
 
-  it('whatever JSON, or bytes, a backend signs', async () => {
+  it('random signed JSON and bytes', async () => {
     const anything = fc.jsonValue({ maxDepth: 3 });
     const events = fc.record(
       {
@@ -232,7 +232,7 @@ describe('the server goes on, and answers or closes,', () => {
     );
   });
 
-  it('whatever a backend signs in a question', async () => {
+  it('random signed queries', async () => {
     const channels = fc.oneof(
       fc.constantFrom('a', 'presence-a', 'cache-a'),
       fc.string({ unit: anyCharacter }),
@@ -265,7 +265,7 @@ describe('the server goes on, and answers or closes,', () => {
     );
   });
 
-  it('and has lost nothing: it delivers, has logged no error, and holds no connection', async () => {
+  it('and still delivers, has logged no error and holds no connection', async () => {
     await using client = await RawClient.connect(server);
     await client.subscribes('after-all');
     await triggers(server, { name: 'n', channel: 'after-all', data: 'd' });

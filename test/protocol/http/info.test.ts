@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('info, while the app does not count subscriptions,', () => {
-  it('makes a trigger answer for each distinct channel, empty where the attribute does not apply', async () => {
+describe('info of an app without subscription counts', () => {
+  it('is answered for each distinct channel of a trigger, empty if the attribute does not apply', async () => {
     await using _one = await member(server, 'presence-a', '1');
     await using _again = await member(server, 'presence-a', '1');
     await using _two = await member(server, 'presence-a', '2');
@@ -35,20 +35,20 @@ describe('info, while the app does not count subscriptions,', () => {
     );
   });
 
-  it('makes a trigger to one channel answer in the same shape', async () => {
+  it('is answered in the same shape for a trigger to one channel', async () => {
     expect(
       await triggers(server, { name: 'n', channel: 'b', data: 'd', info: 'user_count' }),
     ).toEqual(json('{"channels":{"b":{}}}'));
   });
 
-  it('asks for nothing where it is empty or null', async () => {
+  it('that is empty or null requests nothing', async () => {
     for (const info of ['', '  ', null]) {
       expect(await triggers(server, { name: 'n', channel: 'b', data: 'd', info })).toEqual(EMPTY);
       expect(await batches(server, [{ name: 'n', channel: 'b', data: 'd', info }])).toEqual(EMPTY);
     }
   });
 
-  it('makes a batch answer by index, empty for the events that do not ask', async () => {
+  it('is answered by index for a batch, empty for events without info', async () => {
     await using _one = await member(server, 'presence-batch', '1');
     const event = { name: 'n', data: 'd' };
     expect(
@@ -61,7 +61,7 @@ describe('info, while the app does not count subscriptions,', () => {
     ).toEqual(json('{"batch":[{"user_count":1},{},{},{"user_count":1}]}'));
   });
 
-  it('names a channel that is called like a part of every object', async () => {
+  it('is answered for a channel with the name of a property of every object', async () => {
     const channels = ['__proto__', 'constructor'];
     expect(await triggers(server, { name: 'n', channels, data: 'd', info: 'user_count' })).toEqual(
       json('{"channels":{"__proto__":{},"constructor":{}}}'),
@@ -69,7 +69,7 @@ describe('info, while the app does not count subscriptions,', () => {
   });
 
   it.each(['subscription_count', 'user_count,subscription_count'])(
-    'refuses %s and names the setting; nothing is sent',
+    'with %s is refused with the name of the setting, and nothing is sent',
     async (info) => {
       await using client = await subscriber(server, 'off');
       await using user = await member(server, 'presence-off', 'u');
@@ -92,7 +92,7 @@ describe('info, while the app does not count subscriptions,', () => {
     },
   );
 
-  it('refuses subscription_count of a single channel and names the setting', async () => {
+  it('with subscription_count of a single channel is refused with the name of the setting', async () => {
     expect(await gets(server, '/channels/b', { info: 'subscription_count' })).toEqual(
       refused(400, expect.stringContaining('subscriptionCounts')),
     );
@@ -108,7 +108,7 @@ describe('info, while the app does not count subscriptions,', () => {
     '__proto__',
     'constructor',
     'toString',
-  ])('refuses a trigger and a batch that ask for %s; nothing is sent', async (info) => {
+  ])('with %s refuses the whole trigger or batch; nothing is sent', async (info) => {
     await using client = await subscriber(server, 'unknown');
     const event = { name: 'n', channel: 'unknown', data: 'd' };
     expect(await triggers(server, { ...event, info })).toEqual(
@@ -121,7 +121,7 @@ describe('info, while the app does not count subscriptions,', () => {
   });
 
   it.each(['x', 'users', 'user_count x', '__proto__'])(
-    'refuses the unknown attribute %s of a single channel',
+    'with the unknown attribute %s of a single channel is refused',
     async (info) => {
       expect(await gets(server, '/channels/presence-a', { info })).toEqual(
         refused(400, expect.stringContaining(LIST)),
@@ -206,7 +206,7 @@ describe('info, while the app does not count subscriptions,', () => {
   });
 });
 
-describe('info, while the app counts subscriptions,', () => {
+describe('info of an app with subscription counts', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await newApp(server, { subscriptionCounts: true });
@@ -219,7 +219,7 @@ describe('info, while the app counts subscriptions,', () => {
     return stack;
   };
 
-  it('makes a trigger answer subscription_count, but not of presence channels', async () => {
+  it('has subscription_count for a trigger, but not for presence channels', async () => {
     await using _three = await listeners('counted', 3);
     await using _user = await member(app, 'presence-counted', 'u');
     const channels = ['counted', 'presence-counted', 'empty', 'private-empty'];
@@ -232,7 +232,7 @@ describe('info, while the app counts subscriptions,', () => {
   });
 
   it.each(['subscription_count,user_count', 'user_count, subscription_count'])(
-    'makes a trigger answer %s: each channel what applies to it',
+    '%s has for each channel of a trigger what applies to it',
     async (info) => {
       await using _two = await listeners('both', 2);
       await using _user = await member(app, 'presence-both', 'u');
@@ -244,7 +244,7 @@ describe('info, while the app counts subscriptions,', () => {
     },
   );
 
-  it('makes a batch answer what applies to each of its channels', async () => {
+  it('has for each channel of a batch what applies to it', async () => {
     await using _one = await listeners('batched', 1);
     await using _user = await member(app, 'presence-batched', 'u');
     const event = { name: 'n', data: 'd', info: 'subscription_count,user_count' };
@@ -275,7 +275,7 @@ describe('info, while the app counts subscriptions,', () => {
   });
 
   it.each(['subscription_count', 'user_count,subscription_count'])(
-    'refuses %s of a single presence channel',
+    '%s of a single presence channel is refused',
     async (info) => {
       expect(await gets(app, '/channels/presence-x', { info })).toEqual(
         refused(400, expect.stringContaining('subscription_count')),
@@ -283,7 +283,7 @@ describe('info, while the app counts subscriptions,', () => {
     },
   );
 
-  it('is refused where a listing asks for subscription_count all the same', async () => {
+  it('with subscription_count is refused for a listing', async () => {
     expect(await gets(app, '/channels', { info: 'subscription_count' })).toEqual(
       refused(400, expect.stringContaining(LIST)),
     );

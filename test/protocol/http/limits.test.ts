@@ -10,10 +10,10 @@ const tooLarge = (bytesMax: number) =>
     `The data content of this event exceeds the allowed maximum (${bytesMax} bytes). See https://pusher.com/docs/channels/server_api/http-api#publishing-events for more info`,
   );
 
-/** A JSON text of so many bytes that is not a string. */
+/** JSON text of this many bytes that is not a string. */
 const arrayText = (bytes: number) => `[${' '.repeat(bytes - 2)}]`;
 
-describe('the limits of an app that sets none', () => {
+describe('the default limits of an app', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare();
@@ -26,7 +26,7 @@ describe('the limits of an app that sets none', () => {
     ['four-byte characters', '🎺'.repeat(2560)],
     ['characters that JSON escapes', '"\\\n\u0000'.repeat(2560)],
   ];
-  it.each(most)('let 10240 bytes of data through: %s', async (_, data) => {
+  it.each(most)('accept 10240 bytes of data: %s', async (_, data) => {
     await using client = await subscriber(server, 'size');
     expect(await triggers(server, { name: 'n', channel: 'size', data })).toEqual(EMPTY);
     expect(await client.hears()).toMatchObject({ data });
@@ -39,7 +39,7 @@ describe('the limits of an app that sets none', () => {
     await client.hearsNothing();
   });
 
-  it('count the bytes of the JSON text where data is not a string', async () => {
+  it('count the bytes of the JSON text if data is not a string', async () => {
     await using client = await subscriber(server, 'size-raw');
     const event = (bytes: number) => `{"name":"n","channel":"size-raw","data":${arrayText(bytes)}}`;
     expect(await triggers(server, event(10_240))).toEqual(EMPTY);
@@ -48,14 +48,14 @@ describe('the limits of an app that sets none', () => {
     await client.hearsNothing();
   });
 
-  it('let ten events of 10240 bytes through in one batch', async () => {
+  it('accept ten events of 10240 bytes in one batch', async () => {
     await using client = await subscriber(server, 'size-batch');
     const event = { name: 'n', channel: 'size-batch', data: 'x'.repeat(10_240) };
     expect(await batches(server, Array(10).fill(event))).toEqual(EMPTY);
     for (let at = 0; at < 10; at++) expect(await client.hears()).toMatchObject({ event: 'n' });
   });
 
-  it('refuse a whole batch because of one event that is too large', async () => {
+  it('refuse a whole batch because of one large event', async () => {
     await using client = await subscriber(server, 'size-whole');
     const event = { name: 'n', channel: 'size-whole', data: 'd' };
     expect(await batches(server, [event, event, { ...event, data: 'x'.repeat(10_241) }])).toEqual(
@@ -64,7 +64,7 @@ describe('the limits of an app that sets none', () => {
     await client.hearsNothing();
   });
 
-  it('let 100 channels through in one trigger, and refuse 101', async () => {
+  it('accept 100 channels in one trigger, and refuse 101', async () => {
     const names = Array.from({ length: 101 }, (_, at) => `many-${at}`);
     await using client = await subscriber(server, 'many-0', 'many-99', 'many-100');
     const event = { name: 'n', data: 'd' };
@@ -77,7 +77,7 @@ describe('the limits of an app that sets none', () => {
     await client.hearsNothing();
   });
 
-  it('let 10 events through in one batch, and refuse 11', async () => {
+  it('accept 10 events in one batch, and refuse 11', async () => {
     await using client = await subscriber(server, 'eleven');
     const event = { name: 'n', channel: 'eleven', data: 'd' };
     expect(await batches(server, Array(10).fill(event))).toEqual(EMPTY);
@@ -88,7 +88,7 @@ describe('the limits of an app that sets none', () => {
     await client.hearsNothing();
   });
 
-  it('let 200 characters through in the name of an event, and refuse 201', async () => {
+  it('accept 200 characters in the name of an event, and refuse 201', async () => {
     const event = { channel: 'a', data: 'd' };
     const name = 'é'.repeat(200);
     expect(await triggers(server, { ...event, name })).toEqual(EMPTY);
@@ -101,7 +101,7 @@ describe('the limits of an app that sets none', () => {
   });
 
   it.each(['', 'private-', 'presence-', 'private-encrypted-cache-', '#server-to-user-'])(
-    'let 200 characters through in the name of a channel with the prefix "%s", and refuse 201',
+    'accept 200 characters in the name of a channel with the prefix "%s", and refuse 201',
     async (prefix) => {
       const event = { name: 'n', data: 'd' };
       const channel = prefix.padEnd(200, 'x');
@@ -112,7 +112,7 @@ describe('the limits of an app that sets none', () => {
     },
   );
 
-  it('say in few words what is wrong with something very long', async () => {
+  it('are named in a short refusal even if a value is very long', async () => {
     const long = 'x'.repeat(100_000);
     const event = { name: 'n', channel: 'a', data: 'd' };
     const over = [
@@ -130,7 +130,7 @@ describe('the limits of an app that sets none', () => {
   });
 });
 
-describe('the limits that an app sets', () => {
+describe('the configured limits of an app', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare({
@@ -140,7 +140,7 @@ describe('the limits that an app sets', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('bound the data', async () => {
+  it('apply to the data', async () => {
     const event = { name: 'n', channel: 'a' };
     expect(await triggers(server, { ...event, data: 'x'.repeat(20_480) })).toEqual(EMPTY);
     expect(await triggers(server, { ...event, data: 'x'.repeat(20_481) })).toEqual(
@@ -154,7 +154,7 @@ describe('the limits that an app sets', () => {
     ).toEqual(tooLarge(20_480));
   });
 
-  it('bound the channels of a trigger', async () => {
+  it('apply to the channels of a trigger', async () => {
     const event = { name: 'n', data: 'd' };
     expect(await triggers(server, { ...event, channels: ['a', 'b'] })).toEqual(EMPTY);
     expect(await triggers(server, { ...event, channels: ['a', 'b', 'c'] })).toEqual(
@@ -162,7 +162,7 @@ describe('the limits that an app sets', () => {
     );
   });
 
-  it('bound the events of a batch', async () => {
+  it('apply to the events of a batch', async () => {
     const event = { name: 'n', channel: 'a', data: 'd' };
     expect(await batches(server, Array(3).fill(event))).toEqual(EMPTY);
     expect(await batches(server, Array(4).fill(event))).toEqual(
@@ -183,7 +183,7 @@ describe('channels.requestBytes', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  /** A valid trigger whose body has so many bytes. */
+  /** A valid trigger whose body has this many bytes. */
   const bodyOf = (bytes: number) =>
     '{"name":"n","channel":"a","data":"d","pad":""}'.replace(
       '""',
@@ -193,7 +193,7 @@ describe('channels.requestBytes', () => {
   /** In chunks of 1000 bytes. */
   const chunksOf = (body: string) => body.match(/.{1,1000}/g) ?? [];
 
-  it('lets a body of that many bytes through, however it is framed', async () => {
+  it('accepts a body of that size with a length and in chunks', async () => {
     const body = bodyOf(MAX);
     const request = { method: 'POST', target: targetOf(body) };
     await using connection = await RawHttp.open(server);
@@ -230,7 +230,7 @@ describe('channels.requestBytes', () => {
     },
   );
 
-  it('is answered before the body is sent', async () => {
+  it('refuses a body before it is sent', async () => {
     await using connection = await RawHttp.open(server);
     connection.writes(
       `POST /apps/3/events HTTP/1.1\r\nHost: x\r\nContent-Length: ${MAX + 1}\r\n\r\n`,
@@ -239,7 +239,7 @@ describe('channels.requestBytes', () => {
     await connection.ends();
   });
 
-  it('bounds every endpoint that takes a body', async () => {
+  it('applies to every endpoint that takes a body', async () => {
     const body = bodyOf(MAX + 1);
     for (const path of ['/events', '/batch_events', '/channels/a/events']) {
       await using connection = await RawHttp.open(server);
@@ -248,7 +248,7 @@ describe('channels.requestBytes', () => {
     }
   });
 
-  it('is told to the library that sent the body', async () => {
+  it('sends a refusal that the official library can read', async () => {
     const text = TOO_LARGE.body;
     expect(await triggers(server, bodyOf(100_000))).toEqual(refused(413, text));
   });

@@ -31,7 +31,7 @@ describe('a server with channels.pathPrefix', () => {
     expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
   });
 
-  it('accepts both behind a proxy that takes it off', async () => {
+  it('accepts both behind a proxy that removes it', async () => {
     const target = signedTarget('POST', path, { body });
     expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
     const signedWithPrefix = signedTarget('POST', `${PREFIX}${path}`, { body });
@@ -50,7 +50,7 @@ describe('a server with channels.pathPrefix', () => {
     });
   });
 
-  it('has every endpoint behind it, with the name of a channel in the path', async () => {
+  it('has every endpoint behind it, also those with a channel name in the path', async () => {
     for (const channel of ['a', 'a%2Cb']) {
       const target = `${PREFIX}${signedTarget('GET', `/apps/${APP.id}/channels/${channel}`)}`;
       expect(await asks('GET', target)).toMatchObject({ status: 200, body: '{"occupied":false}' });

@@ -29,7 +29,7 @@ describe('the daily quota of messages', () => {
     expect((await app.api('GET', '/channels')).status).toBe(403);
   });
 
-  it('counts an event with info as two, and a batch as its events', async () => {
+  it('counts an event with info as two, and each event of a batch', async () => {
     const app = await newApp(server, { limits: { messagesPerDay: 6 } });
     const presence = { ...event, channel: 'presence-x', info: 'user_count' };
     expect(await send(app, '/events', presence)).toBe(200);
@@ -41,7 +41,7 @@ describe('the daily quota of messages', () => {
     expect(await send(app, '/events', event)).toBe(403);
   });
 
-  it('counts each delivery to a connection, and not what was refused', async () => {
+  it('counts each delivery to a connection, but no refused event', async () => {
     const app = await newApp(server, { limits: { messagesPerDay: 4 } });
     await using ann = await app.connect();
     await using bob = await app.connect();
@@ -55,7 +55,7 @@ describe('the daily quota of messages', () => {
     await ann.hearsNothing();
   });
 
-  it('warns 5 % and 1 % before it is used up, once each', async () => {
+  it('is warned of at 5 % and 1 % left, once each', async () => {
     const app = await newApp(server, { limits: { messagesPerDay: 100 } });
     const batch = { batch: Array.from({ length: 5 }, () => event) };
     for (let n = 0; n < 19; n++) expect(await send(app, '/batch_events', batch)).toBe(200);
@@ -80,7 +80,7 @@ describe('the daily quota of messages', () => {
 });
 
 describe('the rate of triggers', () => {
-  it('is refused beyond its limit with 429 and Retry-After, and nothing is sent', async () => {
+  it('has a limit, beyond which 429 with Retry-After is the answer and nothing is sent', async () => {
     const app = await newApp(server, { limits: { triggersPerSecond: 5 } });
     await using ann = await app.connect();
     await ann.subscribes('x');
@@ -96,7 +96,7 @@ describe('the rate of triggers', () => {
     expect((await app.api('GET', '/channels')).status).toBe(200);
   });
 
-  it('is taken by what is refused as well', async () => {
+  it('includes refused triggers', async () => {
     const app = await newApp(server, { limits: { triggersPerSecond: 2 } });
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push(await send(app, '/events', { ...event, name: '' }));
@@ -104,8 +104,8 @@ describe('the rate of triggers', () => {
   });
 });
 
-describe('the rate of questions', () => {
-  it('is taken by ending the connections of users as well', async () => {
+describe('the rate of queries', () => {
+  it('includes terminating the connections of users', async () => {
     const app = await newApp(server, { limits: { queriesPerSecond: 2 } });
     const statuses = [];
     for (let n = 0; n < 3; n++) {

@@ -30,7 +30,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 describe('a disabled app', () => {
   const call = { key: 'disabled-key', secret: 'secret' };
 
-  it('is told so at every endpoint, with 403', async () => {
+  it('gets 403 at every endpoint', async () => {
     for (const path of ['/events', '/batch_events', '/channels/a/events']) {
       const answer = await api(server, 'POST', `/apps/5${path}`, { ...call, body: '{}' });
       expect(await seen(answer)).toEqual(refused(403, 'The app is disabled'));
@@ -41,7 +41,7 @@ describe('a disabled app', () => {
     }
   });
 
-  it('is told so to nobody but itself', async () => {
+  it('is revealed as disabled to its own backend only', async () => {
     const answer = await api(server, 'GET', '/apps/5/channels', { ...call, secret: 'x' });
     expect(await seen(answer)).toEqual(refused(401, expect.stringContaining('Invalid signature')));
   });
@@ -77,7 +77,7 @@ describe('a path that does not exist', () => {
     }
   });
 
-  it('is one for WebSockets, and was opened without asking for one: 426', async () => {
+  it('of WebSockets is answered with 426 without an upgrade', async () => {
     await using connection = await RawHttp.open(server);
     const answer = await connection.asks({ method: 'GET', target: pathOf() });
     expect(answer.status).toBe(426);
@@ -86,7 +86,7 @@ describe('a path that does not exist', () => {
   });
 });
 
-describe('a method that a path does not take', () => {
+describe('a wrong method for a path', () => {
   const getPaths = ['/channels', '/channels/a', '/channels/presence-a/users', '/channels/a/stats'];
   const postPaths = ['/events', '/batch_events', '/channels/a/events'];
   const others = METHODS.filter((method) => !['GET', 'POST', 'HEAD'].includes(method));
@@ -95,7 +95,7 @@ describe('a method that a path does not take', () => {
     ...postPaths.map((path) => [path, 'POST', ['GET', ...others]] as const),
   ];
   it.each(cases)(
-    'is answered with 405, and Allow says which it takes: %s %s',
+    'is answered with 405 and the right ones in Allow: %s %s',
     async (path, allow, methods) => {
       await using connection = await RawHttp.open(server);
       for (const method of methods) {
@@ -121,10 +121,10 @@ describe('a method that a path does not take', () => {
   });
 });
 
-describe('a method that HTTP does not know', () => {
+describe('an unknown method', () => {
   // Bun's parser does this; nothing in its options changes it.
   it.each(['FOO', 'get', 'Post', 'GETT', 'PRI'])(
-    'ends the connection, and no other: %s',
+    'ends its connection and no other: %s',
     async (method) => {
       await using neighbour = await RawHttp.open(server);
       await using connection = await RawHttp.open(server);
@@ -185,7 +185,7 @@ describe('a body', () => {
   });
 
   it.each([1000, 100_000, 250_000])(
-    'of %d levels has an answer, and the server lives',
+    'of %d levels is answered, and the server survives',
     async (depth) => {
       const nested = [
         '['.repeat(depth) + ']'.repeat(depth),
@@ -211,10 +211,10 @@ describe('a body', () => {
   );
 });
 
-describe('a name that every object has a part of', () => {
+describe('the name of a property of every object', () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype'];
 
-  it('is a key like any other that means nothing', async () => {
+  it('is a key without meaning', async () => {
     for (const name of names) {
       const event = `{"${name}":{"name":"x","channel":"y","data":"z"},"name":"n","channel":"a","data":"d"}`;
       expect(await triggers(server, event)).toEqual(EMPTY);
@@ -251,6 +251,6 @@ describe('a name that every object has a part of', () => {
   });
 });
 
-it('nothing of all this is an error of the server', () => {
+it('none of these requests logs an error', () => {
   expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
 });

@@ -39,13 +39,13 @@ function webSocket(): { socket: WebSocket; next(): Promise<string> } {
 }
 
 describe('a server with a certificate', () => {
-  it('serves the HTTP API to those who trust it', async () => {
+  it('serves the HTTP API to clients that trust it', async () => {
     const body = eventOf('a');
     const url = `https://127.0.0.1:${server.port}${signedTarget('POST', path, { body })}`;
     expect(await seen(await fetch(url, { method: 'POST', body, tls: trust }))).toEqual(EMPTY);
   });
 
-  it('is refused by those who do not', async () => {
+  it('is refused by clients that do not', async () => {
     expect(fetch(`https://127.0.0.1:${server.port}/`)).rejects.toThrow(/certificate/);
   });
 
@@ -63,7 +63,7 @@ describe('a server with a certificate', () => {
     socket.terminate();
   });
 
-  it('takes many requests on one connection, pipelined as well', async () => {
+  it('serves many requests on one connection, also pipelined', async () => {
     await using connection = await RawHttp.open(server, { tls: true });
     const requests = Array.from({ length: 20 }, (_, at) => {
       const body = eventOf(`many-${at}`);
@@ -86,7 +86,7 @@ describe('a server with a certificate', () => {
     expect(await connection.asks({ method: 'POST', target, body })).toMatchObject({ status: 200 });
   });
 
-  it('closes a connection that speaks plain HTTP, and goes on', async () => {
+  it('closes a connection with plain HTTP, and keeps running', async () => {
     await using plain = await RawHttp.open(server);
     plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await plain.readsToEnd()).not.toStartWith('HTTP');

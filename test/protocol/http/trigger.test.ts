@@ -10,12 +10,12 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('POST /events', () => {
-  it('answers a trigger with an empty JSON object, and says that it is JSON', async () => {
+  it('answers a trigger with an empty JSON object of type JSON', async () => {
     expect(await triggers(server, { name: 'n', channel: 'a', data: 'd' })).toEqual(EMPTY);
     expect(await triggers(server, { name: 'n', channels: ['a', 'b'], data: 'd' })).toEqual(EMPTY);
   });
 
-  it('sends the event to all subscribers of all named channels, and to nobody else', async () => {
+  it('sends the event to all subscribers of the named channels, and to nobody else', async () => {
     await using one = await subscriber(server, 'all-1');
     await using two = await subscriber(server, 'all-1', 'all-2');
     await using other = await subscriber(server, 'all-3');
@@ -51,7 +51,7 @@ describe('POST /events', () => {
     expect(await user.hears()).toEqual({ event: 'n', channel: 'presence-kind', data: 'd' });
   });
 
-  it('does not send the event to the connection that socket_id names', async () => {
+  it('does not send the event to the connection of socket_id', async () => {
     await using publisher = await subscriber(server, 'except-1', 'except-2');
     await using listener = await subscriber(server, 'except-1', 'except-2');
     const { socketId: socket_id } = publisher;
@@ -66,7 +66,7 @@ describe('POST /events', () => {
     await publisher.hearsNothing();
   });
 
-  it('takes a socket_id of nobody, and one that is null', async () => {
+  it('accepts an unknown socket_id and null', async () => {
     await using client = await subscriber(server, 'nobody');
     for (const socket_id of ['1.1', null]) {
       expect(
@@ -76,11 +76,11 @@ describe('POST /events', () => {
     }
   });
 
-  it('is a success where nobody listens', async () => {
+  it('succeeds without subscribers', async () => {
     expect(await triggers(server, { name: 'n', channel: 'empty-room', data: '' })).toEqual(EMPTY);
   });
 
-  it('keeps the order of triggers that come one after the other', async () => {
+  it('keeps the order of triggers', async () => {
     await using client = await subscriber(server, 'order');
     for (let at = 0; at < 20; at++) {
       await triggers(server, { name: `n${at}`, channel: 'order', data: '' });
@@ -88,7 +88,7 @@ describe('POST /events', () => {
     for (let at = 0; at < 20; at++) expect(await client.hears()).toMatchObject({ event: `n${at}` });
   });
 
-  it('passes on the name and the data as they were sent', async () => {
+  it('passes on the name and the data unchanged', async () => {
     await using client = await subscriber(server, 'exact');
     const name = 'naïve "event" \\ \u0000\u2028 🎺';
     const data = '{"text":"tab\\t \\u00e9 é 🎺 \u2029","big":12345678901234567890}';
@@ -128,18 +128,18 @@ describe('POST /events', () => {
     expect(await client.hears()).toEqual({ event: 'n', channel: 'raw-json', data: text });
   });
 
-  it('takes the last of two keys with one name', async () => {
+  it('uses the last of two keys with one name', async () => {
     await using client = await subscriber(server, 'repeated');
     await triggers(server, '{"name":"a","name":"b","channel":"repeated","data":[1],"data":[2]}');
     expect(await client.hears()).toEqual({ event: 'b', channel: 'repeated', data: '[2]' });
   });
 
-  it('does not mind keys that it does not know', async () => {
+  it('ignores unknown keys', async () => {
     const extra = { event_id: 'x', socket: 1, constructor: 'y', toString: 'z' };
     expect(await triggers(server, { name: 'n', channel: 'a', data: 'd', ...extra })).toEqual(EMPTY);
   });
 
-  it('counts channels where channel stands beside it', async () => {
+  it('uses channels rather than channel if both are there', async () => {
     await using client = await subscriber(server, 'beside-1', 'beside-2');
     await triggers(server, {
       name: 'n',
@@ -151,7 +151,7 @@ describe('POST /events', () => {
     await client.hearsNothing();
   });
 
-  it('does not mind another Content-Type, or none', async () => {
+  it('ignores the Content-Type', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', '']) {
       expect(
         await triggers(
@@ -163,7 +163,7 @@ describe('POST /events', () => {
     }
   });
 
-  it('lets a server send an event that begins with client-', async () => {
+  it('accepts an event whose name begins with client-', async () => {
     await using client = await subscriber(server, 'client-like');
     expect(await triggers(server, { name: 'client-x', channel: 'client-like', data: 'd' })).toEqual(
       EMPTY,
@@ -183,13 +183,13 @@ describe('POST /events', () => {
   );
 
   it.each(['pusher', 'pusherx:a', 'Pusher:a', 'pusher-internal:a', ' pusher:a'])(
-    'takes %s, which only looks like a reserved name',
+    'accepts %s, which only looks like a reserved name',
     async (name) => {
       expect(await triggers(server, { name, channel: 'a', data: '{}' })).toEqual(EMPTY);
     },
   );
 
-  it('is remembered by a cache channel, also without the connection that it was not sent to', async () => {
+  it('is cached by a cache channel, even if a connection was excluded', async () => {
     await using publisher = await RawClient.connect(server);
     await triggers(server, {
       name: 'n',
@@ -207,7 +207,7 @@ describe('POST /events', () => {
 });
 
 describe('POST /events with parameters in the query', () => {
-  it('takes all of them from there', async () => {
+  it('uses all of them', async () => {
     await using client = await subscriber(server, 'query-1');
     expect(
       await triggers(server, '', {
@@ -221,7 +221,7 @@ describe('POST /events with parameters in the query', () => {
     });
   });
 
-  it('takes channel, socket_id and info from there too', async () => {
+  it('uses channel, socket_id and info', async () => {
     await using publisher = await subscriber(server, 'query-2');
     await using user = await member(server, 'presence-query', 'u');
     const { socketId: socket_id } = publisher;
@@ -235,7 +235,7 @@ describe('POST /events with parameters in the query', () => {
     expect(await user.hears()).toMatchObject({ event: 'n' });
   });
 
-  it('fills from there what the body does not say', async () => {
+  it('uses them for what the body does not have', async () => {
     await using client = await subscriber(server, 'query-3');
     expect(
       await triggers(
@@ -247,7 +247,7 @@ describe('POST /events with parameters in the query', () => {
     expect(await client.hears()).toEqual({ event: 'q', channel: 'query-3', data: 'd' });
   });
 
-  it('lets the body win', async () => {
+  it('prefers the body', async () => {
     await using client = await subscriber(server, 'body-wins', 'query-loses');
     expect(
       await triggers(
@@ -264,7 +264,7 @@ describe('POST /events with parameters in the query', () => {
     await client.hearsNothing();
   });
 
-  it('refuses data that is an array there', async () => {
+  it('refuses data that is an array', async () => {
     expect(
       await triggers(server, '', { query: { name: 'n', channel: 'a', 'data[]': 'x' } }),
     ).toEqual(refused(400, 'data: must be a string'));

@@ -75,11 +75,11 @@ describe('a page of any site may call', () => {
     expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
   });
 
-  it('without being asked what it is going to do', async () => {
+  it('without a preflight request', async () => {
     expect((await ask(server, 'OPTIONS', device('web'))).status).toBe(204);
   });
 
-  it('and another request follows on the same connection', async () => {
+  it('and send another request on the same connection', async () => {
     await using connection = await open(server);
     for (const _ of [1, 2]) {
       connection.requests({ method: 'OPTIONS', target: device('web'), headers: PAGE });
@@ -97,7 +97,7 @@ describe('a page may read', () => {
       '*',
     ]);
 
-  it('what it gets, with and without a body', async () => {
+  it('answers with and without a body', async () => {
     const id = await registered(server, 'web');
     const headers = PAGE;
     readable(await ask(server, 'POST', device('web'), { headers, body: registration('web') }), 200);
@@ -108,7 +108,7 @@ describe('a page may read', () => {
     readable(await ask(server, 'GET', '/sdk/service-worker.js', { headers }), 200);
   });
 
-  it('why it was refused, whatever for', async () => {
+  it('every refusal', async () => {
     const headers = PAGE;
     const id = `web-${UNKNOWN}`;
     readable(await ask(server, 'POST', device('web'), { headers, body: '{' }), 400);
@@ -121,7 +121,7 @@ describe('a page may read', () => {
     readable(await ask(server, 'POST', device('web'), { headers, body: 'x'.repeat(20_000) }), 400);
   });
 
-  it('why its request was no HTTP', async () => {
+  it('the refusal of a request that is not valid HTTP', async () => {
     for (const bytes of ['a b: c\r\n\r\n', `x: ${'x'.repeat(20_000)}\r\n\r\n`]) {
       await using connection = await open(server);
       connection.writes(`POST ${device('web')} HTTP/1.1\r\nHost: x\r\n${bytes}`);
@@ -129,7 +129,7 @@ describe('a page may read', () => {
     }
   });
 
-  it('when to try again', async () => {
+  it('the Retry-After header', async () => {
     const answer = await ask(server, 'GET', '/sdk/service-worker.js', { headers: PAGE });
     expect(list(answer, 'access-control-expose-headers')).toContain('retry-after');
   });
@@ -155,7 +155,7 @@ describe('no page may call', () => {
     }
   });
 
-  it('nor read what a publish is answered with', async () => {
+  it('or read the answer to a publish', async () => {
     const headers = { ...BACKEND_JSON, ...PAGE };
     const answer = await ask(server, 'POST', publishes('/interests'), {
       headers,

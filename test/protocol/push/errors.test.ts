@@ -106,7 +106,7 @@ describe('a path that does not exist is answered with 404', () => {
     }
   });
 
-  it('however long it is', async () => {
+  it('of any length', async () => {
     for (const target of [`/${'x'.repeat(10_000)}`, `/${'x/'.repeat(5000)}`]) {
       expect(await ask(server, 'GET', target)).toMatchObject(NO_PATH);
     }
@@ -154,14 +154,14 @@ describe('a method that a path does not take is answered with 405', () => {
     }
   });
 
-  it('whoever asks: no key is needed to be told so', async () => {
+  it('with and without a secret key', async () => {
     expect((await ask(server, 'GET', publishes('/interests'))).status).toBe(405);
     expect((await ask(server, 'GET', publishes('/interests', UNKNOWN))).status).toBe(405);
     expect((await ask(server, 'OPTIONS', publishes('/interests'))).status).toBe(405);
   });
 });
 
-describe('what is no HTTP is answered as any other request, and the connection ends:', () => {
+describe('invalid HTTP is answered like any other request, and the connection ends:', () => {
   const start = `POST ${publishes('/interests')} HTTP/1.1\r\nHost: x\r\n`;
   it.each([
     ['garbage', 'x\0\x01\r\n\r\n', 400, 'Bad request'],
@@ -222,7 +222,7 @@ describe('what is no HTTP is answered as any other request, and the connection e
     expect(await lastAnswerTo(Buffer.from(bytes, 'latin1'))).toMatchObject(refusal(status, error));
   });
 
-  it('and the server goes on', async () => {
+  it('and the server keeps running', async () => {
     expect(
       (
         await ask(server, 'POST', publishes('/interests'), {
@@ -258,7 +258,7 @@ describe('a request in an unusual form is understood:', () => {
       `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n${lines}`,
     ],
     [
-      'with an expectation that is none',
+      'with an unknown expectation',
       `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: puzzle\r\n${lines}`,
     ],
     ['with empty lines before it', `\r\n\r\nPOST ${path} HTTP/1.1\r\nHost: x\r\n${lines}`],
@@ -276,7 +276,7 @@ describe('a request in an unusual form is understood:', () => {
     expect(await ask(server, 'DELETE', `http:/${user('ann')}`, { headers })).toMatchObject(NO_PATH);
   });
 
-  it('asking first whether it may send its body', async () => {
+  it('with Expect: 100-continue', async () => {
     await using connection = await open(server);
     const [head = ''] = lines.split('\r\n\r\n');
     connection.writes(
@@ -289,7 +289,7 @@ describe('a request in an unusual form is understood:', () => {
 });
 
 describe('an error says nothing secret', () => {
-  it('whatever it is about, and no more does the log', async () => {
+  it('for any request, and neither does the log', async () => {
     const token = `secret-token-${'x'.repeat(20)}`;
     const id = await registered(server);
     const gone = `fcm-${UNKNOWN}`;
@@ -332,8 +332,8 @@ describe('an error says nothing secret', () => {
 });
 
 /** Push protocol, §3.7: at a 404 every device in the field would register again. */
-describe('where the store has lost what was in it', () => {
-  it('nobody is told that a device is unknown: 503, and when to try again', async () => {
+describe('with a store that has lost its content', () => {
+  it('the answer for a device is 503 with Retry-After, not that it is unknown', async () => {
     await using own = await startPush();
     const id = await registered(own);
     using database = new Database(join(own.directory, 'fanfare.db'));

@@ -102,7 +102,7 @@ async function expectAnswered(
   );
 }
 
-describe('whatever a body says, it is taken or refused:', () => {
+describe('any body is accepted or refused:', () => {
   it('that of a publish to interests', async () => {
     const request = { method: 'POST', target: publishes('/interests'), headers: BACKEND_JSON };
     await expectAnswered(nearly(TO_INTERESTS), request, [200, 400, 422]);
@@ -162,7 +162,7 @@ describe('whatever a body says, it is taken or refused:', () => {
   });
 });
 
-describe('whatever a path names, it is answered,', () => {
+describe('any path is answered,', () => {
   const step = fc.oneof(
     fc.constantFrom('..', '.', '%', '%00', '%2e%2e', '%2F', '%ff', '%c3%a9', '+', ';', '~', '%zz'),
     fc.constantFrom(INSTANCE.id, NEIGHBOUR.id, UNKNOWN, `web-${UNKNOWN}`, `pubid-${UNKNOWN}`),
@@ -198,7 +198,7 @@ describe('whatever a path names, it is answered,', () => {
     );
   });
 
-  it('and nothing of it was a fault of the server', () => {
+  it('and none of it was a fault of the server', () => {
     expect(server.output.stderr).not.toMatch(/"level":"(warn|error)"/);
   });
 });

@@ -95,7 +95,7 @@ function publish(instance: Instance, body: object = TO_INTERESTS, path = '/inter
 const statuses = (answers: readonly Answered[]) => answers.map(({ status }) => status);
 
 describe('an instance that publishes too often', () => {
-  it('is refused with 429, and told when to try again', async () => {
+  it('is refused with 429 and Retry-After', async () => {
     const request = publish(refused);
     const [first, ...others] = await sent([request, request, request]);
     expect(first?.status).toBe(200);
@@ -105,7 +105,7 @@ describe('an instance that publishes too often', () => {
     }
   });
 
-  it('has one rate for interests, users and the old path, and leaves others alone', async () => {
+  it('has one rate for interests, users and the old path, apart from other instances', async () => {
     const answers = await sent([
       publish(shared, TO_USERS, '/users'),
       publish(shared, TO_INTERESTS, '/interests'),
@@ -116,7 +116,7 @@ describe('an instance that publishes too often', () => {
     expect(statuses(answers)).toEqual([200, 429, 429, 429, ...Array(20).fill(200)]);
   });
 
-  it('may still read, cancel and delete, and so may its devices register', async () => {
+  it('may still read, cancel and delete, and its devices may register', async () => {
     const request = publish(reader);
     const [first, second] = await sent([request, request]);
     expect(second?.status).toBe(429);
@@ -130,7 +130,7 @@ describe('an instance that publishes too often', () => {
     await registered(server, 'fcm', {}, reader.id);
   });
 
-  it('has not used its rate where it was refused for something else', async () => {
+  it('does not use up its rate with requests refused for another reason', async () => {
     const target = publishes('/interests', careless.id);
     const headers = { ...JSON_HEADERS, ...keyOf(careless) };
     const send = (body: string, others: object = {}) =>
@@ -144,7 +144,7 @@ describe('an instance that publishes too often', () => {
     expect(statuses(answers)).toEqual([422, 400, 401, 200]);
   });
 
-  it('may publish 100 times a second where nothing else is configured', async () => {
+  it('may publish 100 times a second by default', async () => {
     const request = publish(usual);
     expect(statuses(await hundred(request))).toEqual(Array(100).fill(200));
     expect(await firstRefused(request)).toMatchObject(
@@ -152,12 +152,12 @@ describe('an instance that publishes too often', () => {
     );
   });
 
-  it('has no limit where that is 0', async () => {
+  it('has no limit if that is 0', async () => {
     const answers = [await hundred(publish(unlimited)), await hundred(publish(unlimited))];
     expect(statuses(answers.flat())).toEqual(Array(200).fill(200));
   });
 
-  it('gets another rate while the server runs', async () => {
+  it('follows a new rate while the server runs', async () => {
     await sent([publish(changed), publish(changed)]);
     const others = instances.filter((instance) => instance !== changed);
     await reconfigure(server, { push: { instances: [...others, { ...changed, limits: free }] } });
@@ -203,7 +203,7 @@ describe('devices at one address', () => {
     return all;
   };
 
-  it('are slowed down with 429, which the log tells, and nobody else is', async () => {
+  it('are limited with 429 and a log line, and nobody else is', async () => {
     const all = await statuses(25, () => register());
     // A minute of one row a second is 15 registrations; some more come back while they are sent.
     expect(all.slice(0, 15)).toEqual(Array(15).fill(200));
@@ -223,7 +223,7 @@ describe('devices at one address', () => {
     });
   });
 
-  it('count for themselves behind a proxy that is trusted, and together behind any other', async () => {
+  it('are limited by client behind a trusted proxy, and together behind any other', async () => {
     let client = 0;
     const another = (from: string) => {
       client++;

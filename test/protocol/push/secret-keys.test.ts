@@ -17,7 +17,7 @@ import {
 } from './exchange.ts';
 
 describe('a secret key that is replaced while the server runs', () => {
-  it('is refused from then on, and the new one is taken; other instances do not notice', async () => {
+  it('is refused from then on, and the new one is accepted; other instances are not affected', async () => {
     await using server = await startPush();
     const [old, next] = ['Bearer old', 'Bearer new'];
     const status = async (authorization: string) =>
@@ -47,7 +47,7 @@ describe('a secret key that is replaced while the server runs', () => {
     expect(server.output.stderr + server.output.stdout).not.toContain(INSTANCE.secretKey);
   });
 
-  it('goes with its instance', async () => {
+  it('is refused once its instance is removed', async () => {
     await using server = await startPush();
     const id = await registered(server);
     await reconfigure(server, {

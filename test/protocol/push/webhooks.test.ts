@@ -70,7 +70,7 @@ async function reports(instance: Instance, change: object, to = instance.id): Pr
   expect(status).toBe(200);
 }
 
-/** Publishes to users who have so many devices. */
+/** Publishes to users who have this many devices. */
 async function toUsers(instance: Instance, devices: number, users = ['ann']): Promise<string> {
   const id = await published(instance, { ...TO_USERS, users });
   await planned(instance, id, devices);
@@ -80,7 +80,7 @@ async function toUsers(instance: Instance, devices: number, users = ['ann']): Pr
 const signatureOf = ({ body }: WebhookRequest, secret = SECRET) =>
   createHmac('sha1', secret).update(Buffer.from(body)).digest('hex');
 
-/** Waits for the next request, and says what it tells. */
+/** Waits for the next request, and reads it. */
 async function next({ requests }: WebhookEndpoint) {
   const request = await requests.next();
   const { payload, metadata, custom_data } = JSON.parse(request.body);
@@ -88,7 +88,7 @@ async function next({ requests }: WebhookEndpoint) {
 }
 
 describe.concurrent('a report of a device with a user', () => {
-  it('is told to the webhooks that want it, as the hosted service tells it', async () => {
+  it('is sent to the webhooks that want it, in the format of the hosted service', async () => {
     using backend = startWebhookEndpoint();
     const customData = { tenant: 'zoë', list: [1, null] };
     const instance = await instanceWith([{ url: backend.url, customData }]);
@@ -127,7 +127,7 @@ describe.concurrent('a report of a device with a user', () => {
     }
   });
 
-  it('is told once, and each webhook has an id that stays', async () => {
+  it('is sent once, and each webhook has a stable id', async () => {
     using backend = startWebhookEndpoint();
     const { url } = backend;
     await using first = await startServer();
@@ -161,7 +161,7 @@ describe.concurrent('a report of a device with a user', () => {
     expect(backend.asked()).toBe(3);
   });
 
-  it('is told only where the device belongs to whom it names', async () => {
+  it('is sent only if the device belongs to the named user', async () => {
     using backend = startWebhookEndpoint();
     const instance = await instanceWith([{ url: backend.url }]);
     const ofAnn = await registeredOf(instance, 'ann');
@@ -176,14 +176,14 @@ describe.concurrent('a report of a device with a user', () => {
     await reports(instance, { publishId: 'pubid-unknown', deviceId: ofAnn, userId: 'ann' });
     await reports(instance, { publishId, deviceId: ofAnn, userId: 'ann' }, NEIGHBOUR.id);
     await reports(instance, { publishId, deviceId: ofBob, userId: null });
-    // What came before it would have been told before it.
+    // An event of an earlier report would have come before it.
     expect((await next(backend)).payload.user_id).toBe('bob');
     expect(backend.asked()).toBe(1);
   });
 });
 
 describe.concurrent('the course of a publish', () => {
-  it('comes in order: its end not before its start was answered, also after a crash, and nobody waits for that', async () => {
+  it('is sent in order, also after a crash: its end waits for its start, and other publishes do not', async () => {
     using backend = startWebhookEndpoint([500]);
     await using first = await startServer();
     const instance = await instanceWith([], first);
@@ -207,7 +207,7 @@ describe.concurrent('the course of a publish', () => {
     await webhooksOf(second, `instance=${instance.id}&state=waiting`, 0);
   }, 30_000);
 
-  it('is told to its webhookUrl, with the name and the password of that', async () => {
+  it('is sent to its webhookUrl, with the user name and password of the URL', async () => {
     using backend = startWebhookEndpoint();
     const instance = await instanceWith([]);
     const webhookUrl = `${backend.url.replace('//', '//ann:geheim@')}?a=b`;
@@ -230,7 +230,7 @@ describe.concurrent('the course of a publish', () => {
     expect([text, server.output.stderr].join()).not.toContain('geheim');
   });
 
-  it('to users is told to the webhooks of the instance when it is over', async () => {
+  it('to users is sent to the webhooks of the instance when it is finished', async () => {
     using backend = startWebhookEndpoint();
     const type = 'v1.PublishToUsersAttempt';
     const instance = await instanceWith([{ url: backend.url, events: [type] }]);
@@ -251,7 +251,7 @@ describe.concurrent('the course of a publish', () => {
 });
 
 describe.concurrent('a webhook of an instance', () => {
-  it('has 3 seconds to answer, and is shown by the commands', async () => {
+  it('has 3 seconds to answer, and the commands show it', async () => {
     const asked = new Inbox<string>('the endpoint');
     const endings = new AbortController();
     await using http = Bun.serve({

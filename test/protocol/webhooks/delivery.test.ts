@@ -48,7 +48,7 @@ describe('a webhook request', () => {
     expect(request.events).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
-  it('is signed with the oldest key of the app, whatever key a client uses', async () => {
+  it('is signed with the oldest key of the app, even if clients use another', async () => {
     using backend = startWebhookEndpoint();
     const oldest = { key: randomUUID(), secret: 'its secret' };
     const newer = { key: randomUUID(), secret: 'another secret' };
@@ -63,7 +63,7 @@ describe('a webhook request', () => {
     expect(isSignedWith(request, newer)).toBe(false);
   });
 
-  it('is signed over the bytes of its body, also where they are not ASCII', async () => {
+  it('is signed over the bytes of its body, also if they are not ASCII', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -77,7 +77,7 @@ describe('a webhook request', () => {
     expect(request.events).toEqual([{ name: 'member_added', channel, user_id: 'zoë ✓ 🎺' }]);
   });
 
-  it('that is answered with 500 comes again, the same to the byte, until it is answered with 2xx', async () => {
+  it('that fails is sent again, byte for byte, until it is answered with 2xx', async () => {
     using backend = startWebhookEndpoint([500, 302, 404, 201]);
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     await using _ann = await occupies(app, ['news']);
@@ -171,7 +171,7 @@ describe('batching', () => {
 });
 
 describe('several endpoints', () => {
-  it('each get what they asked for, in their own way', async () => {
+  it('each get their own events, with their own batching', async () => {
     using all = startWebhookEndpoint();
     using few = startWebhookEndpoint();
     using broken = startWebhookEndpoint(Array.from({ length: 1000 }, () => 500));

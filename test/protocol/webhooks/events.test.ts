@@ -25,7 +25,7 @@ function leaves(client: RawClient, channel: string): void {
 }
 
 describe.concurrent('a channel', () => {
-  it('is told to be occupied at once and vacated after 3 seconds', async () => {
+  it('is reported as occupied at once and as vacated after 3 seconds', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     await using ann = await app.connect();
@@ -45,7 +45,7 @@ describe.concurrent('a channel', () => {
     expect(timeMs).toBeWithin(leftAtMs + 2990, leftAtMs + 10_000);
   });
 
-  it('is neither vacated nor occupied anew when the client is back at once', async () => {
+  it('is neither vacated nor occupied again when the client is back at once', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     await using ann = await app.connect();
@@ -56,7 +56,7 @@ describe.concurrent('a channel', () => {
     await using back = await app.connect();
     await back.subscribes('stays');
     await bob[Symbol.asyncDispose]();
-    // It is told last: whatever there was to tell of the other channel was told before or with it.
+    // This event comes last: those of the other channel come before it or with it.
     const names: string[] = [];
     await backend.events.first(({ name, channel }) => {
       names.push(`${name} ${channel}`);
@@ -71,7 +71,7 @@ describe.concurrent('a channel', () => {
 });
 
 describe.concurrent('a member', () => {
-  it('is told to be added and removed, once for all their connections', async () => {
+  it('is reported as added and removed, once for all their connections', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -92,7 +92,7 @@ describe.concurrent('a member', () => {
     });
   });
 
-  it('who is back at once is neither removed nor added, on whatever connection', async () => {
+  it('who is back at once, on any connection, is neither removed nor added', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -116,7 +116,7 @@ describe.concurrent('a member', () => {
 });
 
 describe.concurrent('a client event', () => {
-  it('is told with its data as text and the connection it came from, of presence channels with the user too', async () => {
+  it('is reported with its data as text, its connection, and its user in presence channels', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -150,7 +150,7 @@ describe.concurrent('a client event', () => {
     });
   });
 
-  it('that is refused is not told, nor is what a backend sends', async () => {
+  it('is not reported if it was refused or sent by a backend', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -166,7 +166,7 @@ describe.concurrent('a client event', () => {
 });
 
 describe.concurrent('a cache miss', () => {
-  it('is told once however many clients miss, and anew only after an event was remembered', async () => {
+  it('is reported once for many clients, and again only after an event was cached', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url, events: ['cache_miss'] }]));
     await using ann = await app.connect();
@@ -193,7 +193,7 @@ describe.concurrent('a cache miss', () => {
 });
 
 describe.concurrent('a subscription count', () => {
-  it('is told after each subscription and unsubscription, also that nobody is left', async () => {
+  it('is reported after each subscription and unsubscription, also at 0', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -203,24 +203,24 @@ describe.concurrent('a subscription count', () => {
     );
     await using ann = await app.connect();
     await using bob = await app.connect();
-    const told = async () => {
+    const reported = async () => {
       const { subscription_count, ...rest } = await backend.events.next();
       expect(rest).toEqual({ name: 'subscription_count', channel: 'news' });
       return subscription_count;
     };
-    // Presence channels are never told of.
+    // Presence channels are never reported.
     await enters(app, ann, 'ann');
     await ann.subscribes('news');
-    expect(await told()).toBe(1);
+    expect(await reported()).toBe(1);
     await bob.subscribes('news');
-    expect(await told()).toBe(2);
+    expect(await reported()).toBe(2);
     leaves(ann, 'news');
-    expect(await told()).toBe(1);
+    expect(await reported()).toBe(1);
     await bob[Symbol.asyncDispose]();
-    expect(await told()).toBe(0);
+    expect(await reported()).toBe(0);
   });
 
-  it('is told 5 times a second up to 100 and every 5 seconds above, the last one always', async () => {
+  it('is reported 5 times a second up to 100 and every 5 seconds above, and always at the end', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,
@@ -263,7 +263,7 @@ describe.concurrent('a subscription count', () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
-  it('is not told while the app does not count', async () => {
+  it('is not reported if the app does not count', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url, batching: true }]));
     await using ann = await app.connect();
@@ -275,7 +275,7 @@ describe.concurrent('a subscription count', () => {
 });
 
 describe.concurrent('the channel of a user', () => {
-  it('is told of by no webhook', async () => {
+  it('is reported by no webhook', async () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(
       server,

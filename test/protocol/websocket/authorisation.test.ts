@@ -43,24 +43,21 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
   describe.each(PREFIXES)('a channel whose name begins with "%s"', (prefix) => {
     const data = dataFor(prefix);
 
-    it.each([APP, SECOND])(
-      'lets in who is signed for with any key of the app: $key',
-      async (pair) => {
-        const channel = fresh(prefix);
-        await using client = await connect(server, protocol);
+    it.each([APP, SECOND])('accepts a signature with any key of the app: $key', async (pair) => {
+      const channel = fresh(prefix);
+      await using client = await connect(server, protocol);
 
-        const signature = hmac(signedText(client, channel, data), pair.secret);
-        subscribe(client, channel, `${pair.key}:${signature}`, data);
+      const signature = hmac(signedText(client, channel, data), pair.secret);
+      subscribe(client, channel, `${pair.key}:${signature}`, data);
 
-        expect(await client.hears()).toMatchObject({
-          ...confirmation(channel),
-          data: expect.any(String),
-        });
-      },
-    );
+      expect(await client.hears()).toMatchObject({
+        ...confirmation(channel),
+        data: expect.any(String),
+      });
+    });
 
     it.each(['nobodys-key', OTHER_APP.key, APP.key.toUpperCase(), ` ${APP.key}`, '😀'])(
-      'refuses a key that is not one of the app: %s',
+      'refuses an unknown key: %s',
       async (key) => {
         const channel = fresh(prefix);
         await using client = await connect(server, protocol);
@@ -76,7 +73,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     );
 
     it.each([undefined, '', 'x', APP.key, `${APP.key}:`, ':', ':abc', hmac('x')])(
-      'refuses what is not a key and a signature: %s',
+      'refuses anything but a key and a signature: %s',
       async (auth) => {
         const channel = fresh(prefix);
         await using client = await connect(server, protocol);
@@ -121,7 +118,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await client.hearsNothing();
     });
 
-    it('refuses what was signed for another connection, and for another channel', async () => {
+    it('refuses a signature for another connection or channel', async () => {
       const channel = fresh(prefix);
       await using client = await connect(server, protocol);
       await using other = await connect(server, protocol);
@@ -136,7 +133,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await client.hearsNothing();
     });
 
-    it('takes channel_data as a part of what was signed, to the byte', async () => {
+    it('requires channel_data as it was signed, byte for byte', async () => {
       const channel = fresh(prefix);
       const odd =
         '{ "user_id" : "\\u00e9😀:",\n"user_info":{"n":1.0} , "more":[12345678901234567890]}';
@@ -170,7 +167,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await hearsRefusal(client, channel, expect.stringMatching(/^Invalid signature: /));
     });
 
-    it('takes empty and null channel_data for none', async () => {
+    it('treats empty and null channel_data as none', async () => {
       await using client = await connect(server, protocol);
       for (const nothing of ['', null]) {
         const channel = fresh(prefix);
@@ -190,7 +187,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     });
   });
 
-  it('private channels do not care what channel_data says', async () => {
+  it('private channels accept any channel_data', async () => {
     await using client = await connect(server, protocol);
     for (const data of ['not JSON', '[]', '{"user_id":{}}', 'x'.repeat(5000)]) {
       const channel = fresh('private-');

@@ -38,7 +38,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       return client;
     };
 
-    it('says after the confirmation that it has nothing yet', async () => {
+    it('sends a cache miss after the confirmation while it has no event', async () => {
       const channel = fresh(prefix);
 
       await using client = await enter(channel);
@@ -47,7 +47,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await client.hearsNothing();
     });
 
-    it('sends the last event after the confirmation, though nobody was there to hear it', async () => {
+    it('sends the last event after the confirmation, even if it had no subscriber', async () => {
       const channel = fresh(prefix);
       await trigger(server, { name: 'first', channel, data: '1' });
       await trigger(server, { name: 'last "é"', channel, data: '{"n": 1.0}' });
@@ -58,7 +58,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await client.hearsNothing();
     });
 
-    it('sends it to each newcomer, and to nobody who has heard it', async () => {
+    it('sends it to each newcomer, and to nobody twice', async () => {
       const channel = fresh(prefix);
       await using one = await enter(channel);
       await one.hears();
@@ -73,7 +73,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       for (const client of [one, two, three]) await client.hearsNothing();
     });
 
-    it('keeps its event when everybody has left', async () => {
+    it('keeps its event after the last subscriber has left', async () => {
       const channel = fresh(prefix);
       await using client = await enter(channel);
       await client.hears();
@@ -90,7 +90,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       expect(await another.hears()).toEqual({ event: 'e', channel, data: 'kept' });
     });
 
-    it('keeps an event also for the connection that it excepted', async () => {
+    it('keeps an event also for the excluded connection', async () => {
       const channel = fresh(prefix);
       await using client = await enter(channel);
       await client.hears();
@@ -116,7 +116,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     });
 
     if (prefix !== 'cache-') {
-      it('does not keep what a client sends', async () => {
+      it('does not keep client events', async () => {
         const channel = fresh(prefix);
         await using speaker = await enter(channel);
         await speaker.hears();
@@ -134,7 +134,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         expect(await later.hears()).toEqual({ event: 'kept', channel, data: '' });
       });
 
-      it('does not send its event to who was refused', async () => {
+      it('does not send its event after a refusal', async () => {
         const channel = fresh(prefix);
         await trigger(server, { name: 'e', channel, data: 'secret' });
         await using client = await connect(server, protocol);
@@ -149,7 +149,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
   });
 
   it.each(['', 'private-', 'x-cache-', 'presence-'])(
-    'a channel whose name begins with "%s" remembers nothing',
+    'a channel whose name begins with "%s" caches nothing',
     async (prefix) => {
       const channel = fresh(prefix);
       await trigger(server, { name: 'e', channel, data: '' });
@@ -161,7 +161,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     },
   );
 
-  it('a client in several cache channels hears the event of each', async () => {
+  it('a client in several cache channels gets the event of each', async () => {
     const names = PREFIXES.slice(0, 3).map((prefix) => fresh(prefix));
     await using client = await connect(server, protocol);
     await trigger(server, { name: 'e', channels: names, data: 'for all' });

@@ -155,7 +155,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('a name may not be empty, nor have 201 characters', async () => {
+  it('a name may not be empty or have 201 characters', async () => {
     await using client = await connect(server, protocol);
     for (const channel of ['', 'x'.repeat(201), 'x'.repeat(10_000)]) {
       client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });

@@ -43,7 +43,7 @@ function events(channel: string, count: number): Buffer {
 }
 
 describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
-  it('may not send events where its app does not say so, which is the default', async () => {
+  it('may not send events by default', async () => {
     const channel = fresh('private-');
     await using speaker = await member(silent, channel, undefined, protocol);
     await using listener = await member(silent, channel, undefined, protocol);
@@ -58,7 +58,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   });
 
   it.each(['private-', 'private-encrypted-', 'private-cache-'])(
-    'is heard by the others in a channel, and does not hear itself: %s',
+    'reaches the others in a channel, and not itself: %s',
     async (prefix) => {
       const channel = fresh(prefix);
       await using speaker = await connect(server, protocol);
@@ -83,7 +83,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   );
 
   it.each(['presence-', 'presence-cache-'])(
-    'is heard with its user_id in a presence channel: %s',
+    'sends events with its user_id in a presence channel: %s',
     async (prefix) => {
       const channel = fresh(prefix);
       const cached = prefix === 'presence-cache-';
@@ -105,7 +105,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     },
   );
 
-  it('is heard without a user_id elsewhere, whatever was signed for it', async () => {
+  it('sends events without a user_id in other channels, even if one was signed', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, channelData('1'), protocol);
     await using listener = await member(server, channel, undefined, protocol);
@@ -160,7 +160,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     },
   );
 
-  it('may not send events to a channel that it is not in, or not any more', async () => {
+  it('may not send events to a channel that it is not in or has left', async () => {
     const channel = fresh('private-');
     await using listener = await member(server, channel, undefined, protocol);
     await using speaker = await connect(server, protocol);
@@ -199,7 +199,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     '{"event":"client-e","channel":null,"data":{}}',
     '{"event":"client-e","channel":7,"data":{}}',
     '{"event":"client-e","data":{"channel":"private-x","data":{}}}',
-  ])('is told what its event lacks: %s', async (text) => {
+  ])('gets an error that names what its event lacks: %s', async (text) => {
     await using client = await connect(server, protocol);
 
     client.says(text);
@@ -208,7 +208,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('may send 10 events at once; the 11th is answered with 4301 and heard by nobody', async () => {
+  it('may send 10 events at once; the 11th is answered with 4301 and not delivered', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
@@ -226,7 +226,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect(await speaker.hears()).toEqual({ event: 'client-e', channel, data: 'mine' });
   });
 
-  it('may send events again when some time has passed', async () => {
+  it('may send events again after some time', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
@@ -286,7 +286,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 });
 
 describe('an app', () => {
-  it('may allow as many client events as it likes, or any number', async () => {
+  it('may have its own limit of client events, or none', async () => {
     for (const [perSecond, heard] of [
       [3, 3],
       [0, 200],

@@ -35,7 +35,7 @@ function header(client: RawClient, name: string): string[] {
 }
 
 describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
-  it('hears first that the connection is established, and then nothing by itself', async () => {
+  it('gets connection_established first, and then nothing without asking', async () => {
     await using client = await RawClient.open(server, { protocol });
 
     const { data, ...rest } = await client.hears();
@@ -49,7 +49,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('gets an id of its own, of two numbers that no client rounds', async () => {
+  it('gets a unique id of two numbers that JavaScript can represent exactly', async () => {
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
       await using client = await connect(server, protocol);
@@ -66,7 +66,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   it.each([
     ['without client and version', `/app/${APP.key}?protocol=${protocol}`],
     [
-      'with parameters that nobody knows',
+      'with unknown parameters',
       `/app/${APP.key}?a=1&protocol=${protocol}&version=x&client=%F0%9F%90%A7&b&=&c=%zz&flash=true`,
     ],
     ['with a slash at the end of the path', `/app/${APP.key}/?protocol=${protocol}`],
@@ -78,13 +78,13 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect((await client.hears()).event).toBe('pusher:connection_established');
   });
 
-  it('is told that no app has its key, and is closed with 4001', async () => {
+  it('with an unknown key gets an error, and is closed with 4001', async () => {
     await using client = await open(pathOf(protocol, 'nobodys-key'));
 
     await hearsEnd(client, 4001, NOT_IN_CLUSTER);
   });
 
-  it('is told that its app is disabled, and is closed with 4003', async () => {
+  it('of a disabled app gets an error, and is closed with 4003', async () => {
     await using client = await open(pathOf(protocol, 'disabled-key'));
 
     await hearsEnd(client, 4003);
@@ -98,13 +98,13 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     `/apps/${APP.key}`,
     `/app/${APP.key}/more`,
     '/other/app/k',
-  ])('is closed with 4005 when it asks for %s', async (path) => {
+  ])('is closed with 4005 at the path %s', async (path) => {
     await using client = await open(`${path}?protocol=${protocol}`);
 
     await hearsEnd(client, 4005);
   });
 
-  it('hears the subprotocol that it offers', async () => {
+  it('gets the subprotocol that it offers', async () => {
     const name = `pusher-channels-protocol-${protocol}`;
     await using client = await open(pathOf(protocol), { 'Sec-WebSocket-Protocol': name });
 
@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect((await client.hears()).event).toBe('pusher:connection_established');
   });
 
-  it('hears the one subprotocol that is known among those that it offers', async () => {
+  it('gets the one known subprotocol of those that it offers', async () => {
     const name = `pusher-channels-protocol-${protocol}`;
     await using client = await open(pathOf(protocol), {
       'Sec-WebSocket-Protocol': `soap, ${name},chat`,
@@ -122,14 +122,14 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect((await client.hears()).event).toBe('pusher:connection_established');
   });
 
-  it('is not promised a subprotocol that nobody here speaks, and is let in', async () => {
+  it('is accepted without a subprotocol if it offers only unknown ones', async () => {
     await using client = await open(pathOf(protocol), { 'Sec-WebSocket-Protocol': 'soap, chat' });
 
     expect(header(client, 'sec-websocket-protocol')).toEqual([]);
     expect((await client.hears()).event).toBe('pusher:connection_established');
   });
 
-  it('hears the echo of a subprotocol also when it is refused', async () => {
+  it('gets the subprotocol also when it is refused', async () => {
     await using client = await open(pathOf(protocol, 'nobodys-key'), {
       'Sec-WebSocket-Protocol': 'pusher-channels-protocol-7',
     });
@@ -140,7 +140,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 });
 
 describe('the handshake', () => {
-  it('is answered as RFC 6455 has it', async () => {
+  it('is answered as in RFC 6455', async () => {
     await using client = await open(pathOf());
 
     expect(client.responseHead).toStartWith('HTTP/1.1 101 ');
@@ -159,7 +159,7 @@ describe('the handshake', () => {
     expect((await client.hears()).event).toBe('pusher:connection_established');
   });
 
-  it('is refused over HTTP when it is none', async () => {
+  it('is refused over HTTP if it is invalid', async () => {
     const response = await fetch(`http://127.0.0.1:${server.port}${pathOf()}`, {
       headers: { upgrade: 'websocket' },
     });
@@ -168,7 +168,7 @@ describe('the handshake', () => {
     await response.text();
   });
 
-  it('keeps the reason of a close valid where the key is long and not ASCII', async () => {
+  it('keeps the reason of a close valid if the key is long and not ASCII', async () => {
     for (const key of ['é'.repeat(100), `a${'é'.repeat(99)}`, '😀'.repeat(50)]) {
       await using client = await open(pathOf(7, encodeURIComponent(key)));
       const { data } = await client.hears();
@@ -207,7 +207,7 @@ describe('a client whose protocol', () => {
   );
 
   it.each(['', '?client=js', '?client=js&version=abc', '?version=', '?version=.7'])(
-    'is not given, nor a version that begins with an integer, is closed with 4008: "%s"',
+    'is missing, and whose version does not begin with an integer, is closed with 4008: "%s"',
     async (query) => {
       await using client = await open(`${app}${query}`);
 
@@ -216,7 +216,7 @@ describe('a client whose protocol', () => {
   );
 
   it.each(['5.1.1', '6.0', '7', '7.6.0-beta'])(
-    'is not given speaks that of its version: %s',
+    'is missing uses that of its version: %s',
     async (version) => {
       await using client = await open(`${app}?client=js&version=${version}`);
 
@@ -225,7 +225,7 @@ describe('a client whose protocol', () => {
   );
 
   it.each(['1.12', '4.3.0', '8.6.0'])(
-    'is not given, and whose version is %s, is closed with 4007',
+    'is missing, and whose version is %s, is closed with 4007',
     async (version) => {
       await using client = await open(`${app}?client=js&version=${version}`);
 

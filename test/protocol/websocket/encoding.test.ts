@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Strings that are changed by whoever parses, trims or writes them again. */
+/** Strings that would change if a server parsed, trimmed or serialised them. */
 const STRINGS = [
   '',
   ' ',
@@ -60,7 +60,7 @@ const JSON_TEXTS = [
 
 describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   it.each(STRINGS.map((text) => [JSON.stringify(text), text] as const))(
-    'hears the very string that was published: %s',
+    'gets the published string unchanged: %s',
     async (_, data) => {
       const channel = fresh();
       await using client = await member(server, channel, undefined, protocol);
@@ -71,7 +71,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     },
   );
 
-  it('hears what was published with escapes, or without, as the same string', async () => {
+  it('gets the same string whether it was published with escapes or without', async () => {
     const channel = fresh();
     await using client = await member(server, channel, undefined, protocol);
     for (const literal of ['"\\u00e9\\/\\ud83d\\ude00\\u000a"', '"é/😀\\n"']) {
@@ -93,7 +93,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect(await client.hears()).toEqual({ event: 'news', channel, data: text });
   });
 
-  it('hears the name of an event as it was published', async () => {
+  it('gets the name of an event unchanged', async () => {
     const channel = fresh();
     await using client = await member(server, channel, undefined, protocol);
     for (const name of ['x', 'a b', '"quoted" \\ \n', '日本語 😀', 'pusher', 'client-like']) {
@@ -102,7 +102,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     }
   });
 
-  it('hears data of the largest size in one piece', async () => {
+  it('gets data of the largest size in one message', async () => {
     const channel = fresh();
     await using client = await member(server, channel, undefined, protocol);
     const data = 'é'.repeat(5120);
@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect(await client.hears()).toEqual({ event: 'large', channel, data });
   });
 
-  it('hears data as a string in every message but the error, and no key that is not documented', async () => {
+  it('gets data as a string in every message but errors, and only documented keys', async () => {
     const channel = fresh('presence-cache-');
     await using first = await member(server, channel, channelData('1', { a: 1 }), protocol);
     expect(await first.hears()).toEqual(cacheMiss(channel));
@@ -147,7 +147,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     }
   });
 
-  it('may put JSON into strings when it subscribes and unsubscribes', async () => {
+  it('may subscribe and unsubscribe with JSON in strings', async () => {
     const channel = fresh('presence-');
     await using client = await connect(server, protocol);
 
@@ -167,7 +167,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     );
   });
 
-  it('may write its messages with any white space, escapes and order of keys', async () => {
+  it('may use any white space, escapes and order of keys', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 
@@ -178,7 +178,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect(await client.hears()).toEqual(confirmation(channel));
   });
 
-  it('hears the string of another client as it was sent', async () => {
+  it('gets the string of another client unchanged', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
@@ -188,7 +188,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     }
   });
 
-  it('hears the odd strings of another client as they were sent', async () => {
+  it('gets unusual strings of another client unchanged', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
@@ -198,7 +198,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     }
   });
 
-  it('hears the JSON of another client as its text, unchanged', async () => {
+  it('gets the JSON of another client as unchanged text', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);

@@ -17,7 +17,7 @@ const SEALED = JSON.stringify({
 });
 
 describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (protocol) => {
-  it('carries what was sealed without touching it', async () => {
+  it('passes on encrypted data unchanged', async () => {
     const channel = fresh('private-encrypted-');
     await using client = await member(server, channel, undefined, protocol);
 
@@ -26,7 +26,7 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
     expect(await client.hears()).toEqual({ event: 'sealed', channel, data: SEALED });
   });
 
-  it('carries also what is not sealed, or not well', async () => {
+  it('passes on data that is not or badly encrypted', async () => {
     const channel = fresh('private-encrypted-');
     await using client = await member(server, channel, undefined, protocol);
     for (const data of ['plain', '{}', '{"nonce":"","ciphertext":7}', '{ "nonce" : null }']) {
@@ -35,7 +35,7 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
     }
   });
 
-  it('does not mind a shared_secret that a careless client sends, and tells it to nobody', async () => {
+  it('ignores a shared_secret that a careless client sends, and reveals it to nobody', async () => {
     const channel = fresh('private-encrypted-');
     await using watcher = await member(server, channel, undefined, protocol);
     await using client = await connect(server, protocol);
@@ -51,7 +51,7 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
     expect(server.output.stderr + server.output.stdout).not.toContain(secret);
   });
 
-  it('remembers what was sealed where its name says so', async () => {
+  it('caches encrypted data if its name says so', async () => {
     const channel = fresh('private-encrypted-cache-');
     await trigger(server, { name: 'sealed', channel, data: SEALED });
     await using client = await connect(server, protocol);

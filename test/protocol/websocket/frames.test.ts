@@ -25,7 +25,7 @@ function closeFrame(code: number, reason: string): Buffer {
   );
 }
 
-/** A subscription of exactly so many bytes. */
+/** A subscription of exactly this many bytes. */
 function subscriptionOf(bytes: number, channel: string): string {
   const shortest = JSON.stringify({ event: 'pusher:subscribe', data: { channel, padding: '' } });
   return shortest.replace('""', `"${'x'.repeat(bytes - shortest.length)}"`);
@@ -54,7 +54,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('may break a message in the middle of a character, and a frame anywhere', async () => {
+  it('may split a message within a character, and a frame anywhere', async () => {
     await using client = await connect(server, protocol);
     const message = Buffer.from(JSON.stringify({ event: 'pusher:😀é' }));
     const bytes = Buffer.concat(
@@ -84,7 +84,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     for (const channel of names) expect(await client.hears()).toEqual(confirmation(channel));
   });
 
-  it('hears a pong to each WebSocket ping, with the same payload', async () => {
+  it('gets a pong for each WebSocket ping, with the same payload', async () => {
     await using client = await connect(server, protocol);
 
     for (const payload of ['', 'are you there?', '\u00e9'.repeat(62)]) {
@@ -94,7 +94,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('may send a WebSocket pong that nobody asked for', async () => {
+  it('may send an unsolicited WebSocket pong', async () => {
     await using client = await connect(server, protocol);
 
     client.writeBytes(clientFrame(10, 'unasked'));
@@ -102,7 +102,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('hears its close echoed, and the connection ends', async () => {
+  it('gets its close echoed, and the connection ends', async () => {
     for (const [code, reason] of [
       [1000, ''],
       [1001, 'going away'],
@@ -150,7 +150,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     expect(await client.closed).toMatchObject({ code: 1009 });
   });
 
-  it('is closed with 1009 when its fragments are larger together', async () => {
+  it('is closed with 1009 when its fragments together are larger', async () => {
     await using client = await connect(server, protocol);
     const message = subscriptionOf(FRAME_BYTES + 1, fresh());
 
@@ -191,7 +191,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     '{"event":"pusher:ping"} {}',
     "{'event':'pusher:ping'}",
     '\ufeff{"event":"pusher:ping"}',
-  ])('is told that a frame is no message, and stays connected: %s', async (text) => {
+  ])('gets an error for a frame that is not a message, and stays connected: %s', async (text) => {
     await using client = await connect(server, protocol);
 
     client.says(text);
@@ -216,7 +216,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 });
 
 describe('a client that was refused', () => {
-  it('is not listened to, whatever it says before it reads the refusal', async () => {
+  it('gets no answer to what it sends before it reads the refusal', async () => {
     await using client = await RawClient.open(server, { path: '/app/nobodys-key?protocol=7' });
     client.writeBytes(clientFrame(2, 'binary'));
     client.says({ event: 'pusher:subscribe', data: { channel: fresh() } });

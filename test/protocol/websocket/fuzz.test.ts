@@ -156,7 +156,7 @@ function textOf(client: Client, { event, channel, user }: Generated<typeof deed>
   });
 }
 
-/** Signs whatever can be signed, so that what is wrong with it is found behind the signature. */
+/** Signs everything that can be signed, so that the checks behind the signature are reached. */
 function signedText(
   client: Client,
   { message: { data, ...rest }, signed }: Generated<typeof signable>,
@@ -169,7 +169,7 @@ function signedText(
   return JSON.stringify(whole);
 }
 
-describe('the server goes on as before after', () => {
+describe('the server keeps running after', () => {
   it(
     'any bytes instead of frames',
     () =>
@@ -249,7 +249,7 @@ describe('the server goes on as before after', () => {
   );
 
   it(
-    'clients that come, speak and go in any order',
+    'clients that connect, send and leave in any order',
     () =>
       fc.assert(
         fc.asyncProperty(

@@ -48,7 +48,7 @@ describe('a client', () => {
     });
 
     it.each(['{"event":"pusher:pong","data":{}}', '{"event":"pusher:pong","data":null}'])(
-      'hears no answer to a pong: %s',
+      'gets no answer to a pong: %s',
       async (pong) => {
         await using client = await connect(server, protocol);
 
@@ -60,7 +60,7 @@ describe('a client', () => {
   });
 });
 
-describe.concurrent('a server that asks after one second, and closes after one more', () => {
+describe.concurrent('a server that pings after one second, and closes after one more', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare({
@@ -91,7 +91,7 @@ describe.concurrent('a server that asks after one second, and closes after one m
   );
 
   it(
-    'takes whatever a client sends as a sign of life',
+    'accepts anything that a client sends as a sign of life',
     async () => {
       const channel = fresh('private-');
       const signs: Record<string, (client: Client) => void> = {
@@ -117,7 +117,7 @@ describe.concurrent('a server that asks after one second, and closes after one m
         sign(client);
       }
 
-      // It came last, so whoever was thought silent as well is closed by then.
+      // It connected last, so any other client that counts as silent is closed by then.
       await isAskedAndClosed(silent);
 
       for (const { name, client } of lively) {
@@ -133,7 +133,7 @@ describe.concurrent('a server that asks after one second, and closes after one m
   );
 
   it(
-    'pings again after each silence that was broken',
+    'pings again after each silence',
     async () => {
       await using client = await connect(server);
       for (let count = 0; count < 3; count++) {
@@ -145,7 +145,7 @@ describe.concurrent('a server that asks after one second, and closes after one m
   );
 
   it(
-    'lets go of a client that is gone without a word, though much is still waiting for it',
+    'ends the connection of a vanished client, even with much unsent data',
     async () => {
       const presence = fresh('presence-');
       const loud = fresh();

@@ -284,7 +284,7 @@ describe('a client that does not read', () => {
     );
 
     it(
-      'is also closed when what waits for it are answers to itself',
+      'is also closed when it does not read the answers to its own messages',
       async () => {
         await using slow = await connect(small);
         slow.listensNoMore();
@@ -310,7 +310,7 @@ describe('a client that does not read', () => {
 });
 
 describe('the order of events', () => {
-  it('is that in which they were published, for everyone in a channel', async () => {
+  it('is the order of publishing, for every subscriber', async () => {
     const [one, two] = [fresh(), fresh('private-')];
     const clients: Client[] = [];
     for (let count = 0; count < 20; count++) {

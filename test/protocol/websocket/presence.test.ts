@@ -60,7 +60,7 @@ async function refused(client: Client, channel: string, data: string): Promise<v
 }
 
 describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (protocol) => {
-  it('hears who is in it, itself included', async () => {
+  it('gets all members, itself included', async () => {
     const channel = fresh('presence-');
     await using first = await connect(server, protocol);
     await using second = await connect(server, protocol);
@@ -84,7 +84,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     ]);
   });
 
-  it('is told of who comes and who goes, and not of itself', async () => {
+  it('gets an event for each member that joins or leaves, but not for itself', async () => {
     const channel = fresh('presence-');
     await using watcher = await member(server, channel, channelData('watcher'), protocol);
     await using client = await connect(server, protocol);
@@ -105,7 +105,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await watcher.hearsNothing();
   });
 
-  it('is told of who goes without a word', async () => {
+  it('gets an event for a member whose connection breaks', async () => {
     const channel = fresh('presence-');
     await using watcher = await member(server, channel, channelData('watcher'), protocol);
     const client = await member(server, channel, channelData('1'), protocol);
@@ -247,7 +247,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     '{"user_id":true}',
     '{"user_id":{}}',
     '{"user_id":["1"]}',
-  ])('is refused when it does not say who it is: %s', async (data) => {
+  ])('is refused without a valid user_id: %s', async (data) => {
     const channel = fresh('presence-');
     await using client = await connect(server, protocol);
 
@@ -296,7 +296,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     );
   });
 
-  it('hears the events of the channel after its confirmation, and none before', async () => {
+  it('gets the events of the channel after its confirmation, and none before', async () => {
     const channel = fresh('presence-');
     await using client = await connect(server, protocol);
 
@@ -321,7 +321,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     expect(await usersOf(two)).toEqual({ users: [{ id: '2' }] });
   });
 
-  it('is refused when 100 are in, unless it is one of them', async () => {
+  it('is refused when the channel has 100 members, unless it is one of them', async () => {
     const channel = fresh('presence-');
     const all: Client[] = [];
     for (let id = 1; id <= 100; id++) {
@@ -355,7 +355,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
 });
 
 describe('a presence channel', () => {
-  it('is kept apart from that of another app with the same name', async () => {
+  it('is separate from the channel of another app with the same name', async () => {
     const channel = fresh('presence-');
     await using client = await member(server, channel, channelData('1'));
     await using other = await connect(await newApp(server));
@@ -370,7 +370,7 @@ describe('a presence channel', () => {
 });
 
 describe('an app', () => {
-  it('may have as few members in a channel as it likes, or any number', async () => {
+  it('may have its own limit of members, or none', async () => {
     const few = await newApp(server, { limits: { presenceMembers: 1 } });
     const channel = fresh('presence-');
     await using _ = await member(few, channel, channelData('1'));

@@ -87,7 +87,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   });
 
   it.each(['', 'private-', 'private-encrypted-', 'presence-', 'cache-'])(
-    'is told when it subscribes to a channel twice, and the first subscription stands: %s',
+    'gets an error when it subscribes to a channel twice, and stays subscribed: %s',
     async (prefix) => {
       const channel = fresh(prefix);
       await using client = await connect(server, protocol);
@@ -155,7 +155,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     ['was never in', 'never-in'],
     ['would not have been let into', 'private-never-in'],
     ['could not name', 'no such name! 😀'],
-  ])('is told when it unsubscribes from a channel that it %s', async (_, channel) => {
+  ])('gets an error when it unsubscribes from a channel that it %s', async (_, channel) => {
     await using client = await connect(server, protocol);
 
     unsubscribe(client, channel);
@@ -164,7 +164,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('is told when it unsubscribes after a refusal', async () => {
+  it('gets an error when it unsubscribes after a refusal', async () => {
     const channel = fresh('private-');
     await using client = await connect(server, protocol);
     client.says({ event: 'pusher:subscribe', data: { channel } });
@@ -191,7 +191,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('hears of a refusal twice, and may subscribe rightly after that', async () => {
+  it('gets two events for a refusal, and may then subscribe correctly', async () => {
     const channel = fresh('private-');
     await using client = await connect(server, protocol);
     const { auth } = channelAuth(client.socketId, 'private-another');
@@ -223,7 +223,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     '{"event":"pusher:unsubscribe"}',
     '{"event":"pusher:unsubscribe","data":{}}',
     '{"event":"pusher:unsubscribe","data":{"channel":null}}',
-  ])('is told what its message lacks, and stays connected: %s', async (text) => {
+  ])('gets an error that names what its message lacks, and stays connected: %s', async (text) => {
     await using client = await connect(server, protocol);
 
     client.says(text);
@@ -248,7 +248,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     'pusher:subscribe ',
     '',
     'ünknöwn "event" \\ 😀',
-  ])('is told that it may not send %s, and stays connected', async (event) => {
+  ])('gets an error for %s, and stays connected', async (event) => {
     await using client = await connect(server, protocol);
 
     client.says({ event, data: {}, channel: 'x' });

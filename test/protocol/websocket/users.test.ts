@@ -93,7 +93,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
   });
 
   describe('the channel of a user', () => {
-    it('takes only connections that are signed in as the user', async () => {
+    it('accepts only connections that are signed in as the user', async () => {
       const app = await newApp(server);
       await using client = await app.connect({ protocol });
       for (const user of [undefined, { id: 'bob' }]) {
@@ -133,7 +133,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
   });
 
   describe('a presence channel', () => {
-    it('takes who is signed in without channel data, as the user they are', async () => {
+    it('accepts a signed-in connection without channel data, as its user', async () => {
       const app = await newApp(server);
       await using client = await app.connect({ protocol });
       await signIn(app, client, { id: 'ann', user_info: { name: 'Ann' } });
@@ -146,7 +146,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
   });
 
   describe('a watchlist', () => {
-    it('tells first who is online and offline now, then who comes', async () => {
+    it('reports first who is online and offline now, then who comes online', async () => {
       const app = await newApp(server, { watchlists: true });
       await using ann = await app.connect({ protocol });
       await using bob = await app.connect({ protocol });
@@ -160,13 +160,13 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using eve = await app.connect({ protocol });
       await signIn(app, eve, { id: 'eve' });
       expect(await hearsWatchlist(ann)).toEqual([{ name: 'online', user_ids: ['eve'] }]);
-      // Another connection of a user who is online is no news, nor is one of several going.
+      // Further connections of an online user cause no event, whether they open or close.
       await signIn(app, again, { id: 'bob' });
       await again[Symbol.asyncDispose]();
       await ann.hearsNothing();
     });
 
-    it('tells that a user went offline 3 seconds after their last connection went', async () => {
+    it('reports that a user went offline 3 seconds after their last connection ended', async () => {
       const app = await newApp(server, { watchlists: true });
       await using ann = await app.connect({ protocol });
       const bob = await app.connect({ protocol });
@@ -179,7 +179,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       expect(performance.now() - left).toBeGreaterThan(2900);
     });
 
-    it('says nothing when a user comes back at once', async () => {
+    it('reports nothing when a user comes back at once', async () => {
       const app = await newApp(server, { watchlists: true });
       await using ann = await app.connect({ protocol });
       const bob = await app.connect({ protocol });
@@ -205,7 +205,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await ann.hearsNothing();
     });
 
-    it('is ignored while the app does not have them', async () => {
+    it('is ignored if watchlists are switched off', async () => {
       const app = await newApp(server);
       await using ann = await app.connect({ protocol });
       await signIn(app, ann, { id: 'ann', watchlist: ['bob'] });
@@ -268,7 +268,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
 });
 
 describe('terminate_connections', () => {
-  it('takes the path without the app as well, as the Python library sends it', async () => {
+  it('accepts the path without the app as well, as the Python library sends it', async () => {
     const app = await newApp(server);
     await using client = await app.connect();
     await signIn(app, client, { id: 'ann' });
@@ -281,7 +281,7 @@ describe('terminate_connections', () => {
     expect(await client.closed).toMatchObject({ code: 4009 });
   });
 
-  it('is a success where the user has no connection, and takes no parameters', async () => {
+  it('succeeds for a user without connections, and accepts no parameters', async () => {
     const app = await newApp(server);
     const path = '/users/nobody/terminate_connections';
     expect((await app.api('POST', path)).status).toBe(200);

@@ -26,8 +26,8 @@ describe('the pause before the next attempt', () => {
   it('is always within its bounds', () => {
     const random = fc.double({ min: 0, max: 0.999_999, noNaN: true });
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 100_000 }), random, (attempts, slice) => {
-        const ms = backOffMs(attempts, undefined, slice);
+      fc.property(fc.integer({ min: 1, max: 100_000 }), random, (attempts, random) => {
+        const ms = backOffMs(attempts, undefined, random);
         return Number.isInteger(ms) && ms >= BACK_OFF_MS_MIN && ms <= BACK_OFF_MS_MAX;
       }),
     );

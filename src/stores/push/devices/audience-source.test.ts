@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { openDatabase } from '../../database/database.ts';
 import { StoredAudience } from './audience-source.ts';
 
-/** How often the loop turns until something has settled. */
+/** The number of turns of the loop until a promise has settled. */
 async function turnsUntil(settled: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isSettled = false;
@@ -17,8 +17,8 @@ async function turnsUntil(settled: Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('reading audiences out of SQLite', () => {
-  it('lets small ones share a turn of the loop, and leaves others their turns all the same', async () => {
+describe('reading audiences from SQLite', () => {
+  it('reads several small ones in a turn of the loop, and yields to other work', async () => {
     await using database = await openDatabase('sqlite::memory:');
     const audience = new StoredAudience(database);
     const read = () => audience.numbers(1, 'interests', 'hello', 0, 100);
@@ -27,7 +27,7 @@ describe('reading audiences out of SQLite', () => {
     expect(turns).toBeLessThanOrEqual(40);
   });
 
-  it('gives a large part a turn of its own', async () => {
+  it('reads a large part in a turn of its own', async () => {
     await using database = await openDatabase('sqlite::memory:');
     const rows = Array.from({ length: 1_000 }, (_, device) => ({
       device,

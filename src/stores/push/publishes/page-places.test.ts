@@ -11,7 +11,7 @@ it('reads the places of a page that it wrote', () => {
   );
 });
 
-it('takes a fifth of a kilobyte for all places of a page', () => {
+it('takes 200 bytes for all places of a page', () => {
   expect(writePlaces(new Set(Array(1_000).keys())).length).toBeLessThan(200);
   expect(writePlaces(new Set())).toBe('');
 });

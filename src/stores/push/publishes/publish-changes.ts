@@ -12,7 +12,7 @@ import { settlePublishes } from './settle-publishes.ts';
  * 2. The counts of instances, by number.
  * 3. Publishes, by number.
  * 4. Plans, pages and retries of locked publishes. The commit skips rows that are locked, and never waits for one:
- *    whoever has locked it is claiming it, and waits for the publish.
+ *    the transaction that has locked it is claiming it, and waits for the publish.
  */
 
 /** A change of one publish, made while it is locked; skipped if the publish is gone. */

@@ -20,7 +20,7 @@ import { newDevice } from '../device-store.contract.ts';
 import { LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
 import { DeliveryWorld, type World } from './delivery-world.ts';
 
-/** What servers, devices and backends do; the numbers are places in lists, or small amounts. */
+/** Actions of servers, devices and backends; the numbers are places in lists, or small amounts. */
 const step = fc.record({
   what: fc.oneof(
     { weight: 12, arbitrary: fc.constantFrom('claimJobs', 'finish', 'settlePart') },
@@ -54,7 +54,7 @@ const step = fc.record({
 const manySteps = fc.array(step, { maxLength: 120, size: 'max' });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** What both worlds are given alike. */
+/** The same input for both worlds. */
 interface Given {
   readonly device: ReturnType<typeof newDevice>;
   readonly publish: NewPublish;
@@ -81,7 +81,7 @@ function given({ platform, user, few }: Step, nowMs: number): Given {
   return { device: newDevice({ platform }), publish };
 }
 
-/** What has happened before the steps: devices, and publishes to plan, in both instances. */
+/** The steps before the random ones: devices, and publishes to plan, in both instances. */
 const before: readonly Step[] = Array.from({ length: 18 }, (_, index) => ({
   what: index < 14 ? 'register' : 'accept',
   at: 0,
@@ -155,7 +155,7 @@ function resultAt(
   return what === undefined ? undefined : resultOf(what, recipient, attempts, dueAtMs);
 }
 
-/** Plans and delivers whatever is left. */
+/** Plans and delivers all remaining work. */
 async function finishAll(world: DeliveryWorld, nowMs: number): Promise<void> {
   const laterMs = nowMs + 10 * LEASE_MS;
   for (let round = 0; round < 100; round += 1) {
@@ -196,10 +196,10 @@ function memoryWorld(): World {
 }
 
 describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
-  it('do whatever deliveries in memory do, and end as they do', async () => {
+  it('behave like deliveries in memory', async () => {
     await using place = await make();
     await using database = await openDatabase(place.url);
-    // SQLite has one writer: two in one process would only wait for each other.
+    // SQLite has one writer, so a second connection in the process would only wait.
     await using second = await openDatabase(
       database.dialect === 'sqlite' ? 'sqlite::memory:' : place.url,
     );
@@ -233,7 +233,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
           for (const world of [memory, stored]) await finishAll(world, nowMs);
           expect(await stored.seen(nowMs)).toEqual((await memory.seen(nowMs)) as never);
         } finally {
-          // What is left must not be claimed by the next run.
+          // The next run must not claim what is left.
           await database.write(
             (sql) => sql`UPDATE instance_numbers SET id = NULL WHERE number IN ${sql(instances)}`,
           );

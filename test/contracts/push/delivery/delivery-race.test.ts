@@ -19,7 +19,7 @@ import {
 
 const PAGE_DEVICES = 20;
 
-/** Every so often, so that all of it happens in each run: some servers die, some are slow, some tell twice. */
+/** How often, in calls, a server dies, is slow, repeats a result, and so on: each happens in every run. */
 const FORGETS = 17;
 const SLOW = 11;
 const TWICE = 7;
@@ -28,7 +28,7 @@ const IN_PARTS = 2;
 
 const ends = ['accepted', 'accepted', 'retry', 'accepted', 'failed', 'retry', 'expired'] as const;
 
-/** Servers that plan and deliver all that there is, each as fast as it can. */
+/** Servers that plan and deliver everything, as fast as they can. */
 class Race {
   nowMs = NOW_MS;
   readonly finished = new Map<number, number>();
@@ -39,7 +39,7 @@ class Race {
     this.stores = stores;
   }
 
-  /** Works until nothing is left for anybody. */
+  /** Works until no work is left. */
   async serve(store: DeliveryStore): Promise<void> {
     for (;;) {
       const planned = await this.planSome(store);
@@ -136,7 +136,7 @@ class Race {
 }
 
 describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
-  it('count every device once, whatever several servers do at the same time', async () => {
+  it('count every device once, with several concurrent servers', async () => {
     await using place = await make();
     await using database = await openDatabase(place.url);
     await using second = database.dialect === 'sqlite' ? undefined : await openDatabase(place.url);
@@ -162,7 +162,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
     const cancelling = new StoredPublishes(second ?? database);
     const cancelSome = async () => {
       for (const { instance, id } of accepted.filter((_, index) => index % 4 === 0)) {
-        // Reading takes its time, and the servers go on meanwhile.
+        // Reading takes time, and the servers continue meanwhile.
         await stores.publishes.status(instance, id, race.nowMs);
         await cancelling.cancel(instance, id, race.nowMs);
       }
@@ -203,7 +203,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
   });
 });
 
-/** Commits that waited for each other in a circle, which takes PostgreSQL a second to see. */
+/** The number of deadlocks, which take PostgreSQL a second to detect. */
 async function deadlocks({ dialect, read }: Database): Promise<number> {
   if (dialect === 'sqlite') return 0;
   const [row]: { deadlocks: number | string }[] = await read`

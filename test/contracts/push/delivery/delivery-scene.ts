@@ -24,10 +24,10 @@ import { newDevice } from '../device-store.contract.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 15, 12);
 
-/** How long what a scene claims stays claimed. */
+/** How long claims of a scene last. */
 export const LEASE_MS = 60_000;
 
-/** Stores that know one another, and those of another server. */
+/** The stores of one server, and of another one on the same data. */
 export interface DeliveryStores {
   readonly store: DeliveryStore;
   readonly other: DeliveryStore;
@@ -58,7 +58,7 @@ export interface PlannedOptions {
   readonly dueAtMs?: number;
 }
 
-/** A small world to plan and deliver in, one instance of it. */
+/** One instance to plan and deliver in. */
 export class DeliveryScene {
   readonly stores: DeliveryStores;
   readonly instance: number;
@@ -69,7 +69,7 @@ export class DeliveryScene {
     this.instance = instance;
   }
 
-  /** Registers a device that wants `hello`, or belongs to `user`. */
+  /** Registers a device with the interest `hello`, or one of `user`. */
   async device(more: Partial<NewDevice> = {}, user?: string): Promise<NewDevice> {
     const device = newDevice(more);
     await this.stores.devices.register(this.instance, device, this.nowMs);
@@ -102,7 +102,7 @@ export class DeliveryScene {
     return publish;
   }
 
-  /** Accepts a publish and claims it to be planned. */
+  /** Accepts a publish and claims its plan. */
   async claimed(changes: Partial<NewPublish> = {}): Promise<PublishUnderWay> {
     const { id } = await this.accept(changes);
     const claims = await this.stores.store.claimPlans({
@@ -116,7 +116,7 @@ export class DeliveryScene {
     return found.publish;
   }
 
-  /** Those that a publish is for, in device order. */
+  /** The audience of a publish, in device order. */
   async recipients(target: PublishTarget): Promise<readonly Recipient[]> {
     const numbers = await Promise.all(
       target.names.map((name) =>
@@ -146,7 +146,7 @@ export class DeliveryScene {
     return this.stores.store.addPage({ publish, page, claimedUntilMs });
   }
 
-  /** Registers devices, and plans a publish to all that there are. */
+  /** Registers devices, and plans a publish to all of them. */
   async planned(options: PlannedOptions = {}): Promise<Planned> {
     const { devices = 3, perPage = 1000, platform = 'fcm' } = options;
     const target = options.target ?? { kind: 'interests', names: ['hello'] };
@@ -181,14 +181,14 @@ export class DeliveryScene {
     });
   }
 
-  /** The next job, of which there must be one. */
+  /** The next job. Throws if there is none. */
   async job(store = this.stores.store): Promise<Job> {
     const [job] = await this.claim(1, store);
     if (job === undefined) throw new Error('there is nothing to do');
     return job;
   }
 
-  /** Claims a job and ends each of its devices in one way. */
+  /** Claims a job and settles it with the same result for each device. */
   async deliver(what: DeviceResult['what'] = 'accepted', afterMs = 1000): Promise<AfterJob> {
     return await this.finish(await this.job(), what, afterMs);
   }
@@ -229,7 +229,7 @@ export class DeliveryScene {
     return status;
   }
 
-  /** Of all platforms, without what is none. */
+  /** The sums over all platforms that are not 0. */
   async counts(id: PublishId): Promise<Partial<PlatformCounts>> {
     const { apns, fcm, web } = (await this.status(id)).platforms;
     const names = Object.keys(fcm) as (keyof PlatformCounts)[];
@@ -251,7 +251,7 @@ export class DeliveryScene {
   }
 }
 
-/** A job as if it had no more devices than the first. */
+/** A job with its first devices only. */
 function onlyFirst(job: Job, count: number): Job {
   const devices = job.devices.slice(0, count);
   return job.what === 'page'

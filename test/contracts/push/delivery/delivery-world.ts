@@ -17,12 +17,12 @@ export interface World {
 
 type Work = ClaimedPlan | Job;
 
-/** What becomes of a device; `undefined`: nothing is said of it. */
+/** The result of a device; `undefined`: none is recorded. */
 type ResultOf = (recipient: Recipient, attempts: number, index: number) => DeviceResult | undefined;
 
 /**
- * What some servers do on one store, told without the numbers that a store gives: so two stores that were used
- * in the same way can be compared.
+ * Servers on one store, described without the numbers that the store assigns, so that two stores with the same history
+ * can be compared.
  */
 export class DeliveryWorld {
   private readonly stores: DeliveryStores;
@@ -96,12 +96,12 @@ export class DeliveryWorld {
     const claims = await this.server(server).claimPlans({ nowMs, untilMs, limit, except: [] });
     this.plannings.push(...claims.map((claim) => ({ claim, after: claim.after })));
     return claims.map((claim) => [
-      this.told(claim),
+      this.described(claim),
       this.named('device', claim.after === 0 ? undefined : claim.after),
     ]);
   }
 
-  /** Goes on with a publish that was claimed, though it may be somebody else's by now. */
+  /** Continues a claimed plan, although another server may have claimed it since. */
   async addPage(
     at: number,
     server: number,
@@ -124,7 +124,7 @@ export class DeliveryWorld {
         upTo: last,
         devices: recipients.map(({ number }) => number),
         planned: { apns: planned('apns'), fcm: planned('fcm'), web: planned('web') },
-        // Otherwise the end is told by itself.
+        // Otherwise planning is ended by a call of its own.
         isLast: rest.length < devices,
       },
       claimedUntilMs,
@@ -144,7 +144,7 @@ export class DeliveryWorld {
     const jobs = await this.server(server).claimJobs({ ...wanted, except: [] });
     this.jobs.push(...jobs);
     return jobs.map((job) => ({
-      ...this.told(job),
+      ...this.described(job),
       what: job.what,
       page: job.what === 'page' ? this.named('page', job.page) : undefined,
       platform: job.what === 'retries' ? job.platform : undefined,
@@ -153,7 +153,7 @@ export class DeliveryWorld {
     }));
   }
 
-  /** Finishes a job that was claimed, perhaps long ago and not for the first time. */
+  /** Settles a claimed job, perhaps late and repeatedly. */
   async finish(at: number, server: number, result: ResultOf, nowMs: number): Promise<unknown> {
     const job = pick(this.jobs, at);
     if (job === undefined) return undefined;
@@ -161,7 +161,7 @@ export class DeliveryWorld {
     return await this.server(server).settle({ job, results, nowMs });
   }
 
-  /** Keeps the results of some devices of a job, and leaves one at least. */
+  /** Settles some devices of a job, but not all. */
   async settlePart(
     at: number,
     server: number,
@@ -199,7 +199,7 @@ export class DeliveryWorld {
     await this.server(server).release(whose);
   }
 
-  /** All that can be seen from outside. */
+  /** All that is visible from outside. */
   async seen(nowMs: number): Promise<unknown> {
     const { publishes, store } = this.stores;
     return {
@@ -210,7 +210,7 @@ export class DeliveryWorld {
     };
   }
 
-  /** Whether every publish is over, and every device of it counted where it belongs. */
+  /** Whether every publish is over, and each of its devices counted once. */
   async isDone(): Promise<boolean> {
     const { publishes } = this.stores;
     for (const { instance, id } of this.publishes) {
@@ -244,7 +244,7 @@ export class DeliveryWorld {
     return await Promise.all(all);
   }
 
-  /** Those that a publish is for, from a place on. */
+  /** The audience of a publish after a device. */
   private async audience({ publish }: ClaimedPlan, after: number): Promise<readonly Recipient[]> {
     const { instance, kind } = publish;
     const { audience } = this.stores;
@@ -264,7 +264,7 @@ export class DeliveryWorld {
     return this.instances[at % this.instances.length] ?? 0;
   }
 
-  private told(work: Work) {
+  private described(work: Work) {
     const { publish } = work;
     return {
       id: publish.id,
@@ -276,7 +276,7 @@ export class DeliveryWorld {
     };
   }
 
-  /** The same for the same thing in two stores that saw the same things in the same order. */
+  /** A name that is equal for equal things in two stores with the same history. */
   private named(kind: 'device' | 'page', number: number | undefined): string | undefined {
     if (number === undefined) return undefined;
     const known = this.numbers.get(kind) ?? [];

@@ -60,7 +60,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
         ...job,
         claimedUntilMs: scene.nowMs + LEASE_MS,
       });
-      // The first server was slow, not dead; the other one is at all of it again.
+      // The first server was slow, not dead; the other one has claimed all of it.
       expect(await scene.finish(job, 'accepted')).toBe('stale');
       expect(await scene.finish(again, 'failed', 0, other)).toBe('under-way');
       expect(await scene.finish(again, 'accepted', 0, other)).toBe('stale');
@@ -155,7 +155,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
           jobs.flatMap((job) => [
             scene.finish(job, 'accepted'),
             scene.finish(job, 'accepted'),
-            // Who has not claimed it has no word in it.
+            // Only the claimant may settle it.
             scene.finish(job, 'failed', 0, other),
           ]),
         );
@@ -222,7 +222,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
     it('counts each device once, even if its result is repeated', async () => {
       const { id } = await scene.planned({ devices: 4 });
       const job = await scene.job();
-      // The answer was lost, and the whole job is finished as if nothing was kept.
+      // The answer was lost, so the whole job is settled.
       await scene.settlePart(job, 2, 'failed');
       await scene.settlePart(job, 2, 'accepted');
       expect(await scene.finish(job, 'accepted')).toBe('finished');

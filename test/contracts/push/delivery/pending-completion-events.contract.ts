@@ -11,7 +11,7 @@ import { DeliveryScene, type DeliveryStores, NOW_MS } from './delivery-scene.ts'
 /** Stores to test. */
 export interface OpenPendingCompletionEvents extends DeliveryStores, AsyncDisposable {
   readonly pending: PendingCompletionEvents;
-  /** The same as another server has it. */
+  /** The store as another server sees it. */
   readonly otherPending: PendingCompletionEvents;
   newInstance(): Promise<number>;
 }
@@ -25,7 +25,7 @@ const toldTo = (webhookUrl: string): Partial<NewPublish> => ({
 });
 const toUsers: Partial<NewPublish> = { target: { kind: 'users', names: ['ann'] } };
 
-/** What whoever tells the ends of publishes expects of what keeps them. */
+/** What completion events expect of any store of pending ones. */
 export function pendingCompletionEventsContract(
   name: string,
   open: () => Promise<OpenPendingCompletionEvents>,
@@ -55,14 +55,14 @@ export function pendingCompletionEventsContract(
     const end = ({ number }: PublishUnderWay, nowMs = NOW_MS) =>
       scene.stores.store.endPlanning({ publish: number, after: 0, nowMs: nowMs });
 
-    /** A publish that reaches nobody, so that it ends with its planning. */
+    /** A publish without an audience, which is finished once it is planned. */
     async function finished(changes: Partial<NewPublish>, nowMs = NOW_MS): Promise<number> {
       const publish = await scene.claimed(changes);
       expect(await end(publish, nowMs)).toBe('finished');
       return publish.number;
     }
 
-    it('knows that a publish with a webhook is finished, from then on', async () => {
+    it('has an event once a publish with a webhook is finished', async () => {
       const publish = await scene.claimed(toldTo('https://a.test/'));
       expect(await pending.finishedAtMs(publish.number)).toBeUndefined();
       await end(publish, NOW_MS + 7);
@@ -71,7 +71,7 @@ export function pendingCompletionEventsContract(
       expect(await claim(DUE_MS + 7)).toEqual([{ publish, finishedAtMs: NOW_MS + 7 }]);
     });
 
-    it('knows it where the last device has ended it', async () => {
+    it('has an event if the last device has finished the publish', async () => {
       await scene.device();
       const publish = await scene.claimed({
         ...toldTo('https://a.test/'),
@@ -100,12 +100,12 @@ export function pendingCompletionEventsContract(
       expect(await pending.finishedAtMs(publish.number)).toBe(NOW_MS + 50);
     });
 
-    it('knows it of one to users, whoever wants to hear of those', async () => {
+    it('has an event of every publish to users', async () => {
       const number = await finished(toUsers);
       expect(await claim(DUE_MS)).toMatchObject([{ publish: { number, kind: 'users' } }]);
     });
 
-    it('knows nothing of one that nobody is told of', async () => {
+    it('has no event of a publish without webhooks', async () => {
       const texts = ['Hello', 'A webhookUrl', 'Two\nlines'];
       for (const title of texts) {
         const body = JSON.stringify({ interests: ['hello'], fcm: { notification: { title } } });
@@ -117,13 +117,13 @@ export function pendingCompletionEventsContract(
       expect(await claim(DUE_MS)).toEqual([]);
     });
 
-    it('finds a webhook however its key is written', async () => {
+    it('recognizes a webhook with any JSON escapes in its key', async () => {
       const body = '{"interests":["hello"],"fcm":{},"\\u0077ebhookUrl":"https://a.test/"}';
       const number = await finished({ webhookUrl: 'https://a.test/', body });
       expect(await pending.finishedAtMs(number)).toBe(NOW_MS);
     });
 
-    it('gives one to one server at a time, and again when that has not told it', async () => {
+    it('claims an event for one server at a time, and again after the claim has expired', async () => {
       const number = await finished(toUsers);
       const both = await Promise.all([claim(DUE_MS), claim(DUE_MS, opened.otherPending)]);
       expect(both.map((ends) => ends.length).sort()).toEqual([0, 1]);
@@ -131,7 +131,7 @@ export function pendingCompletionEventsContract(
       expect(numbers(await claim(DUE_MS + CLAIM_MS, opened.otherPending))).toEqual([number]);
     });
 
-    it('gives no more than are wanted, first those that have waited longest', async () => {
+    it('claims up to a limit, first the events that have waited longest', async () => {
       const [late, early, between] = [
         await finished(toUsers, NOW_MS + 30),
         await finished(toUsers, NOW_MS + 10),
@@ -141,11 +141,11 @@ export function pendingCompletionEventsContract(
       expect(numbers(await claim(DUE_MS + 100, pending, 2))).toEqual([late]);
     });
 
-    it('forgets what was taken away', async () => {
-      const [told, other] = [await finished(toUsers), await finished(toUsers)];
-      await pending.remove(told);
-      await pending.remove(told);
-      expect(await pending.finishedAtMs(told)).toBeUndefined();
+    it('drops removed events', async () => {
+      const [removed, other] = [await finished(toUsers), await finished(toUsers)];
+      await pending.remove(removed);
+      await pending.remove(removed);
+      expect(await pending.finishedAtMs(removed)).toBeUndefined();
       expect(numbers(await claim(DUE_MS))).toEqual([other]);
     });
   });

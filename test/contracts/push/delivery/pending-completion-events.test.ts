@@ -39,7 +39,7 @@ for (const { name, make } of databases) {
     await using parts = new AsyncDisposableStack();
     const place = parts.use(await make());
     const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer: two in one process would only wait for each other.
+    // SQLite has one writer, so a second connection in the process would only wait.
     const second =
       database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
     const opened = parts.move();

@@ -70,7 +70,7 @@ export function retriesContract(current: () => DeliverySetup): void {
       await scene.deliver('retry', 0);
       const job = await scene.job();
       expect(await scene.finish(job, 'retry', 0)).toBe('under-way');
-      // The answer was lost, so it is said again, while somebody else is at the next attempt.
+      // The answer was lost, so the result is repeated, while another server makes the next attempt.
       const next = await scene.job(other);
       expect(await scene.finish(job, 'retry', 0)).toBe('stale');
       expect(await scene.finish(next, 'accepted', 0, other)).toBe('finished');
@@ -135,7 +135,7 @@ export function retriesContract(current: () => DeliverySetup): void {
         });
       const retries = async () =>
         (await scene.claim()).flatMap((job) => (job.what === 'retries' ? job : []));
-      // None of these is meant.
+      // None of these matches.
       await bring({ reason: 'because-failed' }, 100);
       await bring({ platform: 'web' }, 100);
       await bring({ instance: (await newScene()).instance }, 100);

@@ -114,7 +114,7 @@ export function storyStoreContract(current: () => DeliverySetup): void {
       scene.nowMs += 10;
       await opened.publishes.cancel(scene.instance, id, scene.nowMs);
       const stories = () => Promise.all(devices.map((device) => scene.story(id, device.id)));
-      const told = [
+      const expected = [
         {
           page: 'delivered',
           nextAttemptAtMs: undefined,
@@ -122,10 +122,10 @@ export function storyStoreContract(current: () => DeliverySetup): void {
         },
         { page: 'cancelled', events: [] },
       ];
-      expect(await stories()).toMatchObject(told);
+      expect(await stories()).toMatchObject(expected);
       scene.nowMs += 1000;
       expect(await scene.claim()).toEqual([]);
-      expect(await stories()).toMatchObject(told);
+      expect(await stories()).toMatchObject(expected);
     });
 
     it('says what the device has reported', async () => {

@@ -32,7 +32,7 @@ export function workClaimsContract(current: () => DeliverySetup): void {
       const { number } = await scene.claimed();
       const held = { plans: [number], jobs: [retries, page] };
       await store.extend(held, NOW_MS + 2 * LEASE_MS);
-      // Another server's word changes nothing.
+      // Another server cannot extend them.
       await other.extend(held, NOW_MS + 9 * LEASE_MS);
       scene.nowMs += 2 * LEASE_MS - 1;
       expect(await scene.claim(9, other)).toEqual([]);
@@ -40,7 +40,7 @@ export function workClaimsContract(current: () => DeliverySetup): void {
       scene.nowMs += 1;
       expect(await scene.claim(9, other)).toHaveLength(2);
       expect(await plan(scene.nowMs, other)).toHaveLength(1);
-      // Nor does one that comes too late.
+      // They cannot be extended after they have expired.
       await store.extend(held, scene.nowMs + 9 * LEASE_MS);
       scene.nowMs += LEASE_MS;
       expect(await scene.claim()).toHaveLength(2);

@@ -39,7 +39,7 @@ describe('an Android device registers', () => {
     }
   });
 
-  it('and tells of itself', async () => {
+  it('with metadata', async () => {
     const id = await registered(server);
     expect(await told(server, id)).toEqual({
       id,
@@ -87,9 +87,9 @@ it('FCM tokens that differ in case are different', async () => {
   expect(await told(server, other)).toBeDefined();
 });
 
-/** Push protocol, §3.3: whoever calls is not known, so nobody may delete devices of others by their ids. */
+/** Push protocol, §3.3: callers are not authenticated, so they must not delete devices of others by id. */
 describe('previous ids', () => {
-  it('replace a device that holds the same token', async () => {
+  it('replace a device with the same token', async () => {
     const token = anyToken();
     const before = await registered(server, 'fcm', { token });
     const after = await registered(server, 'fcm', { token, knownPreviousClientIds: [before] });
@@ -97,7 +97,7 @@ describe('previous ids', () => {
     expect(await told(server, after)).toBeDefined();
   });
 
-  it('do nothing to devices with other tokens', async () => {
+  it('leave devices with other tokens alone', async () => {
     const mine = await registered(server);
     const theirs = await registeredOf(server, 'ann');
     const elsewhere = await registered(server, 'fcm', {}, NEIGHBOUR.id);
@@ -136,7 +136,7 @@ describe('another token', () => {
   const setToken = (id: string, token: unknown) =>
     ask(server, 'PUT', device(`fcm/${id}/token`), { headers: JSON_HEADERS, body: { token } });
 
-  it('is taken with 200, and the device stays what it is', async () => {
+  it('is accepted with 200, and the device keeps its user and interests', async () => {
     const id = await registeredOf(server, 'ann');
     await expectEmpty(ask(server, 'POST', device(`fcm/${id}/interests/shop`)));
     const token = anyToken();
@@ -144,12 +144,12 @@ describe('another token', () => {
     expect(await told(server, id)).toMatchObject({ userId: 'ann' });
     const interests = await ask(server, 'GET', device(`fcm/${id}/interests`));
     expect(interests.json).toMatchObject({ interests: ['shop'] });
-    // It is this device's now: who registers with it takes the device's place.
+    // The token belongs to this device now: registering with it replaces the device.
     await registered(server, 'fcm', { token });
     expect(await told(server, id)).toBeUndefined();
   });
 
-  it('takes the place of the device that had it', async () => {
+  it('replaces the device that had it', async () => {
     const token = anyToken();
     const before = await registered(server, 'fcm', { token });
     const id = await registered(server);
@@ -158,7 +158,7 @@ describe('another token', () => {
     expect(await told(server, id)).toBeDefined();
   });
 
-  it('leaves the old one free', async () => {
+  it('frees the old one', async () => {
     const token = anyToken();
     const id = await registered(server, 'fcm', { token });
     await expectEmpty(setToken(id, anyToken()));
@@ -166,7 +166,7 @@ describe('another token', () => {
     expect(await told(server, id)).toBeDefined();
   });
 
-  it('is refused where the device is unknown, and where there is no object', async () => {
+  it('is refused for an unknown device and without a JSON object', async () => {
     for (const id of [`fcm-${UNKNOWN}`, 'fcm-1', 'x', '%00']) {
       expect(await setToken(id, anyToken())).toMatchObject(NO_DEVICE);
     }
@@ -179,7 +179,7 @@ describe('another token', () => {
     }
   });
 
-  it('is a thing of Android', async () => {
+  it('exists only for Android', async () => {
     const body = { token: anyToken() };
     for (const platform of ['apns', 'web']) {
       const target = device(`${platform}/fcm-${UNKNOWN}/token`);

@@ -27,11 +27,11 @@ const changed = (change: object) => register(registration('apns', change));
 const anyToken = () => randomUUID().replaceAll('-', '').repeat(2);
 
 describe('an Apple device registers', () => {
-  it('of an app that the SDK does not know the name of', async () => {
+  it('for an app whose name the SDK does not know', async () => {
     expect((await changed({ bundleIdentifier: 'missing-bundle-id' })).status).toBe(200);
   });
 
-  it('of iOS and of macOS, which tell of themselves', async () => {
+  it('with the metadata of iOS and of macOS', async () => {
     for (const metadata of [
       { sdkVersion: '4.0.0', iosVersion: '19.1' },
       { sdkVersion: '4.0.0', macosVersion: '16.0' },
@@ -124,7 +124,7 @@ describe('metadata', () => {
     expect((await told(server, id))?.metadata).toEqual({});
   });
 
-  it('is kept as far as it is documented, and no prototype', async () => {
+  it('keeps only documented fields, and no prototype', async () => {
     const id = await registered(server, 'apns');
     const body =
       '{"sdkVersion":"1","__proto__":{"iosVersion":"2"},"constructor":"x","name":"Ann\'s phone"}';
@@ -154,7 +154,7 @@ describe('an Apple device that registers again', () => {
   });
 });
 
-it('iOS names JSON in each request, and sends a body in few', async () => {
+it('a request of iOS may have the content type JSON and no body', async () => {
   const id = await registered(server, 'apns');
   const rest = `apns/${id}`;
   const asks = (method: string, path: string, framing: object) =>

@@ -103,7 +103,7 @@ describe('401 is the answer to a Beams Token', () => {
     ['with another key', beamsToken({}, 'wrong')],
     ['with the key of another instance', beamsToken({}, NEIGHBOUR.secretKey)],
     [
-      'with the bytes that the key is hex of',
+      'signed with the bytes that the key encodes in hex',
       beamsToken({}, Buffer.from(INSTANCE.secretKey, 'hex')),
     ],
     ['with no key', beamsToken({}, '')],
@@ -157,7 +157,7 @@ describe('401 is the answer to a Beams Token', () => {
     }
   });
 
-  it('whose signature is wrong, whatever else is', async () => {
+  it('whose signature is wrong, whatever its claims are', async () => {
     const claims = { sub: undefined, exp: undefined, iss: undefined };
     await expectRefused(beamsToken(claims, 'wrong'), 401, 'Unauthorized', /signature/);
   });
@@ -193,7 +193,7 @@ describe('400 is the answer to a Beams Token', () => {
     await expectRefused(beamsToken(claims), 400, 'Bad Request', new RegExp(`\`${claim}\``));
   });
 
-  it('whose time no number can hold', async () => {
+  it('whose time is too large for a number', async () => {
     const token = signedText(`{"sub":"ann","iss":"https://${hosted}","exp":1e400}`);
     await expectRefused(token, 400, 'Bad Request', /`exp`/);
   });
@@ -227,7 +227,7 @@ it('sets a user whose id has 164 bytes, of any characters', async () => {
   }
 });
 
-it('knows another leeway, other issuers and other keys as soon as the configuration has them', async () => {
+it('follows the configured leeway, issuers and keys', async () => {
   await using own = await startPush({
     push: { tokenLeewaySeconds: 7200, tokenIssuers: ['beams.test'] },
   });

@@ -38,7 +38,7 @@ const withKeys = (keys: object) => subscribed(subscription(anyEndpoint(), keys))
 
 const WRONG_TOKEN = fieldRefusal('token', 400, 'Bad Request');
 
-describe('the key that browsers subscribe with', () => {
+describe('the VAPID public key', () => {
   const path = (instance: string) => `/device_api/v1/instances/${instance}/web-vapid-public-key`;
 
   it('is a point of P-256 in URL-safe base64', async () => {
@@ -49,7 +49,7 @@ describe('the key that browsers subscribe with', () => {
     expect(answer.text).toBe(`{"vapidPublicKey":"${VAPID_PUBLIC_KEY}"}\n`);
   });
 
-  it('is not there for an unknown instance, nor for one without web push', async () => {
+  it('does not exist for an unknown instance or one without web push', async () => {
     for (const instance of [UNKNOWN, 'x', '%00']) {
       expect(await ask(server, 'GET', path(instance))).toMatchObject(NO_INSTANCE);
     }
@@ -83,7 +83,7 @@ describe('a browser registers', () => {
     expect((await withKeys({ p256dh, auth: 'BTBZMqHH6r4Tts7J/aSIgg==' })).status).toBe(200);
   });
 
-  it('with what else a subscription may hold', async () => {
+  it('with other fields of a subscription', async () => {
     const endpoint = anyEndpoint();
     for (const others of [
       { expirationTime: 1_900_000_000_000 },
@@ -148,11 +148,11 @@ describe('the token of a browser', () => {
     [{ auth: Buffer.alloc(15).toString('base64url') }],
     [{ auth: Buffer.alloc(17).toString('base64url') }],
     [{ auth: 'BTBZMqHH6r4Tts7J_aSIg!' }],
-  ])('has the keys that sending needs, not %j', async (keys) => {
+  ])('has valid keys, not %j', async (keys) => {
     expect(await withKeys(keys)).toMatchObject(WRONG_TOKEN);
   });
 
-  it('has keys at all', async () => {
+  it('has keys', async () => {
     for (const keys of [undefined, null, 'x', []]) {
       expect(await subscribed({ endpoint: anyEndpoint(), keys })).toMatchObject(WRONG_TOKEN);
     }
@@ -164,7 +164,7 @@ describe('the token of a browser', () => {
   }
 });
 
-/** Push protocol, §8.3.5 and §8.3.6: what this server is going to be sent to post to. */
+/** Push protocol, §8.3.5 and §8.3.6: this server will send requests to these addresses. */
 describe('the endpoint of a browser', () => {
   it.each([
     'https://fcm.googleapis.com/fcm/send/',
@@ -238,21 +238,21 @@ describe('the endpoint of a browser', () => {
     ['https://fcm.googleapis.com:99999/x'],
     [['https://fcm.googleapis.com/x']],
     [{ href: 'https://fcm.googleapis.com/x' }],
-  ])('is nowhere else: %j', async (endpoint) => {
+  ])('may not be anywhere else: %j', async (endpoint) => {
     const answer = await at(endpoint);
     expect(answer).toMatchObject(WRONG_TOKEN);
-    // Nothing of it is told back.
+    // The refusal does not repeat it.
     expect(answer.text).not.toContain('example.org');
   });
 
-  it('has 2048 characters at most, as it is sent', async () => {
+  it('has at most 2048 characters after URL encoding', async () => {
     const start = `https://fcm.googleapis.com/${randomUUID()}`;
     expect((await at(start.padEnd(2048, 'x'))).status).toBe(200);
     expect(await at(start.padEnd(2049, 'x'))).toMatchObject(WRONG_TOKEN);
     expect(await at(start + 'é'.repeat(500))).toMatchObject(WRONG_TOKEN);
   });
 
-  it('may be on this machine where the configuration allows it, by http and any port', async () => {
+  it('may be on this machine, with http and any port, if the configuration allows it', async () => {
     const rules = (web: object) => ({
       vapid: vapid(),
       ...web,
@@ -300,7 +300,7 @@ describe('the endpoint of a browser', () => {
 describe('a browser that registers again', () => {
   const tokenOf = (endpoint: string) => btoa(JSON.stringify(subscription(endpoint)));
 
-  it('is known by its endpoint, however that is spelled and whatever its keys are', async () => {
+  it('is recognised by its endpoint, in any spelling and with any keys', async () => {
     const path = `/wpush/v2/${randomUUID()}`;
     let before = await registered(server, 'web', {
       token: tokenOf(`https://updates.push.services.mozilla.com${path}`),
@@ -344,7 +344,7 @@ describe('what a browser cannot do', () => {
   });
 });
 
-describe('what is known of a browser', () => {
+describe('the data of a browser', () => {
   it('is its id, its user and its metadata', async () => {
     const id = await registered(server, 'web');
     const answer = await ask(server, 'GET', device(`web/${id}`));

@@ -36,7 +36,7 @@ const remove = (rest: string, library?: string) =>
 
 describe('deleting a user', () => {
   it.each(['customer_api', 'user_api'])(
-    'is answered with 200 and nothing, whether there is one or not: %s',
+    'is answered with 200 and an empty body, whether the user exists or not: %s',
     async (family) => {
       const path = `/${family}/v1/instances/${INSTANCE.id}/users/`;
       const ann = `ann-${randomUUID()}`;
@@ -75,7 +75,7 @@ describe('deleting a user', () => {
     expect((await publish(server, '/users', { ...TO_USERS, users: [ann] })).status).toBe(200);
   });
 
-  it('may come with a content type, and with a body that says nothing', async () => {
+  it('may have a content type and a body, which are ignored', async () => {
     for (const asked of [
       { headers: { ...BACKEND, ...JSON_HEADERS } },
       { headers: { ...BACKEND, 'content-type': 'text/plain' } },
@@ -110,7 +110,7 @@ describe('the user of a path', () => {
     '?#',
   ];
   it.each(libraries.flatMap(([name, encode]) => ids.map((id) => [id, name, encode] as const)))(
-    'is %j, as the library for %s writes it',
+    'is %j, as the library for %s encodes it',
     async (id, name, encode) => {
       // Only what the id has differs from the others; with it no two tests speak of the same user.
       const unique = `${id}-${randomUUID()}`;
@@ -149,7 +149,7 @@ describe('the user of a path', () => {
     expect(await told(server, without)).toBeUndefined();
   });
 
-  it('is told apart by case, and is never another spelling of the same letters', async () => {
+  it('is compared by case and by code points', async () => {
     const devices = [
       await registeredOf(server, 'Zoë'),
       await registeredOf(server, 'zoë'),
@@ -160,7 +160,7 @@ describe('the user of a path', () => {
     expect(left.map((device) => device !== undefined)).toEqual([false, true, true]);
   });
 
-  it('is no pattern', async () => {
+  it('is not a pattern', async () => {
     const device = await registeredOf(server, 'pattern');
     for (const rest of ['%25', 'patter_', 'p%25', "'%20OR%20'1'='1", '*']) {
       await expectEmpty(remove(rest));
@@ -171,20 +171,23 @@ describe('the user of a path', () => {
 
 /** Push protocol, §2.4: the literal first, and spaces only where the library writes them so. */
 describe('a plus sign', () => {
-  it.each(['ruby', 'php', 'java'])('is one where there is such a user: %s', async (name) => {
-    const [plus, space] = [`${name}+x`, `${name} x`];
-    const devices = [await registeredOf(server, plus), await registeredOf(server, space)];
-    const left = async () =>
-      (await Promise.all(devices.map((id) => told(server, id)))).map((one) => one?.userId);
-    const library = `pusher-push-notifications-${name} 2.0.3`;
-    await expectEmpty(remove(plus, library));
-    expect(await left()).toEqual([undefined, space]);
-    await expectEmpty(remove(plus, library));
-    expect(await left()).toEqual([undefined, undefined]);
-  });
+  it.each(['ruby', 'php', 'java'])(
+    'is decoded only as far as such a user exists: %s',
+    async (name) => {
+      const [plus, space] = [`${name}+x`, `${name} x`];
+      const devices = [await registeredOf(server, plus), await registeredOf(server, space)];
+      const left = async () =>
+        (await Promise.all(devices.map((id) => told(server, id)))).map((one) => one?.userId);
+      const library = `pusher-push-notifications-${name} 2.0.3`;
+      await expectEmpty(remove(plus, library));
+      expect(await left()).toEqual([undefined, space]);
+      await expectEmpty(remove(plus, library));
+      expect(await left()).toEqual([undefined, undefined]);
+    },
+  );
 
   it.each(['node', 'go', 'python', undefined])(
-    'is never a space for other libraries: %s',
+    'keeps a plus sign for other libraries: %s',
     async (name) => {
       const device = await registeredOf(server, `${name} y`);
       await expectEmpty(remove(`${name}+y`, name && `pusher-push-notifications-${name} 1.0`));
@@ -192,7 +195,7 @@ describe('a plus sign', () => {
     },
   );
 
-  it('that is escaped is one for all', async () => {
+  it('with an escaped plus sign is the same for all libraries', async () => {
     const [plus, space] = [await registeredOf(server, 'z+z'), await registeredOf(server, 'z z')];
     const library = 'pusher-push-notifications-php 2.0.0';
     for (const _ of [1, 2]) await expectEmpty(remove('z%2Bz', library));
@@ -227,7 +230,7 @@ describe('deleting a user is refused', () => {
     },
   );
 
-  it('with more than 164 bytes, in recorded words', async () => {
+  it('with more than 164 bytes, with the recorded text', async () => {
     const tooLong = refusal(400, 'Bad request', "'User id' is too long, max length is 164");
     for (const longest of ['x'.repeat(164), '%C3%A9'.repeat(82), 'x/'.repeat(82)]) {
       await expectEmpty(remove(longest));
@@ -237,7 +240,7 @@ describe('deleting a user is refused', () => {
     }
   });
 
-  it.each(['%00', 'a%00b'])('for what no user can be called: %s', async (rest) => {
+  it.each(['%00', 'a%00b'])('for an impossible user id: %s', async (rest) => {
     expect(await remove(rest)).toMatchObject(refusal(400, 'Bad request', /'User id'/));
   });
 

@@ -126,7 +126,7 @@ describe('one interest', () => {
     expect(await all(id)).toEqual(['a,b']);
   });
 
-  it('is told apart by case, and may be called as what paths and objects have by themselves', async () => {
+  it('is compared by case, and may be a path segment or a property of every object', async () => {
     const id = await registered(server);
     const names = ['..', '.', 'Shop', '__proto__', 'constructor', 'interests', 'shop'];
     for (const name of names) await expectEmpty(add(id, name));
@@ -140,7 +140,7 @@ describe('one interest', () => {
     expect(await add(id, 'a/')).toMatchObject(NO_PATH);
   });
 
-  it('may come with a body and a query, which say nothing', async () => {
+  it('may have a body and a query, which are ignored', async () => {
     const id = await registered(server);
     await expectEmpty(ask(server, 'POST', path(id, '/shop?x=y'), { body: '[' }));
     expect(await all(id)).toEqual(['shop']);
@@ -167,7 +167,7 @@ describe('all interests', () => {
   );
 
   it.each(['', 'a b', 'a:b', 'é', 'x'.repeat(165), '\u0000', '\ud800', 'a\n'])(
-    'have names as the specification says, not %j',
+    'have valid names, not %j',
     async (name) => {
       const id = await registered(server);
       await expectEmpty(set(id, ['before']));
@@ -192,7 +192,7 @@ describe('all interests', () => {
     },
   );
 
-  it('are 5000 at most, with names of any length', async () => {
+  it('are at most 5000, with names of any length', async () => {
     const id = await registered(server);
     const most = numbered(5000).map((name) => name.padEnd(164, '@'));
     await expectEmpty(set(id, most));
@@ -209,7 +209,7 @@ describe('all interests', () => {
     expect(await all(id)).toEqual([]);
   });
 
-  it('are 5000 at most also when the last ones come at the same moment', async () => {
+  it('are at most 5000 even if the last ones come at the same moment', async () => {
     const id = await registered(server);
     await expectEmpty(set(id, numbered(4998)));
     const answers = await Promise.all(
@@ -222,7 +222,7 @@ describe('all interests', () => {
 });
 
 describe('reading interests', () => {
-  it('gives an object, in one shape also where there are none', async () => {
+  it('gives an object of the same shape without interests', async () => {
     const id = await registered(server);
     const empty = await ask(server, 'GET', path(id));
     expect(empty.text).toBe('{"interests":[],"responseMetadata":{}}\n');
@@ -231,7 +231,7 @@ describe('reading interests', () => {
     expect(await page(id)).toEqual({ interests: ['a', 'b'], responseMetadata: {} });
   });
 
-  it('gives pages of 100 where none is asked for, and no cursor with the last', async () => {
+  it('gives pages of 100 by default, and no cursor with the last page', async () => {
     const id = await registered(server);
     const names = numbered(250);
     await expectEmpty(set(id, names));
@@ -257,7 +257,7 @@ describe('reading interests', () => {
     ['101', 100],
     ['5000', 100],
     ['9'.repeat(40), 100],
-  ])('gives as many as are asked for, but 100 at most: %s', async (limit, most) => {
+  ])('gives as many as requested, but at most 100: %s', async (limit, most) => {
     const id = await registered(server);
     await expectEmpty(set(id, numbered(150)));
     expect((await page(id, `?limit=${limit}`)).interests).toHaveLength(most);
@@ -278,7 +278,7 @@ describe('reading interests', () => {
     '1%20',
     '%D9%A3',
     '1,2',
-  ])('takes no limit like %s', async (limit) => {
+  ])('refuses the limit %s', async (limit) => {
     const id = await registered(server);
     expect(await ask(server, 'GET', path(id, `?limit=${limit}`))).toMatchObject(
       refusal(400, 'Bad Request', '`limit` given is not valid'),
@@ -286,7 +286,7 @@ describe('reading interests', () => {
   });
 
   it.each(['x', '%00', '=', 'aTAwMDAw%3D', '__proto__', '%C3%A9', 'x'.repeat(300), "'%20OR%201=1"])(
-    'takes no cursor that it did not give: %s',
+    'refuses a cursor that it did not give: %s',
     async (cursor) => {
       const id = await registered(server);
       expect(await ask(server, 'GET', path(id, `?cursor=${cursor}`))).toMatchObject(
@@ -295,7 +295,7 @@ describe('reading interests', () => {
     },
   );
 
-  it('goes on where it was when interests come and go between two pages', async () => {
+  it('continues in place when interests change between two pages', async () => {
     const id = await registered(server);
     const names = numbered(10);
     await expectEmpty(set(id, names));
@@ -308,7 +308,7 @@ describe('reading interests', () => {
     expect(rest.interests).toEqual(['i00005', 'i00005x', 'i00007', 'i00008', 'i00009']);
   });
 
-  it('has one order, that of bytes, whatever characters names have', async () => {
+  it('has the order of bytes for all characters', async () => {
     const id = await registered(server);
     await expectEmpty(set(id, ofInterests));
     const inOrder = [...ofInterests].sort();
@@ -316,14 +316,14 @@ describe('reading interests', () => {
     expect(await all(id, '&limit=1')).toEqual(inOrder);
   });
 
-  it('minds no other parameter', async () => {
+  it('ignores other parameters', async () => {
     const id = await registered(server);
     await expectEmpty(set(id, ['a']));
     expect((await page(id, '?x=y&limit=5&z')).interests).toEqual(['a']);
   });
 });
 
-describe('a device that is not there', () => {
+describe('an unknown device', () => {
   it.each([`fcm-${UNKNOWN}`, `web-${UNKNOWN}`, 'fcm-1', '%00', 'null'])(
     'has no interests: 404 for %s',
     async (id) => {
@@ -339,7 +339,7 @@ describe('a device that is not there', () => {
     },
   );
 
-  it('is one that was deleted, one of another instance, and one of another platform', async () => {
+  it('may be deleted, or of another instance or platform', async () => {
     const gone = await registered(server);
     await expectEmpty(add(gone, 'shop'));
     await expectEmpty(ask(server, 'DELETE', device(`fcm/${gone}`)));

@@ -48,7 +48,7 @@ async function subscribed(platform: 'fcm' | 'web' = 'fcm'): Promise<string> {
   return id;
 }
 
-/** Publishes to all that are subscribed, of whom there are so many. */
+/** Publishes to all subscribed devices, and waits until that many are planned. */
 async function toSubscribed(devices: number): Promise<string> {
   const body = { ...TO_INTERESTS, web: { notification: { title: 'Hi' } } };
   const id = await published(server, body);
@@ -59,7 +59,7 @@ async function toSubscribed(devices: number): Promise<string> {
 const report = (body: unknown, instance: string = INSTANCE.id) =>
   ask(server, 'POST', events(instance), { headers: JSON_HEADERS, body });
 
-/** Taken with 200, whatever becomes of it. */
+/** Accepted with 200, whether it is counted or dropped. */
 async function expectTaken(body: unknown, instance?: string): Promise<void> {
   const { status, text, headers } = await report(body, instance);
   expect([status, text, headers.get('content-type')]).toEqual([200, '{}\n', 'application/json']);
@@ -87,7 +87,7 @@ describe('a report', () => {
     await expectTaken(event({ event: 'open', userId: 'ann' }));
   });
 
-  it('as the web SDK sends it: more with an open, null for no user', async () => {
+  it('as the web SDK sends it: more fields with an open, null for no user', async () => {
     const web = { userId: null, appInBackground: false, hasDisplayableContent: true };
     await expectTaken(event({ ...web, event: 'delivery' }));
     await expectTaken(event({ ...web, event: 'open', hasData: true }));
@@ -99,7 +99,7 @@ describe('a report', () => {
     }
   });
 
-  it('needs no Authorization, and minds none', async () => {
+  it('needs no Authorization, and ignores it', async () => {
     for (const authorization of ['Bearer wrong', 'x', BACKEND.authorization]) {
       const headers = { ...JSON_HEADERS, authorization };
       const answer = await ask(server, 'POST', events(), { headers, body: event() });
@@ -107,12 +107,12 @@ describe('a report', () => {
     }
   });
 
-  it('may have fields that nobody knows', async () => {
+  it('may have unknown fields', async () => {
     await expectTaken(event({ instanceId: 7, newer: {}, constructor: 'x' }));
     await expectTaken(JSON.stringify(event()).replace('{', '{"__proto__":{"event":7},'));
   });
 
-  it('may have null for what it does not have to have', async () => {
+  it('may have null in optional fields', async () => {
     const none = {
       userId: null,
       appInBackground: null,
@@ -123,7 +123,7 @@ describe('a report', () => {
     await expectTaken(event({ ...none, event: 'open' }));
   });
 
-  it('of an open may have anything in the fields of a delivery', async () => {
+  it('of an open may have any values in the fields of a delivery', async () => {
     await expectTaken(
       event({ event: 'open', appInBackground: 'x', hasDisplayableContent: 7, hasData: {} }),
     );
@@ -133,7 +133,7 @@ describe('a report', () => {
 /** Each row of the seed's table. */
 describe('a report is refused with 400', () => {
   it.each(['text/plain', '', 'application/jsonp', 'application/x-www-form-urlencoded'])(
-    'where its content type is %j',
+    'with the content type %j',
     async (type) => {
       const headers = { 'content-type': type };
       expect(await ask(server, 'POST', events(), { headers, body: event() })).toMatchObject(
@@ -142,7 +142,7 @@ describe('a report is refused with 400', () => {
     },
   );
 
-  it('where it has no content type', async () => {
+  it('without a content type', async () => {
     expect(await ask(server, 'POST', events(), { body: event() })).toMatchObject(
       refusal(400, 'Invalid content type'),
     );
@@ -152,7 +152,7 @@ describe('a report is refused with 400', () => {
     '/reporting_api/v2/instances//events',
     '/reporting_api/v2/events',
     '/reporting_api/v2/instances/events',
-  ])('where the path has no instance id: %s', async (target) => {
+  ])('without an instance id in the path: %s', async (target) => {
     const asked = { headers: JSON_HEADERS, body: event() };
     expect(await ask(server, 'POST', target, asked)).toMatchObject(
       refusal(400, 'Incomplete Request', /instance-id/),
@@ -167,12 +167,12 @@ describe('a report is refused with 400', () => {
     `{${INSTANCE.id}}`,
     `${INSTANCE.id}%0A`,
     '..',
-  ])('where the instance id is no UUID: %s', async (instance) => {
+  ])('with an instance id that is not a UUID: %s', async (instance) => {
     expect(await report(event(), instance)).toMatchObject(refusal(400, 'Bad request', /UUID/));
   });
 
   it.each(['', 'null', '[]', '"x"', '7', '{', 'event=open'])(
-    'where the body is no JSON object: %j',
+    'with a body that is not a JSON object: %j',
     async (body) => {
       expect(await report(body)).toMatchObject(
         refusal(400, 'Bad request', 'The body cannot be read as a JSON object'),
@@ -181,7 +181,7 @@ describe('a report is refused with 400', () => {
   );
 
   it.each(['event', 'publishId', 'deviceId', 'timestampSecs'])(
-    'where %s is missing, or null',
+    'with %s missing or null',
     async (field) => {
       for (const value of [undefined, null]) {
         expect(await report(event({ [field]: value }))).toMatchObject(
@@ -239,13 +239,13 @@ describe('a report is refused with 400', () => {
     ['appInBackground', 1],
     ['hasDisplayableContent', 0],
     ['hasData', {}],
-  ])('where %s is %j', async (field, value) => {
+  ])('with %s: %j', async (field, value) => {
     expect(await report(event({ [field]: value }))).toMatchObject(
       fieldRefusal(field, 400, 'Bad request'),
     );
   });
 
-  it('where a number is larger than any', async () => {
+  it('with a number that is too large', async () => {
     for (const number of ['1e400', '-1e400', '9'.repeat(400), '253402300800']) {
       const body = `{"event":"open","publishId":"x","deviceId":"y","timestampSecs":${number}}`;
       expect(await report(body)).toMatchObject(fieldRefusal('timestampSecs', 400, 'Bad request'));
@@ -257,7 +257,7 @@ describe('a report is refused with 400', () => {
     }
   });
 
-  it('where the body has more than 16 KiB', async () => {
+  it('with a body of more than 16 KiB', async () => {
     const body = JSON.stringify(event());
     await expectTaken(body + ' '.repeat(16_384 - body.length));
     expect(await report(body + ' '.repeat(16_385 - body.length))).toMatchObject(
@@ -275,8 +275,8 @@ describe('a report is refused with 400', () => {
 });
 
 /** Push protocol, §3.7: iOS would register again at a 404. */
-describe('a report is taken and dropped', () => {
-  it('where nobody knows its publish, its device or its instance', async () => {
+describe('a report is accepted and dropped', () => {
+  it('if its publish, device or instance is unknown', async () => {
     for (const change of [
       { publishId: `pubid-${UNKNOWN}` },
       { publishId: 'x' },
@@ -291,7 +291,7 @@ describe('a report is taken and dropped', () => {
     await expectTaken(event(), UNKNOWN.toUpperCase());
   });
 
-  it('where the publish or the device belongs to another instance', async () => {
+  it('if the publish or the device belongs to another instance', async () => {
     const id = await toSubscribed(1);
     const elsewhere = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await expectTaken(event({ publishId: id }), NEIGHBOUR.id);
@@ -300,7 +300,7 @@ describe('a report is taken and dropped', () => {
     expect(await counts(id)).toEqual([0, 0]);
   });
 
-  it('where the publish is not for the device', async () => {
+  it('if the publish is not for the device', async () => {
     const id = await toSubscribed(1);
     const stranger = await registered(server);
     for (const name of ['delivery', 'open']) {
@@ -313,7 +313,7 @@ describe('a report is taken and dropped', () => {
 });
 
 describe('reports', () => {
-  it('are counted once for a publish, a device and an event, however often they come', async () => {
+  it('are counted once for each publish, device and event', async () => {
     const other = await subscribed('web');
     const id = await toSubscribed(2);
     expect(await counts(id)).toEqual([0, 0]);
@@ -327,7 +327,7 @@ describe('reports', () => {
     expect(await counts(id)).toEqual([1, 2]);
   });
 
-  it('are counted however ids are spelled', async () => {
+  it('are counted with ids in any spelling', async () => {
     const id = await toSubscribed(2);
     const upper = (text: string, prefix: string) =>
       prefix + text.slice(prefix.length).toUpperCase();
@@ -348,7 +348,7 @@ describe('reports', () => {
     expect(await counts(id)).toEqual([1, 1]);
   });
 
-  it('are not refused for how many there are', async () => {
+  it('are not refused for their number', async () => {
     const answers = await Promise.all(Array.from({ length: 300 }, () => report(event())));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });

@@ -38,7 +38,7 @@ function endpointOf({ text }: Answered): unknown {
 
 /** Push protocol, §3.9. */
 describe('the service worker', () => {
-  it('is a script, which is asked for anew each time', async () => {
+  it('is a script that browsers fetch again each time', async () => {
     const answer = await ask(server, 'GET', PATH);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
@@ -46,12 +46,12 @@ describe('the service worker', () => {
     expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(answer.text)));
   });
 
-  it('is given with any query, as the SDK asks for it', async () => {
+  it('is served with any query, as the SDK requests it', async () => {
     const target = `${PATH}?pusherBeamsWebSDKVersion=2.1.0`;
     expect((await ask(server, 'GET', target)).text).toBe((await ask(server, 'GET', PATH)).text);
   });
 
-  it('is told of to HEAD without a body', async () => {
+  it('answers HEAD without a body', async () => {
     const [head, get] = [await ask(server, 'HEAD', PATH), await ask(server, 'GET', PATH)];
     expect([head.status, head.text]).toEqual([200, '']);
     for (const name of ['content-type', 'content-length']) {
@@ -64,7 +64,7 @@ describe('the service worker', () => {
     ['localhost:6002', 'http://localhost:6002'],
     ['127.0.0.1:6002', 'http://127.0.0.1:6002'],
     ['[::1]:6002', 'http://[::1]:6002'],
-  ])('reports to where it came from: %s', async (host, endpoint) => {
+  ])('sends reports to the host that served it: %s', async (host, endpoint) => {
     expect(endpointOf(await asked(`Host: ${host}\r\n`))).toBe(endpoint);
   });
 
@@ -75,7 +75,7 @@ describe('the service worker', () => {
     ['http', 'http://push.example.org'],
     ['javascript', 'http://push.example.org'],
     ['', 'http://push.example.org'],
-  ])('knows of a proxy in front that speaks %j', async (scheme, endpoint) => {
+  ])('sends reports to the proxy in front of the server: %j', async (scheme, endpoint) => {
     const lines = `Host: push.example.org\r\nX-Forwarded-Proto: ${scheme}\r\n`;
     expect(endpointOf(await asked(lines))).toBe(endpoint);
   });
@@ -93,18 +93,18 @@ describe('the service worker', () => {
     'Host: \u00fc\r\n',
     'Host: x\\u0027\r\n',
     'Host: [::1\r\n',
-  ])('is given to nobody who calls this server %j', async (lines) => {
+  ])('is refused with the Host header %j', async (lines) => {
     expect(await asked(lines)).toMatchObject(refusal(400, 'Bad request', /Host/));
   });
 
-  it('reports to the public address where there is one, whatever it was asked as', async () => {
+  it('sends reports to the public address if one is configured', async () => {
     await using own = await startPush({ push: { publicUrl: 'https://push.example.org' } });
     for (const lines of ['Host: evil.test\r\n', "Host: x'y\r\nX-Forwarded-Proto: http\r\n"]) {
       expect(endpointOf(await asked(lines, own))).toBe('https://push.example.org');
     }
   });
 
-  it('is nowhere else', async () => {
+  it('is served at no other path', async () => {
     for (const target of [
       '/service-worker.js',
       '/sdk/',

@@ -27,7 +27,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Push protocol, §3.5; what a token is refused for has tests of its own. */
 describe('the user of a device', () => {
-  it.each(['apns', 'fcm', 'web'] as const)('is set with 200, and told: %s', async (platform) => {
+  it.each(['apns', 'fcm', 'web'] as const)('is set with 200, and shown: %s', async (platform) => {
     const id = await registered(server, platform);
     expect(await told(server, id)).toMatchObject({ userId: null });
     await expectEmpty(setUser(server, id, beamsToken({ sub: 'ann' })));
@@ -63,7 +63,7 @@ describe('the user of a device', () => {
   });
 
   it.each(['fcm-1', 'x', '%00', 'fcm-', `fcm-${UNKNOWN}0`, 'null'])(
-    'is not set on what is no device id: 400 for %s',
+    'is not set with an invalid device id: 400 for %s',
     async (id) => {
       const headers = { authorization: `Bearer ${beamsToken()}` };
       const answer = await ask(server, 'PUT', device(`fcm/${id}/user`), { headers });
@@ -71,7 +71,7 @@ describe('the user of a device', () => {
     },
   );
 
-  it('is not set for an unknown instance, nor for a device of another: 404', async () => {
+  it('is not set for an unknown instance or a device of another instance: 404', async () => {
     const id = await registered(server);
     const headers = { authorization: `Bearer ${beamsToken()}` };
     for (const instance of [UNKNOWN, 'x']) {
@@ -86,7 +86,7 @@ describe('the user of a device', () => {
     ).toMatchObject(NO_DEVICE);
   });
 
-  it('may come with a content type and a body, which say nothing', async () => {
+  it('may be set with a content type and a body, which are ignored', async () => {
     const id = await registered(server);
     const headers = { ...JSON_HEADERS, authorization: `Bearer ${beamsToken()}` };
     for (const body of [undefined, '', '{"userId":"bob"}', '[']) {
@@ -99,7 +99,7 @@ describe('the user of a device', () => {
   });
 });
 
-/** Registers so many devices of a user. All at once, so that the store writes them together. */
+/** Registers this many devices of a user, all at once so that the store writes them together. */
 async function devicesOf(
   sub: string,
   platform: Platform,
@@ -123,7 +123,7 @@ function signIn(id: string, sub: string, instance: string = INSTANCE.id) {
 }
 
 describe('a user', () => {
-  it('has 100 devices of each platform at most: 422', async () => {
+  it('has at most 100 devices of each platform: 422', async () => {
     const [first = ''] = await devicesOf('full', 'fcm', 100);
     const one = await registered(server, 'fcm');
     expect(await signIn(one, 'full')).toMatchObject(
@@ -140,7 +140,7 @@ describe('a user', () => {
     await expectEmpty(signIn(await registered(server, 'fcm'), 'full'));
   });
 
-  it('has 100 devices at most also when the last ones sign in at the same moment', async () => {
+  it('has at most 100 devices even if the last ones sign in at the same moment', async () => {
     await devicesOf('crowd', 'apns', 98);
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => signIn(await registered(server, 'apns'), 'crowd')),
@@ -149,7 +149,7 @@ describe('a user', () => {
     expect(statuses).toEqual([200, 200, 422, 422, 422, 422]);
   });
 
-  it('who comes with one more loses the oldest, where the instance is told to do so', async () => {
+  it('loses the oldest device with one more, if the instance is configured so', async () => {
     const oldest = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await expectEmpty(signIn(oldest, 'full', NEIGHBOUR.id));
     // It was heard of before the others.

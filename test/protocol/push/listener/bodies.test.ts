@@ -12,7 +12,7 @@ import {
 } from './requests-and-refusals.ts';
 
 describe('a body', () => {
-  it('may come in pieces, in chunks, or after a question', async () => {
+  it('may come in pieces, in chunks, or after 100 Continue', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const headers = JSON_HEADERS;
@@ -38,7 +38,7 @@ describe('a body', () => {
     ).toBe(3);
   });
 
-  it('may be empty, whatever its content type', async () => {
+  it('may be empty with any content type', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     for (const method of ['GET', 'DELETE', 'PUT', 'POST']) {
@@ -51,7 +51,7 @@ describe('a body', () => {
     }
   });
 
-  it('of many packets arrives whole', async () => {
+  it('of many packets is complete', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const body = 'x'.repeat(1_048_576);
@@ -82,7 +82,7 @@ describe('a body', () => {
     await connection.ends();
   });
 
-  it('is not waited for where the head is refused', async () => {
+  it('is not waited for if the head is refused', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     connection.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n`);
@@ -92,7 +92,7 @@ describe('a body', () => {
     expect((await connection.asks(publish(5))).status).toBe(200);
   });
 
-  it('is not asked for where the head is refused', async () => {
+  it('is not requested if the head is refused', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     connection.writes(
@@ -107,21 +107,24 @@ describe('a body', () => {
   it.each([
     ['a length', (bytes: number) => `Content-Length: ${bytes}\r\n\r\n`],
     ['chunks', (bytes: number) => `Transfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n`],
-  ])('that is far too large, with %s, still lets its sender see the answer', async (_, framing) => {
-    await using server = await openListener({ bounds: { lingerMs: 3000 } });
-    await using connection = await RawHttp.open(server);
-    connection.writes(
-      `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing(8_000_000)}`,
-    );
-    // All of it is sent before the answer is looked at, as some clients do.
-    connection.writes('x'.repeat(8_000_000));
-    const answer = await connection.reads();
-    expect(refused(answer)).toEqual([400, 'Bad request', 'The body is larger than 10 KiB']);
-    expect(answer.headers.get('connection')).toBe('close');
-    await connection.ends();
-  });
+  ])(
+    'that is far too large, with %s, does not keep its sender from reading the answer',
+    async (_, framing) => {
+      await using server = await openListener({ bounds: { lingerMs: 3000 } });
+      await using connection = await RawHttp.open(server);
+      connection.writes(
+        `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing(8_000_000)}`,
+      );
+      // All of it is sent before the answer is looked at, as some clients do.
+      connection.writes('x'.repeat(8_000_000));
+      const answer = await connection.reads();
+      expect(refused(answer)).toEqual([400, 'Bad request', 'The body is larger than 10 KiB']);
+      expect(answer.headers.get('connection')).toBe('close');
+      await connection.ends();
+    },
+  );
 
-  it('without an end is not read for ever', async () => {
+  it('without an end is read for a limited time', async () => {
     await using server = await openListener({ bounds: { lingerMs: 60_000, lingerBytes: 100_000 } });
     await using connection = await RawHttp.open(server);
     connection.writes(

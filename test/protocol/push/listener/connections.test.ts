@@ -7,7 +7,7 @@ import { openListener } from './open-listener.ts';
 import { closed, DEVICE, INTERESTS, publish, refused, until } from './requests-and-refusals.ts';
 
 describe('connections', () => {
-  it('take many requests, pipelined as well, and answer them in order', async () => {
+  it('serve many requests, also pipelined, in order', async () => {
     let first = Promise.withResolvers<void>();
     await using server = await openListener({
       endpoints: {
@@ -44,7 +44,7 @@ describe('connections', () => {
   it.each([
     ['their answers', 100, 'keep-alive'],
     ['the last answer', 1, 'close'],
-  ])('end when nobody takes %s', async (_, requests, connects) => {
+  ])('end when the client does not read %s', async (_, requests, connects) => {
     // More than the system takes itself: 4 MB, and 37 where its buffers may grow to 4 and 32 MiB.
     const bytes = 40_000_000;
     await using server = await openListener({
@@ -65,7 +65,7 @@ describe('connections', () => {
     expect(server.lines).toEqual([closed('the client does not read its answers')]);
   });
 
-  it('end when answers that nobody takes fill the memory for them', async () => {
+  it('end when unread answers fill the memory for answers', async () => {
     await using server = await openListener({
       bounds: { requestsPerConnection: 100_000, heldBytes: 1_000_000 },
       endpoints: {
@@ -82,7 +82,7 @@ describe('connections', () => {
     expect(server.lines).toEqual([closed('unread answers fill the memory reserved for them')]);
   });
 
-  it('have 503 while too many requests are under way, or their bodies are too large together', async () => {
+  it('get 503 while too many requests are in flight, or their bodies are too large together', async () => {
     const gate = Promise.withResolvers<PushAnswer>();
     await using server = await openListener({
       bounds: { requests: 2, heldBytes: 200_000 },
@@ -131,7 +131,7 @@ describe('connections', () => {
     expect((await connection.asks(publish(9000))).status).toBe(200);
   });
 
-  it('that are cut off while one answer waits for another leave nothing behind', async () => {
+  it('that are cut off while answers wait for each other leave nothing behind', async () => {
     let gate = Promise.withResolvers<PushAnswer>();
     await using server = await openListener({
       bounds: { requests: 3 },
@@ -172,7 +172,7 @@ describe('opening', () => {
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('tells where it listens', async () => {
+  it('gives the address', async () => {
     await using server = await openListener();
     expect(server.listener.address).toEqual({ host: '127.0.0.1', port: server.port, tls: false });
     expect(server.port).toBeGreaterThan(0);
@@ -184,7 +184,7 @@ function noop(): undefined {
 }
 
 describe('stopping', () => {
-  it('takes no more connections, ends idle ones and lets requests under way have their answers', async () => {
+  it('refuses new connections, closes idle ones and finishes requests in flight', async () => {
     const gate = Promise.withResolvers<PushAnswer>();
     const asked = Promise.withResolvers<void>();
     const server = await openListener({
@@ -213,7 +213,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  it('does not wait for ever', async () => {
+  it('takes a limited time', async () => {
     const server = await openListener({
       endpoints: { readDevice: { answer: () => new Promise(() => undefined) } },
     });

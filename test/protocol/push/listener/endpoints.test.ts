@@ -14,7 +14,7 @@ import {
 } from './requests-and-refusals.ts';
 
 describe('routing', () => {
-  it('gives an endpoint what the request says', async () => {
+  it('passes the content of a request to its endpoint', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const target = `/device_api/v1/instances/${ID}/devices/web/web-1/interests?limit=5&cursor=a%20b`;
@@ -34,7 +34,7 @@ describe('routing', () => {
     expect([...server.counted]).toEqual([['device 200', 1]]);
   });
 
-  it('knows the target of a request to a proxy, and HTTP/1.0', async () => {
+  it('understands the target of a request to a proxy, and HTTP/1.0', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const answer = await connection.asks({ method: 'GET', target: `http://x.org${DEVICE}?a` });
@@ -80,7 +80,7 @@ describe('routing', () => {
     expect((await connection.asks({ method: 'GET', target: DEVICE })).status).toBe(200);
   });
 
-  it('answers an upgrade as if nobody had asked for it', async () => {
+  it('ignores a request to upgrade', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const upgrade = {
@@ -178,7 +178,7 @@ describe('an endpoint', () => {
     expect(JSON.stringify(server.lines)).not.toContain('web-1');
   });
 
-  it('that cannot ask its store is logged as a warning', async () => {
+  it('that cannot reach its store is logged as a warning', async () => {
     await using server = await openListener({
       endpoints: { readDevice: { answer: async () => new PushRefusal('store', 'It is away', 5) } },
     });
@@ -189,7 +189,7 @@ describe('an endpoint', () => {
     expect(server.lines).toMatchObject([{ level: 'warn', status: 503 }]);
   });
 
-  it('is not asked before there is one', async () => {
+  it('is not called before it exists', async () => {
     await using server = await openListener({ starting: true });
     await using connection = await RawHttp.open(server);
     const answer = await connection.asks(publish(5));
@@ -198,7 +198,7 @@ describe('an endpoint', () => {
     expect(refused(await connection.asks({ method: 'GET', target: '/' }))[0]).toBe(404);
   });
 
-  it('does its work, and is not told, when nobody waits for its answer any more', async () => {
+  it('finishes its work even if the client has gone', async () => {
     const gate = Promise.withResolvers<PushAnswer>();
     const asked = Promise.withResolvers<void>();
     await using server = await openListener({

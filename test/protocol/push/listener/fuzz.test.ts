@@ -139,14 +139,14 @@ const good = Buffer.concat([
   requestBytes({ method: 'PATCH', target: paths[4] ?? '', body: 'abc' }),
 ]);
 
-describe('whole answers and JSON errors are all that comes,', () => {
-  it('whatever bytes are sent', async () => {
+describe('every answer is complete and every error is JSON, for', () => {
+  it('random bytes', async () => {
     await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 500 }), answers), {
       numRuns: RUNS,
     });
   });
 
-  it('whatever a request is put together from', async () => {
+  it('requests of random parts', async () => {
     const requests = fc
       .array(fc.oneof({ arbitrary: ordered, weight: 3 }, disordered), {
         minLength: 1,
@@ -156,7 +156,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     await fc.assert(fc.asyncProperty(requests, answers), { numRuns: RUNS });
   });
 
-  it('whatever path a request names', async () => {
+  it('random paths', async () => {
     const anyPath = fc
       .array(fc.oneof(fc.constantFrom('publish_api', 'v1', 'instances', ''), fc.webSegment()))
       .map((steps) => `/${steps.join('/')}`);
@@ -168,7 +168,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     );
   });
 
-  it('whatever is wrong with a few bytes of good requests', async () => {
+  it('valid requests with a few changed bytes', async () => {
     const edits = fc.array(
       fc.record({
         at: fc.nat({ max: good.length - 1 }),
@@ -189,7 +189,7 @@ describe('whole answers and JSON errors are all that comes,', () => {
     );
   });
 
-  it('wherever the connection is cut off', async () => {
+  it('connections that are cut off anywhere', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: good.length }), fc.boolean(), async (length, waits) => {
         await using connection = await RawHttp.open(server);

@@ -11,7 +11,7 @@ import {
   until,
 } from './requests-and-refusals.ts';
 
-describe('a request that is no HTTP is refused like any other:', () => {
+describe('invalid HTTP is refused like any other request:', () => {
   const START = `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\n`;
 
   it.each([
@@ -112,7 +112,7 @@ describe('a request that is no HTTP is refused like any other:', () => {
     expect(server.counted.get('publish 431')).toBe(3);
   });
 
-  it('one whose sender has gone after half of it', async () => {
+  it('half a request whose sender has gone', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     connection.writes('GET / HTTP/1.1\r\nHo');
@@ -142,7 +142,7 @@ describe('a request that is no HTTP is refused like any other:', () => {
     await connection.ends();
   });
 
-  it('also where all of it comes at once', async () => {
+  it('also in one packet with them', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const twice = [publish(5), publish(5)].map(requestBytes);
@@ -153,7 +153,7 @@ describe('a request that is no HTTP is refused like any other:', () => {
     await connection.ends();
   });
 
-  it('and a page may read why where the path tells that it may', async () => {
+  it('and pages of other sites may read why for paths that allow it', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     connection.writes(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\na b: c\r\n\r\n`);
@@ -188,7 +188,7 @@ describe('a request that is not finished in time', () => {
     await connection.ends();
   });
 
-  it('is closed without a second answer where it was answered before its end', async () => {
+  it('is closed without a second answer if it was answered early', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     connection.writes('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
@@ -196,7 +196,7 @@ describe('a request that is not finished in time', () => {
     expect(await connection.readsToEnd()).toBe('');
   });
 
-  it('is measured from its own first byte, not from that of an earlier one', async () => {
+  it('is measured from its own first byte, not from the first byte of the connection', async () => {
     await using server = await openListener({ bounds: { idleMs: 60_000 } });
     await using connection = await RawHttp.open(server);
     expect((await connection.asks(publish(5))).status).toBe(200);
@@ -206,7 +206,7 @@ describe('a request that is not finished in time', () => {
   });
 });
 
-it('gives an answer the time that it takes to make', async () => {
+it('lets an endpoint take its time', async () => {
   const gate = Promise.withResolvers<PushAnswer>();
   await using server = await openListener({
     bounds: { idleMs: 100 },
@@ -223,7 +223,7 @@ it('gives an answer the time that it takes to make', async () => {
   expect((await connection.reads()).status).toBe(200);
 });
 
-it('closes a connection that has not asked for anything for a while', async () => {
+it('closes an idle connection after a while', async () => {
   await using server = await openListener({ bounds: { idleMs: 100 } });
   await using connection = await RawHttp.open(server);
   expect((await connection.asks(publish(5))).status).toBe(200);

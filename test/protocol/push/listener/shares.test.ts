@@ -58,8 +58,8 @@ function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } 
 const heard = async (connection: RawHttp): Promise<RawAnswer | undefined> =>
   await connection.readsOrEnds();
 
-describe('connections, where there are as many as there may be:', () => {
-  it('one more takes the place of the one that rests longest, of the address that has most', async () => {
+describe('at the limit of connections,', () => {
+  it('a new one replaces the longest idle one of the address with most connections', async () => {
     await using server = await openListener({ bounds: { connections: 4 } });
     await using honest = await open(server, NEIGHBOUR);
     const many = [await open(server), await open(server), await open(server)] as const;
@@ -89,27 +89,30 @@ describe('connections, where there are as many as there may be:', () => {
     ['nothing', ''],
     ['half a head', 'GET / HTTP/1.1\r\nHo'],
     ['half a body', `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`],
-  ])('those that have sent %s go before those that wait for an answer', async (_, bytes) => {
-    const asked = held();
-    await using server = await openListener({
-      bounds: { connections: 2, headMs: 60_000, requestMs: 60_000 },
-      endpoints: { readDevice: asked.endpoint },
-    });
-    await using waiting = await open(server);
-    waiting.requests(GET);
-    await until(() => asked.asked === 1);
-    await using unfinished = await open(server);
-    unfinished.writes(bytes);
-    await using newcomer = await open(server);
-    newcomer.requests(GET);
-    await unfinished.ends();
-    await until(() => asked.asked === 2);
-    asked.answer();
-    expect((await waiting.reads()).status).toBe(200);
-    expect((await newcomer.reads()).status).toBe(200);
-  });
+  ])(
+    'those that have sent %s are closed before those that wait for an answer',
+    async (_, bytes) => {
+      const asked = held();
+      await using server = await openListener({
+        bounds: { connections: 2, headMs: 60_000, requestMs: 60_000 },
+        endpoints: { readDevice: asked.endpoint },
+      });
+      await using waiting = await open(server);
+      waiting.requests(GET);
+      await until(() => asked.asked === 1);
+      await using unfinished = await open(server);
+      unfinished.writes(bytes);
+      await using newcomer = await open(server);
+      newcomer.requests(GET);
+      await unfinished.ends();
+      await until(() => asked.asked === 2);
+      asked.answer();
+      expect((await waiting.reads()).status).toBe(200);
+      expect((await newcomer.reads()).status).toBe(200);
+    },
+  );
 
-  it('an address whose requests are all being answered gets no more, and gives them up for others only', async () => {
+  it('an address with only busy connections gets no more, and loses them only to others', async () => {
     const asked = held();
     await using server = await openListener({
       bounds: { connections: 2 },
@@ -131,7 +134,7 @@ describe('connections, where there are as many as there may be:', () => {
     expect((await other.reads()).status).toBe(200);
   });
 
-  it('others are taken again as soon as one is gone', async () => {
+  it('new ones are accepted as soon as one has ended', async () => {
     await using server = await openListener({ bounds: { connections: 1 } });
     for (let at = 0; at < 5; at++) {
       await using one = await open(server);
@@ -140,8 +143,8 @@ describe('connections, where there are as many as there may be:', () => {
   });
 });
 
-describe('requests under way, where there are as many as there may be:', () => {
-  it('an address that has most loses its newest one, and no other loses any', async () => {
+describe('at the limit of requests in flight,', () => {
+  it('the address with most loses its newest one, and others lose none', async () => {
     const asked = held();
     await using server = await openListener({
       bounds: { requests: 3 },
@@ -171,7 +174,7 @@ describe('requests under way, where there are as many as there may be:', () => {
     });
   });
 
-  it('one whose body is still coming is answered, and its connection closed', async () => {
+  it('one whose body is still arriving is answered, and its connection closed', async () => {
     await using server = await openListener({ bounds: { requests: 1, requestMs: 60_000 } });
     await using slow = await open(server);
     slow.writes(`PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`);
@@ -185,7 +188,7 @@ describe('requests under way, where there are as many as there may be:', () => {
     expect((await more.asks(GET)).status).toBe(200);
   });
 
-  it('those with a secret key have places of their own, shared by instance', async () => {
+  it('those with a secret key have slots of their own, shared by instance', async () => {
     const asked = held();
     await using server = await openListener({
       bounds: { requests: 2 },
@@ -223,13 +226,13 @@ describe('requests under way, where there are as many as there may be:', () => {
   });
 });
 
-describe('a request that is refused for how much its sender asks', () => {
+describe('a request that is refused because of a rate', () => {
   const limitRate: Endpoint = {
     checkHead: () => new PushRefusal('rate-limited', 'Too many', 1),
     answer: () => ({ json: '{}' }),
   };
 
-  it('is the last one of its connection, so that the others of a flood are not even looked at', async () => {
+  it('is the last of its connection, so that a flood costs no more parsing', async () => {
     await using server = await openListener({ endpoints: { report: limitRate } });
     const report = {
       method: 'POST',
@@ -244,7 +247,7 @@ describe('a request that is refused for how much its sender asks', () => {
     expect(server.counted.get('reporting 429')).toBe(1);
   });
 
-  it('still gets its answer where its body is large', async () => {
+  it('gets its answer even if its body is large', async () => {
     await using server = await openListener({ endpoints: { setInterests: limitRate } });
     await using connection = await open(server);
     connection.requests(put(900_000));
@@ -254,7 +257,7 @@ describe('a request that is refused for how much its sender asks', () => {
 });
 
 describe('new connections of one address', () => {
-  it('are a few seconds of them at once, and closed beyond that, which the log tells', async () => {
+  it('have a rate with a burst of a few seconds; more are closed and logged', async () => {
     await using server = await openListener({ bounds: { connectionsPerSecond: 1 } });
     const answered = async (from?: string) => {
       await using connection = await open(server, from);
@@ -278,7 +281,7 @@ describe('new connections of one address', () => {
     ]);
   });
 
-  it('of a proxy that is trusted may be any number', async () => {
+  it('from a trusted proxy have no rate', async () => {
     await using server = await openListener({
       bounds: { connectionsPerSecond: 1 },
       trustedProxies: ['127.0.0.1'],
@@ -290,12 +293,12 @@ describe('new connections of one address', () => {
   });
 });
 
-describe('bytes of bodies, where there are as many as there may be:', () => {
+describe('at the limit of bytes of bodies,', () => {
   const bounds = { heldBytes: 200_000, requestMs: 60_000 };
   const half = (bytes: number) =>
     `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n${'x'.repeat(bytes)}`;
 
-  it('the address that holds most loses its newest, which is answered and closed', async () => {
+  it('the address with most bytes loses its newest request, which is answered and closed', async () => {
     await using server = await openListener({ bounds });
     await using first = await open(server);
     await using second = await open(server);
@@ -312,7 +315,7 @@ describe('bytes of bodies, where there are as many as there may be:', () => {
     await until(() => server.heldBytes() === 90_000);
   });
 
-  it('the address that holds most gets no more itself', async () => {
+  it('the address with most bytes gets no more', async () => {
     await using server = await openListener({ bounds });
     await using first = await open(server);
     first.writes(half(190_000));
@@ -337,7 +340,7 @@ describe('bytes of bodies, where there are as many as there may be:', () => {
 });
 
 describe('a body', () => {
-  it('that comes more slowly than it must is refused with 408, and one that is fast enough is not', async () => {
+  it('below the minimum speed is refused with 408, and one above it is not', async () => {
     await using server = await openListener({
       bounds: { bodyBytesPerSecond: 10_000, bodyGraceMs: 100, requestMs: 60_000, checkMs: 20 },
     });
@@ -356,7 +359,7 @@ describe('a body', () => {
     expect((await fast.reads()).status).toBe(200);
   });
 
-  it('is not read before it is known that it is wanted', async () => {
+  it('is not read before its head is accepted', async () => {
     const known = Promise.withResolvers<undefined>();
     let bytes = 0;
     await using server = await openListener({
@@ -381,7 +384,7 @@ describe('a body', () => {
     expect(bytes).toBe(1_000_000);
   });
 
-  it('of a request that is refused before is skipped, and the next one is answered', async () => {
+  it('of a refused request is skipped, and the next request is answered', async () => {
     await using server = await openListener({
       endpoints: {
         setInterests: {
@@ -439,7 +442,7 @@ describe('the address of a client', () => {
       '2001:db8:1:2:3:4:5:6',
       '2001:db8:1:2::/64',
     ],
-  ])('is the right one where %s', async (_, trustedProxies, headers, address, addressKey) => {
+  ])('is the right one if %s', async (_, trustedProxies, headers, address, addressKey) => {
     await using server = await openListener({
       trustedProxies,
       endpoints: { readDevice: addresses },
@@ -449,7 +452,7 @@ describe('the address of a client', () => {
     expect(JSON.parse(answer.body)).toEqual({ address, addressKey });
   });
 
-  it('behind a trusted proxy is what requests are shared by, and what the log names', async () => {
+  it('behind a trusted proxy is the one that limits and the log use', async () => {
     const asked = held();
     await using server = await openListener({
       trustedProxies: ['127.0.0.1'],
@@ -476,7 +479,7 @@ describe('the address of a client', () => {
 });
 
 describe('lines of the log about refused requests', () => {
-  it('are at most 100 at once of one client, and say how many were left out', async () => {
+  it('have a burst of 100 for each client, and count what was left out', async () => {
     await using server = await openListener();
     await using connection = await open(server);
     const nowhere: RawRequest = { method: 'GET', target: '/nowhere' };

@@ -23,7 +23,7 @@ describe('with a certificate', () => {
     await connection.ends();
   });
 
-  it('closes a connection that speaks plain HTTP, and goes on', async () => {
+  it('closes a connection with plain HTTP, and keeps running', async () => {
     await using server = await openListener({ tls: untrusted });
     await using plain = await RawHttp.open(server);
     plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -32,7 +32,7 @@ describe('with a certificate', () => {
     expect((await connection.asks(publish(5))).status).toBe(200);
   });
 
-  it('takes another one for new connections, and lets the old ones end with their answers', async () => {
+  it('uses a new one for new connections, and lets old connections finish', async () => {
     const gate = Promise.withResolvers<PushAnswer>();
     const asked = Promise.withResolvers<void>();
     await using server = await openListener({
@@ -71,7 +71,7 @@ describe('with a certificate', () => {
     expect((await connection.asks(publish(5))).status).toBe(200);
   });
 
-  it('keeps the old one where the new one cannot be used', async () => {
+  it('keeps the old one if the new one cannot be used', async () => {
     await using server = await openListener({ tls: untrusted });
     await using before = await RawHttp.open(server, { tls: true });
     expect((await before.asks(publish(5))).status).toBe(200);
@@ -86,7 +86,7 @@ describe('with a certificate', () => {
     expect((await before.asks(publish(5))).status).toBe(200);
   });
 
-  it('is a matter of TLS alone', async () => {
+  it('is ignored without TLS', async () => {
     await using server = await openListener();
     await server.listener.replaceCertificate(untrusted);
     await using connection = await RawHttp.open(server);

@@ -42,7 +42,7 @@ async function setLimit({ id }: Instance, devices: number): Promise<void> {
 }
 
 describe('an instance with more accepted devices than its limit', () => {
-  it('cannot publish: 402; its devices can do all that they could', async () => {
+  it('cannot publish: 402; its devices keep working', async () => {
     const instance = await instanceFor(3);
     const toBoth = async () =>
       [
@@ -79,7 +79,7 @@ describe('an instance with more accepted devices than its limit', () => {
     await expectEmpty(ask(instance, 'DELETE', device(`fcm/${first}`, instance.id)));
   });
 
-  it('is what strangers cannot make it: devices that no gateway has accepted do not count', async () => {
+  it('cannot be made by strangers: devices that no gateway has accepted do not count', async () => {
     const instance = await instanceFor(5);
     const ids = [];
     for (let n = 0; n < 5; n++) ids.push(await registered(instance, 'fcm'));
@@ -92,7 +92,7 @@ describe('an instance with more accepted devices than its limit', () => {
 });
 
 describe('an instance with as many devices as its limit', () => {
-  it('takes no more: SDKs come back later, and nothing else is refused', async () => {
+  it('accepts no more: SDKs retry later, and nothing else is refused', async () => {
     const instance = await instanceFor(2);
     const [first] = [await registered(instance, 'fcm'), await registered(instance, 'web')];
     const [iphone, android] = [registration('apns'), registration('fcm')];

@@ -26,7 +26,7 @@ const payloads = {
 };
 
 describe('of apns, fcm and web', () => {
-  it('one is enough, whichever it is', async () => {
+  it('any one is enough', async () => {
     for (const name of ['apns', 'fcm', 'web'] as const) {
       expect((await withFields({ [name]: payloads[name] })).status).toBe(200);
     }
@@ -331,7 +331,7 @@ describe('webhookUrl', () => {
     expect(await withFields({ ...payloads, webhookUrl })).toMatchObject(fieldRefusal('webhookUrl'));
   });
 
-  it('is called so and not otherwise', async () => {
+  it('has exactly this name', async () => {
     expect((await withFields({ ...payloads, webhook_url: 7, webhookURL: 7 })).status).toBe(200);
   });
 });
@@ -340,7 +340,7 @@ describe('hostile JSON', () => {
   const body = (rest: string) => `{"interests":["a"],"users":["a"],${rest}}`;
   const send = (rest: string) => publish(server, '/interests', body(rest));
 
-  it('with a key twice counts as if only the last was there', async () => {
+  it('with a key twice has the last value', async () => {
     const web = '"web":{"notification":{"title":"Hi"}}';
     expect((await send(`"web":7,${web}`)).status).toBe(200);
     expect(await send(`${web},"web":7`)).toMatchObject(fieldRefusal('web'));
@@ -348,7 +348,7 @@ describe('hostile JSON', () => {
     expect(await send(`${web},"\\u0069nterests":[":"]`)).toMatchObject(fieldRefusal('interests.0'));
   });
 
-  it('with numbers that no number can hold', async () => {
+  it('with numbers that are too large', async () => {
     for (const number of ['1e400', '-1e400', '1e-400', '9'.repeat(400), '-0', '1E5', '0.1']) {
       expect([200, 422]).toContain((await send(`"web":{"time_to_live":${number}}`)).status);
       expect((await send(`"web":{"data":{"a":${number}}}`)).status).toBe(200);
@@ -399,7 +399,7 @@ describe('hostile JSON', () => {
     }
   });
 
-  it('with texts that are no Unicode', async () => {
+  it('with text that is not valid Unicode', async () => {
     for (const text of ['\\ud800', '\\udc00\\ud800', '\\u0000', '\\uffff']) {
       const { status } = await send(
         `"web":{"notification":{"title":"${text}"},"data":{"${text}":"${text}"}}`,

@@ -38,14 +38,14 @@ describe('a publish with an Idempotency-Key', () => {
     }
   });
 
-  it('is accepted once also when it comes many times at the same moment', async () => {
+  it('is accepted once even if it comes many times at the same moment', async () => {
     const key = randomUUID();
     const answers = await Promise.all(Array.from({ length: 30 }, () => withKey(key)));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(answers[0]?.status).toBe(200);
   });
 
-  it('of many different ones at the same moment exactly one is accepted', async () => {
+  it('is accepted once even if many different bodies come at the same moment', async () => {
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -56,7 +56,7 @@ describe('a publish with an Idempotency-Key', () => {
     expect(statuses).toEqual([200, ...Array(19).fill(422)]);
   });
 
-  it('to users is treated alike', async () => {
+  it('works the same for users', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const first = await publish(server, '/users', TO_USERS, headers);
     expect((await publish(server, '/users', TO_USERS, headers)).text).toBe(first.text);
@@ -64,7 +64,7 @@ describe('a publish with an Idempotency-Key', () => {
     expect(await publish(server, '/users', other, headers)).toMatchObject(KEY_TAKEN);
   });
 
-  it('is the same by the old path', async () => {
+  it('works the same at the old path', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const first = await publish(server, '', TO_INTERESTS, headers);
     expect((await publish(server, '/interests', TO_INTERESTS, headers)).text).toBe(first.text);
@@ -75,21 +75,21 @@ describe('a publish with an Idempotency-Key', () => {
     ['another payload', { ...TO_INTERESTS, web: {} }],
     ['another time', { ...TO_INTERESTS, sendAt: new Date(Date.now() + 60_000).toISOString() }],
     ['other bytes', `${JSON.stringify(TO_INTERESTS)} `],
-  ])('is refused with 422 where its body differs: %s', async (_, body) => {
+  ])('is refused with 422 if its body differs: %s', async (_, body) => {
     const key = randomUUID();
     const first = await withKey(key);
     expect(await withKey(key, body)).toMatchObject(KEY_TAKEN);
     expect((await withKey(key)).text).toBe(first.text);
   });
 
-  it('is refused with 422 where the first was of the other kind', async () => {
+  it('is refused with 422 if the first was of the other kind', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const both = { ...TO_INTERESTS, ...TO_USERS };
     expect((await publish(server, '/interests', both, headers)).status).toBe(200);
     expect(await publish(server, '/users', both, headers)).toMatchObject(KEY_TAKEN);
   });
 
-  it('has nothing to do with those of other instances', async () => {
+  it('is independent of other instances', async () => {
     const key = randomUUID();
     const first = await withKey(key);
     const target = publishes('/interests', NEIGHBOUR.id);
@@ -101,7 +101,7 @@ describe('a publish with an Idempotency-Key', () => {
     expect(other.text).not.toBe(first.text);
   });
 
-  it('leaves the key free where it is refused', async () => {
+  it('does not use up its key if it is refused', async () => {
     const key = randomUUID();
     expect((await withKey(key, {})).status).toBe(422);
     expect((await withKey(key, '[')).status).toBe(400);
@@ -110,7 +110,7 @@ describe('a publish with an Idempotency-Key', () => {
     expect((await withKey(key)).status).toBe(200);
   });
 
-  it('is told apart by the case of its key', async () => {
+  it('is compared by the case of its key', async () => {
     const key = `a${randomUUID()}`;
     const first = await withKey(key);
     expect((await withKey(key.toUpperCase())).text).not.toBe(first.text);
@@ -142,7 +142,7 @@ describe('a publish with an Idempotency-Key', () => {
 });
 
 describe('without one', () => {
-  it('each publish is another', async () => {
+  it('each publish is a new one', async () => {
     const [first, second] = [
       await publish(server, '/interests', TO_INTERESTS),
       await publish(server, '/interests', TO_INTERESTS),

@@ -55,19 +55,19 @@ describe('a publish to interests', () => {
     expect(ids.size).toBe(20);
   });
 
-  it('may have a query, which says nothing', async () => {
+  it('may have a query, which is ignored', async () => {
     const target = `${publishes('/interests')}?interests=x&a=%zz`;
     const answer = await ask(server, 'POST', target, { headers: BACKEND_JSON, body: TO_INTERESTS });
     expect(answer.status).toBe(200);
   });
 
-  it('tells of the library that sends it, or not', async () => {
+  it('may name the library that sends it', async () => {
     const library = 'pusher-push-notifications-node 1.2.7';
     const headers = { accept: 'application/json', 'x-pusher-library': library };
     expect((await publish(server, '/interests', TO_INTERESTS, headers)).status).toBe(200);
   });
 
-  it('finds its instance by the path, whatever the host is called', async () => {
+  it('finds its instance by the path and not by the host', async () => {
     for (const host of [`${INSTANCE.id}.push.test`, `${NEIGHBOUR.id}.push.test`, 'push.test']) {
       await using connection = await open(server);
       const body = JSON.stringify(TO_INTERESTS);
@@ -78,7 +78,7 @@ describe('a publish to interests', () => {
     }
   });
 
-  it('finds its instance however the id is spelled', async () => {
+  it('finds its instance by any spelling of the id', async () => {
     for (const id of [INSTANCE.id.toUpperCase(), INSTANCE.id.replaceAll('-', '%2D')]) {
       const target = publishes('/interests', id);
       const asked = { headers: BACKEND_JSON, body: TO_INTERESTS };
@@ -129,7 +129,7 @@ describe('interests', () => {
 });
 
 describe('a publish to users', () => {
-  it('is not one to the interests that it names beside them', async () => {
+  it('ignores interests beside users', async () => {
     expect((await publish(server, '/users', { ...TO_USERS, interests: [':'] })).status).toBe(200);
     expect((await publish(server, '/interests', { ...TO_INTERESTS, users: [''] })).status).toBe(
       200,
@@ -138,7 +138,7 @@ describe('a publish to users', () => {
 });
 
 describe('users', () => {
-  it('may all be as long as they can be', async () => {
+  it('may all have the maximum length', async () => {
     const many = Array.from(
       { length: 1000 },
       (_, index) => String(index).padStart(4, '0') + 'é'.repeat(80),
@@ -152,7 +152,7 @@ describe('users', () => {
     ['é', 2],
     ['€', 3],
     ['😀', 4],
-  ])('have 164 bytes of UTF-8 at most: %s', async (character, bytes) => {
+  ])('have at most 164 bytes of UTF-8: %s', async (character, bytes) => {
     const most = character.repeat(Math.floor(164 / bytes)) + 'x'.repeat(164 % bytes);
     expect(Buffer.byteLength(most)).toBe(164);
     expect((await toUsers([most])).status).toBe(200);
@@ -161,7 +161,7 @@ describe('users', () => {
     }
   });
 
-  it('count by their bytes however JSON writes them', async () => {
+  it('are measured in bytes after JSON is decoded', async () => {
     const body = (user: string) => `{"users":["${user}"],"fcm":{"notification":{"title":"Hi"}}}`;
     expect((await publish(server, '/users', body('\\u00e9'.repeat(82)))).status).toBe(200);
     expect(await publish(server, '/users', body('\\u00e9'.repeat(83)))).toMatchObject(
@@ -190,7 +190,7 @@ describe('users', () => {
   });
 
   it.each(['', '\u0000', 'a\u0000b', '\ud800', 'a\udc00', '\udc00\ud800'])(
-    'are texts that can be kept, not %j',
+    'are valid Unicode without NUL, not %j',
     async (user) => {
       expect(await toUsers(['ann', user])).toMatchObject(fieldRefusal('users.1'));
     },

@@ -56,7 +56,7 @@ describe('the body of a publish', () => {
     }
   });
 
-  it('is told to its webhook as it came, and then forgotten', async () => {
+  it('is sent to its webhook unchanged, and then forgotten', async () => {
     using backend = startWebhookEndpoint();
     const body = { ...TO_INTERESTS, pad: PAD.slice(0, 500), webhookUrl: backend.url };
     const id = await published(server, body);
@@ -69,7 +69,7 @@ describe('the body of a publish', () => {
 });
 
 describe('publishes that are not finished', () => {
-  it('have a limit of bytes, beyond which others get 429 until some are over', async () => {
+  it('have a limit of bytes, beyond which others get 429 until some are finished', async () => {
     const instance = await newInstance(server, { limits: { pendingPublishBytes: 2_300 } });
     const body = { ...TO_INTERESTS, sendAt: later(), fcm: { data: { pad: PAD.slice(0, 700) } } };
     const ids = [await published(instance, body), await published(instance, body)];

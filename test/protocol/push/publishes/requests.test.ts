@@ -36,7 +36,7 @@ describe.each(TARGETS)('a publish to $field:', ({ field, example, other, namesMa
   const bytesMax = kibibytes * 1024;
   const TOO_LARGE = refusal(400, 'Bad request', new RegExp(`${kibibytes} KiB`));
 
-  /** A publish of so many bytes. */
+  /** A publish of this many bytes. */
   function ofBytes(bytes: number): string {
     const text = JSON.stringify(example);
     return text + ' '.repeat(bytes - text.length);
@@ -78,7 +78,7 @@ describe.each(TARGETS)('a publish to $field:', ({ field, example, other, namesMa
       expect(await withType(type)).toMatchObject(refusal(400, 'Invalid content type'));
     });
 
-    it('counts once: the first, where it is there twice', async () => {
+    it('is the first one if it is there twice', async () => {
       const [json, text] = ['application/json', 'text/plain'];
       const first = { 'Content-Type': json, 'content-type': text };
       const second = { 'Content-Type': text, 'content-type': json };
@@ -179,7 +179,7 @@ describe.each(TARGETS)('a publish to $field:', ({ field, example, other, namesMa
       }
     });
 
-    it('is nowhere else', async () => {
+    it('is read from no other place', async () => {
       const target = `${publishes(path)}?authorization=${INSTANCE.secretKey}`;
       const headers = { ...JSON_HEADERS, 'x-authorization': BACKEND.authorization };
       expect(await ask(server, 'POST', target, { headers, body: example })).toMatchObject(
@@ -187,7 +187,7 @@ describe.each(TARGETS)('a publish to $field:', ({ field, example, other, namesMa
       );
     });
 
-    it('is read once: a second one takes nothing back', async () => {
+    it('is read once: a second one is ignored', async () => {
       const wrong = 'Bearer wrong';
       const [Authorization, authorization] = [BACKEND.authorization, wrong];
       const first = { ...JSON_HEADERS, Authorization, authorization };

@@ -27,7 +27,7 @@ const SOON = soon.toISOString();
 const date = SOON.slice(0, 10);
 const [, time = ''] = /T(\d\d:\d\d:\d\d)/.exec(SOON) ?? [];
 
-/** The same moment as a clock shows it that is so many hours ahead. */
+/** The same moment on a clock that is this many hours ahead. */
 function ahead(hours: number): string {
   return new Date(soon.getTime() + hours * 3_600_000).toISOString().slice(0, 19);
 }
@@ -115,7 +115,7 @@ describe('sendAt', () => {
     ['2000-02-29T00:00:00Z'],
     ['0000-01-01T00:00:00Z'],
     [null],
-  ])('that has passed, or is none, is at once: %s', async (sendAt) => {
+  ])('in the past, or null, means now: %s', async (sendAt) => {
     const { state, ...others } = await statusOf(
       await published(server, { ...TO_INTERESTS, sendAt }),
     );
@@ -123,13 +123,13 @@ describe('sendAt', () => {
     expect(state).toMatch(/^(planning|delivering|finished)$/);
   });
 
-  it('is called so and not otherwise', async () => {
+  it('has exactly this name', async () => {
     const id = await published(server, { ...TO_INTERESTS, send_at: SOON, SendAt: 7 });
     expect((await statusOf(id)).sendAt).toBeNull();
   });
 });
 
-it('survives a crash, and can then still be cancelled', async () => {
+it('survives a crash, and the publish can then still be cancelled', async () => {
   await using before = await startPush();
   const id = await published(before, { ...TO_INTERESTS, sendAt: SOON });
   const atOnce = await published(before);

@@ -49,7 +49,7 @@ const stateOf = ({ json }: Answered) => (json as { state: string }).state;
 
 describe('the status of a publish', () => {
   it.each([TO_INTERESTS, TO_USERS])(
-    'is one object, which says all that is known: %j',
+    'is one object with everything that is known: %j',
     async (body) => {
       const [before, sendAt] = [Date.now(), inAnHour()];
       const id = await published(server, { ...body, sendAt });
@@ -75,7 +75,7 @@ describe('the status of a publish', () => {
     },
   );
 
-  it('has no sendAt where the publish goes out at once', async () => {
+  it('has no sendAt if the publish is sent at once', async () => {
     const answer = await statusOf(await published(server));
     expect(answer.json).toMatchObject({
       sendAt: null,
@@ -102,7 +102,7 @@ describe('the status of a publish', () => {
     expect((await statusOf(id)).json).toMatchObject({ delivered: 2, opened: 1 });
   });
 
-  it('is told however the id is spelled, and to HEAD without a body', async () => {
+  it('is found by any spelling of the id, and HEAD gets no body', async () => {
     const id = await published(server);
     const upper = `pubid-${id.slice('pubid-'.length).toUpperCase()}`;
     for (const spelled of [upper, id.replaceAll('-', '%2d'), `${id}?a=b`]) {
@@ -116,7 +116,7 @@ describe('the status of a publish', () => {
     ]);
   });
 
-  it('does not ask for a content type, nor mind one without a body', async () => {
+  it('needs no content type, and ignores one', async () => {
     const id = await published(server);
     for (const headers of [
       BACKEND,
@@ -137,7 +137,7 @@ describe('cancelling a publish', () => {
     expect((await cancel(id)).json).toEqual(cancelled.json);
   });
 
-  it('leaves others as they are', async () => {
+  it('leaves other publishes alone', async () => {
     const [one, other] = [
       await published(server, { ...TO_USERS, sendAt: inAnHour() }),
       await published(server, { ...TO_USERS, sendAt: inAnHour() }),
@@ -146,19 +146,19 @@ describe('cancelling a publish', () => {
     expect(stateOf(await statusOf(other))).toBe('scheduled');
   });
 
-  it('takes back what has not gone out', async () => {
+  it('stops what has not been sent', async () => {
     const answer = await cancel(await published(server));
     expect(answer.status).toBe(200);
     expect(['cancelled', 'finished']).toContain(stateOf(answer));
   });
 
-  it('may come with a content type and without a body', async () => {
+  it('may have a content type and no body', async () => {
     const id = await published(server, { ...TO_INTERESTS, sendAt: inAnHour() });
     expect(stateOf(await cancel(id, { ...BACKEND, ...JSON_HEADERS }))).toBe('cancelled');
   });
 });
 
-describe('a publish that is not there', () => {
+describe('an unknown publish', () => {
   it.each([
     `pubid-${UNKNOWN}`,
     UNKNOWN,
@@ -179,7 +179,7 @@ describe('a publish that is not there', () => {
     expect(await cancel(id)).toMatchObject(NO_PUBLISH);
   });
 
-  it('is one of another instance as well', async () => {
+  it('may belong to another instance', async () => {
     const id = await published(server, { ...TO_INTERESTS, sendAt: inAnHour() });
     const headers = { authorization: `Bearer ${NEIGHBOUR.secretKey}` };
     for (const method of ['GET', 'DELETE']) {
@@ -190,7 +190,7 @@ describe('a publish that is not there', () => {
   });
 });
 
-describe('whoever asks for a publish', () => {
+describe('a request for a publish', () => {
   it.each(['GET', 'DELETE'])('needs a secret key of its instance: %s', async (method) => {
     const id = await published(server, { ...TO_INTERESTS, sendAt: inAnHour() });
     const asks = (headers: Readonly<Record<string, string>>, instance: string = INSTANCE.id) =>

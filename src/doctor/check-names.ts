@@ -1,0 +1,33 @@
+/** The checks in their order. Programs read these names. */
+export const checkNames = [
+  'url',
+  'dns',
+  'tcp',
+  'tls',
+  'api-dns',
+  'api-tcp',
+  'api-tls',
+  'http',
+  'redirect',
+  'clock',
+  'keep-alive',
+  'websocket',
+  'first-message',
+  'activity-timeout',
+  'pusher-ping',
+  'websocket-ping',
+  'second-connection',
+  'public-channel',
+  'private-channel',
+  'signed-request',
+  'trigger',
+  'delivery',
+  'unchanged-data',
+  'excluded-connection',
+  'large-header',
+  'large-body',
+  'idle',
+  'close',
+] as const;
+
+export type CheckName = (typeof checkNames)[number];

@@ -1,0 +1,320 @@
+import type { CheckName } from './check-names.ts';
+import {
+  checkLargeBody,
+  checkLargeHeader,
+  judgeChannels,
+  judgeTrigger,
+} from './checks/call-checks.ts';
+import { judgeClock } from './checks/clock-skew.ts';
+import {
+  checkClose,
+  checkIdle,
+  checkPusherPing,
+  checkSecondConnection,
+  checkSubscription,
+  checkWebSocketPing,
+  judgeActivityTimeout,
+} from './checks/connection-checks.ts';
+import { checkData, checkDelivery, checkExclusion, HELLO } from './checks/delivery-checks.ts';
+import { checkFirstAnswer, isRedirect, judgeRedirect, judgeReuse } from './checks/http-checks.ts';
+import { ApiClient } from './client/api-client.ts';
+import { awaitGreeting, type ClientSession, shakeHands } from './client/client-session.ts';
+import { exchange, type HttpRequest } from './client/http-exchange.ts';
+import type { Destination } from './client/link.ts';
+import { acceptsTls, checkName, checkTcp, checkTls } from './client/reach.ts';
+import { channelAuth } from './client/signed-request.ts';
+import type { Examination, Route } from './examination.ts';
+import { type Finding, failed, ok } from './finding.ts';
+import { addressOf, type Endpoint, parseTarget, sameEndpoint, type Target } from './target.ts';
+
+/** One check. */
+export interface Check {
+  readonly name: CheckName;
+  /** Checks that must not have failed or been skipped. */
+  readonly needs?: readonly CheckName[];
+  /** Another reason not to make this check. */
+  skip?(examination: Examination): string | undefined;
+  run(examination: Examination): Promise<Finding> | Finding;
+}
+
+/** Every check, in the order in which things can go wrong. */
+export const checks: readonly Check[] = [
+  { name: 'url', run: checkUrl },
+  ...reachChecks(
+    ['dns', 'tcp', 'tls'],
+    (e) => e.clientRoute,
+    (target) => target.websocket,
+  ),
+  ...reachChecks(
+    ['api-dns', 'api-tcp', 'api-tls'],
+    (e) => e.apiRoute,
+    (target) => target.api,
+  ).map(
+    (check): Check => ({
+      ...check,
+      skip: (e) => (e.isOneEndpoint ? 'the HTTP API has the same address' : check.skip?.(e)),
+    }),
+  ),
+  {
+    name: 'http',
+    needs: ['url'],
+    skip: (e) => (apiDestination(e) === undefined ? unreachable(e) : undefined),
+    async run(e) {
+      const to = found(apiDestination(e));
+      const { finding, answer, link } = await checkFirstAnswer(
+        to,
+        plainRequest(e, to),
+        e.timeoutMs,
+      );
+      if (link !== undefined) e.closesAtEnd(link);
+      e.answer = answer;
+      e.link = link;
+      return finding;
+    },
+  },
+  { name: 'redirect', skip: unanswered, run: (e) => judgeRedirect(found(e.answer)) },
+  {
+    name: 'clock',
+    skip: unanswered,
+    run: (e) => judgeClock(found(e.answer).headers.get('date'), Date.now()),
+  },
+  {
+    name: 'keep-alive',
+    needs: ['redirect'],
+    async run(e) {
+      const request = plainRequest(e, found(apiDestination(e)));
+      return judgeReuse(found(e.answer), await exchange(found(e.link), request, e.timeoutMs));
+    },
+  },
+  {
+    name: 'websocket',
+    needs: ['url'],
+    skip(e) {
+      // The same endpoint would redirect the handshake too.
+      if (e.isOneEndpoint && e.answer !== undefined && isRedirect(e.answer)) {
+        return 'because "redirect" failed';
+      }
+      return e.clientRoute.destination === undefined ? unreachable(e) : undefined;
+    },
+    async run(e) {
+      const to = found(e.clientRoute.destination);
+      const { finding, conversation } = await shakeHands(to, e.subject.key, e.timeoutMs);
+      if (conversation !== undefined) e.closesAtEnd(conversation);
+      e.conversation = conversation;
+      return finding;
+    },
+  },
+  {
+    name: 'first-message',
+    needs: ['websocket'],
+    async run(e) {
+      const [conversation, to] = [found(e.conversation), found(e.clientRoute.destination)];
+      const { finding, established } = await awaitGreeting(conversation, to, e.timeoutMs);
+      if (established !== undefined) e.first = { conversation, established };
+      return finding;
+    },
+  },
+  {
+    name: 'activity-timeout',
+    skip: ungreeted,
+    run: (e) => judgeActivityTimeout(first(e).established.activityTimeoutSeconds),
+  },
+  {
+    name: 'pusher-ping',
+    skip: ungreeted,
+    run: (e) => checkPusherPing(first(e).conversation, e.timeoutMs),
+  },
+  {
+    name: 'websocket-ping',
+    skip: ungreeted,
+    run: (e) => checkWebSocketPing(first(e).conversation, e.timeoutMs),
+  },
+  {
+    name: 'second-connection',
+    skip: ungreeted,
+    async run(e) {
+      const to = found(e.clientRoute.destination);
+      const again = await checkSecondConnection(to, e.subject.key, first(e), e.timeoutMs);
+      e.second = again.session;
+      if (again.session !== undefined) e.closesAtEnd(again.session.conversation);
+      return again.finding;
+    },
+  },
+  {
+    name: 'public-channel',
+    skip: ungreeted,
+    run: (e) => checkSubscription(first(e).conversation, e.channel, e.timeoutMs),
+  },
+  {
+    name: 'private-channel',
+    skip: (e) => ungreeted(e) ?? (e.subject.secret === undefined ? 'it needs --secret' : undefined),
+    run(e) {
+      const { conversation, established } = first(e);
+      const channel = `private-${e.channel}`;
+      const secret = found(e.subject.secret);
+      const auth = channelAuth(e.subject.key, secret, established.socketId, channel);
+      return checkSubscription(conversation, channel, e.timeoutMs, auth);
+    },
+  },
+  {
+    name: 'signed-request',
+    needs: ['url'],
+    skip(e) {
+      if (apiDestination(e) === undefined) return unreachable(e);
+      if (e.isOneEndpoint && e.answer !== undefined && isRedirect(e.answer)) {
+        return 'because "redirect" failed';
+      }
+      const { secret, appId } = e.subject;
+      const isSigned = secret !== undefined && appId !== undefined;
+      return isSigned ? undefined : 'it needs --secret and --app-id';
+    },
+    async run(e) {
+      const { key } = e.subject;
+      const credentials = { key, secret: found(e.subject.secret), appId: found(e.subject.appId) };
+      const keyIsKnown = e.first !== undefined;
+      e.api = new ApiClient(found(apiDestination(e)), credentials, keyIsKnown, e.timeoutMs);
+      return judgeChannels(await e.api.channels());
+    },
+  },
+  {
+    name: 'trigger',
+    needs: ['signed-request'],
+    async run(e) {
+      const event = { name: HELLO, channel: e.channel, data: '{"hello":"world"}' };
+      e.triggered = await found(e.api).trigger(event);
+      return judgeTrigger(e.triggered);
+    },
+  },
+  {
+    name: 'delivery',
+    needs: ['trigger'],
+    skip: (e) =>
+      e.report.of('public-channel')?.result === 'ok' ? undefined : 'nobody could subscribe',
+    run(e) {
+      const { triggered } = e;
+      const sentAtMs = triggered?.ok === true ? triggered.sentAtMs : performance.now();
+      return checkDelivery(first(e), e.channel, sentAtMs, e.timeoutMs);
+    },
+  },
+  {
+    name: 'unchanged-data',
+    needs: ['delivery'],
+    run: (e) => checkData(found(e.api), e.channel, first(e), e.timeoutMs),
+  },
+  {
+    name: 'excluded-connection',
+    needs: ['delivery'],
+    skip: (e) =>
+      e.second === undefined ? 'there is no second connection to compare with' : undefined,
+    run: (e) => checkExclusion(found(e.api), e.channel, first(e), found(e.second), e.timeoutMs),
+  },
+  { name: 'large-header', needs: ['signed-request'], run: (e) => checkLargeHeader(found(e.api)) },
+  {
+    name: 'large-body',
+    needs: ['signed-request'],
+    run: (e) => checkLargeBody(found(e.api), `${e.channel}-large`),
+  },
+  {
+    name: 'idle',
+    skip: (e) => ungreeted(e) ?? (e.subject.idleMs > 0 ? undefined : '--idle is 0'),
+    run: (e) => checkIdle(first(e), e.subject.idleMs, e.timeoutMs),
+  },
+  {
+    name: 'close',
+    skip: ungreeted,
+    run: (e) => checkClose(first(e).conversation, e.timeoutMs),
+  },
+];
+
+function checkUrl(e: Examination): Finding {
+  const parsed = parseTarget(e.subject.url, e.subject.apiUrl);
+  if (!parsed.ok) return failed(parsed.detail, parsed.advice);
+  const { websocket, api } = parsed.target;
+  e.target = parsed.target;
+  e.isOneEndpoint = sameEndpoint(websocket, api);
+  const address = addressOf(api);
+  return ok(e.isOneEndpoint ? address : `${addressOf(websocket)} and, for backends, ${address}`);
+}
+
+/** Name, TCP and TLS of one endpoint. */
+function reachChecks(
+  [dns, tcp, tls]: readonly [CheckName, CheckName, CheckName],
+  routeOf: (examination: Examination) => Route,
+  endpointOf: (target: Target) => Endpoint,
+): readonly Check[] {
+  const endpoint = (e: Examination) => endpointOf(found(e.target));
+  return [
+    {
+      name: dns,
+      needs: ['url'],
+      async run(e) {
+        const { finding, found: addresses } = await checkName(endpoint(e), e.subject.manner);
+        routeOf(e).addresses = addresses;
+        return finding;
+      },
+    },
+    {
+      name: tcp,
+      needs: [dns],
+      async run(e) {
+        const route = routeOf(e);
+        const { finding, destination } = await checkTcp(
+          endpoint(e),
+          route.addresses,
+          e.subject.manner,
+        );
+        if (destination !== undefined) route.open = destination;
+        return finding;
+      },
+    },
+    {
+      name: tls,
+      needs: [tcp],
+      async run(e) {
+        const [route, { manner }] = [routeOf(e), e.subject];
+        const open = found(route.open);
+        const finding = await checkTls(open, manner);
+        // `--insecure` accepts a certificate, but there must be a handshake.
+        const goesOn =
+          finding.result !== 'failed' || (manner.insecure && (await acceptsTls(open, manner)));
+        if (goesOn) route.destination = open;
+        return finding;
+      },
+    },
+  ];
+}
+
+function apiDestination({ isOneEndpoint, clientRoute, apiRoute }: Examination) {
+  return (isOneEndpoint ? clientRoute : apiRoute).destination;
+}
+
+function plainRequest({ subject }: Examination, { endpoint }: Destination): HttpRequest {
+  return {
+    method: 'GET',
+    target: `${endpoint.prefix}/apps/${encodeURIComponent(subject.appId ?? '0')}/channels`,
+    host: endpoint.host,
+  };
+}
+
+/** Why an endpoint was not reached: the first check that failed. */
+function unreachable({ report }: Examination): string {
+  return `because "${report.firstFailed ?? 'url'}" failed`;
+}
+
+function unanswered(e: Examination): string | undefined {
+  return e.answer === undefined ? unreachable(e) : undefined;
+}
+
+function ungreeted(e: Examination): string | undefined {
+  return e.first === undefined ? unreachable(e) : undefined;
+}
+
+function first(e: Examination): ClientSession {
+  return found(e.first);
+}
+
+/** What an earlier check has found: `needs` and `skip` guarantee it. */
+function found<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('A check was made without what it needs');
+  return value;
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import type { ApiClient, Called } from './client/api-client.ts';
+import type { ClientSession } from './client/client-session.ts';
+import type { Conversation } from './client/conversation.ts';
+import type { HttpAnswer } from './client/http-exchange.ts';
+import type { Destination, Link } from './client/link.ts';
+import type { Manner } from './client/reach.ts';
+import type { Report } from './report.ts';
+import type { Target } from './target.ts';
+
+/** What to examine, and with what. */
+export interface Subject {
+  readonly url: string;
+  readonly apiUrl: string | undefined;
+  readonly key: string;
+  readonly secret: string | undefined;
+  readonly appId: string | undefined;
+  /** How long to stay silent; 0 skips that check. */
+  readonly idleMs: number;
+  readonly manner: Manner;
+}
+
+/** How far the doctor got towards one endpoint. */
+export interface Route {
+  addresses: readonly string[];
+  /** An address that accepts TCP connections. */
+  open?: Destination;
+  /** The same, once TLS is trusted or does not matter. */
+  destination?: Destination;
+}
+
+/** What earlier checks found, for later ones. */
+export class Examination implements Disposable {
+  readonly subject: Subject;
+  readonly report: Report;
+  /** A name that no other client uses. */
+  readonly channel = `fanfare-doctor-${randomBytes(8).toString('hex')}`;
+  target: Target | undefined;
+  readonly clientRoute: Route = { addresses: [] };
+  /** Unused if the HTTP API has the same address as the WebSocket. */
+  readonly apiRoute: Route = { addresses: [] };
+  isOneEndpoint = false;
+  /** The first answer of the HTTP API, and the connection on which it came. */
+  answer: HttpAnswer | undefined;
+  link: Link | undefined;
+  conversation: Conversation | undefined;
+  first: ClientSession | undefined;
+  second: ClientSession | undefined;
+  api: ApiClient | undefined;
+  triggered: Called | undefined;
+  private readonly resources = new DisposableStack();
+
+  constructor(subject: Subject, report: Report) {
+    this.subject = subject;
+    this.report = report;
+  }
+
+  get timeoutMs(): number {
+    return this.subject.manner.timeoutMs;
+  }
+
+  /** Closes a connection at the end of the examination. */
+  closesAtEnd(resource: Disposable): void {
+    this.resources.use(resource);
+  }
+
+  [Symbol.dispose](): void {
+    this.resources.dispose();
+  }
+}
