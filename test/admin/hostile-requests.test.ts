@@ -57,7 +57,7 @@ describe('the admin API names what is wrong with', () => {
     });
   });
 
-  it('a change of what cannot be changed', async () => {
+  it('a change of a setting that cannot be changed', async () => {
     const app = await makeApp(server);
     for (const name of ['id', 'keys', 'source']) {
       const body = { [name]: 'x' };
@@ -150,7 +150,7 @@ describe('the admin API names what is wrong with', () => {
     expect(least.status).toBe(201);
   });
 
-  it('a path, and with what methods it can be asked', async () => {
+  it('an unknown path, and the methods of a known one', async () => {
     for (const path of ['/', '', '/apps/', '/apps//keys', '/apps/%ff', '//', '//api/v2/apps']) {
       expect((await admin(server, 'GET', path)).status).toBe(404);
     }

@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('/metrics', () => {
-  it('is what Prometheus reads: each series once, under its help and type, and every metric there is', async () => {
+  it('follows the Prometheus format: every metric, each series once, under its help and type', async () => {
     const { headers, text } = await admin(server, 'GET', '//metrics');
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     const lines = text.split('\n');
