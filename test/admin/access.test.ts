@@ -8,7 +8,7 @@ const PASSWORD = 'geheim: ü';
 const basic = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
-/** As a client sends it: the bytes of UTF-8. */
+/** The header as a client sends it: the bytes of UTF-8. */
 const bearer = (password: string) => ({
   authorization: `Bearer ${Buffer.from(password).toString('latin1')}`,
 });
@@ -36,7 +36,7 @@ describe('an admin listener with a configured password', () => {
     ]);
   });
 
-  it('takes it as a token, or as the password of any user, by any name and through a proxy', async () => {
+  it('accepts it as a token or as the password of any user, under any host name and through a proxy', async () => {
     for (const headers of [bearer(PASSWORD), basic('', PASSWORD), basic('anybody', PASSWORD)]) {
       expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
       expect((await admin(server, 'GET', '//metrics', { headers })).status).toBe(200);
@@ -46,7 +46,7 @@ describe('an admin listener with a configured password', () => {
     expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
   });
 
-  it('makes no other one, and never logs it', async () => {
+  it('creates no other password, and never logs it', async () => {
     expect(server.adminPassword).toBeUndefined();
     expect(server.output.stdout).not.toContain('its password');
     await admin(server, 'GET', '/apps', { headers: bearer(`${PASSWORD} is wrong`) });
@@ -83,7 +83,7 @@ describe('an admin listener without a configured password', () => {
     expect((await admin(server, 'GET', '/apps')).json).toMatchObject({ apps: [{ id: '3' }] });
   });
 
-  it('takes nginx as it comes out of the box for what it is', async () => {
+  it('recognises nginx with its default settings as a proxy', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
     http.writes(
       `GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${server.adminPort}\r\nConnection: close\r\n\r\n`,
@@ -93,7 +93,7 @@ describe('an admin listener without a configured password', () => {
     expect((await direct.asks({ method: 'GET', target: '/metrics' })).status).toBe(200);
   });
 
-  it('gives what came through a proxy, or from a page of a browser, health only', async () => {
+  it('shows only health to requests through a proxy or from a web page', async () => {
     for (const headers of [
       { via: '1.1 proxy' },
       { 'x-forwarded-proto': 'https' },
@@ -132,7 +132,7 @@ describe('an admin listener without a configured password', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('says in the log who has changed what, and no secret', async () => {
+  it('logs who changed what, without secrets', async () => {
     const before = server.output.stderr.length;
     const line = async (message: string): Promise<Record<string, unknown>> =>
       JSON.parse(await server.logged(new RegExp(`"message":"${message}"`)));
@@ -189,7 +189,7 @@ it('an admin listener that others can reach shows only its health without the pa
     await answer.arrayBuffer();
     return answer.status;
   };
-  // A machine without a network has only itself to ask; what other addresses get is tested beside the code as well.
+  // Without a network this machine has no other address; unit tests cover other addresses as well.
   for (const host of own === undefined ? [] : [own.address]) {
     expect(await status(host, '/healthz')).toBe(200);
     expect(await status(host, '/metrics')).toBe(401);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 
-it('says of what it cannot know that the realtime loop does not answer, and goes on with the rest', async () => {
+it('names a realtime loop that does not answer as the reason, and serves everything else', async () => {
   await using server = await startFanfare({
     program: join(import.meta.dir, 'busy-server.fixture.ts'),
   });
@@ -20,7 +20,7 @@ it('says of what it cannot know that the realtime loop does not answer, and goes
   expect(metrics.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(live).toMatchObject({ status: 503, json: { error: why } });
   expect(channels).toMatchObject({ status: 503, json: { error: why } });
-  // The change is kept; the loop takes it over when it can.
+  // The change is stored; the realtime loop applies it later.
   expect((await admin(server, 'GET', `/apps/${created.id}`)).json).toMatchObject({ name: 'later' });
   expect((await admin(server, 'GET', `/apps/${APP.id}/usage`)).status).toBe(200);
 });

@@ -82,7 +82,7 @@ describe('the devices of an instance in the admin API', () => {
     ]);
   });
 
-  it('are those of an instance that is served', async () => {
+  it('belong to an instance that is served', async () => {
     const unknown = '00000000-0000-4000-8000-000000000000';
     for (const [method, rest, body] of [
       ['GET', '', undefined],
@@ -143,7 +143,7 @@ describe('fanfare devices', () => {
     expect((await run('list', INSTANCE.id, '--older-than', '1d')).stdout).toContain('no such');
   });
 
-  it('prints nothing that a terminal would obey', async () => {
+  it('escapes what would control a terminal', async () => {
     const headers = { 'user-agent': 'evil \u009b2J' };
     const body = { token: 'terminal', metadata: {} };
     await ask(server, 'POST', device('fcm', NEIGHBOUR.id), { body, headers });
@@ -152,7 +152,7 @@ describe('fanfare devices', () => {
     expect(stdout).not.toMatch(/[\u0080-\u009f]/);
   });
 
-  it('removes those that are meant, and never all by mistake', async () => {
+  it('removes the selected devices, and never all by mistake', async () => {
     const extra = await registered(server, 'apns');
     const counted = await run('remove', INSTANCE.id, '--platform', 'apns', '--dry-run');
     expect(counted.stdout).toContain(`1 device of instance ${INSTANCE.id} would be removed`);
@@ -180,7 +180,7 @@ describe('fanfare devices', () => {
   });
 });
 
-it('devices that were removed free room for others at once', async () => {
+it('removed devices free room for others at once', async () => {
   const full = await newInstance(server, { limits: { devices: 2 } });
   const registering = device('fcm', full.id);
   await registered(full, 'fcm');

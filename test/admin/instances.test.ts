@@ -32,7 +32,7 @@ async function show(id: string): Promise<Shown> {
 }
 
 describe('the instances of the admin API', () => {
-  it('are made with all that SDKs and browsers need, and served at once', async () => {
+  it('are created with all that SDKs and browsers need, and served at once', async () => {
     const made = await make({ name: 'shop', limits: { devices: 7 } });
     expect(made).toMatchObject({
       name: 'shop',
@@ -64,11 +64,11 @@ describe('the instances of the admin API', () => {
     }
   });
 
-  it('may have no browsers', async () => {
+  it('may be without web push', async () => {
     expect(await make({ web: null })).not.toHaveProperty('web');
   });
 
-  it('show their secrets only when they are made, or when that is asked for', async () => {
+  it('show their secrets only when they are created or on request', async () => {
     const hook = { url: 'https://example.com/', events: ['v1.UserNotificationOpen'] };
     const { id, secretKeys, web } = await make({ webhooks: [{ ...hook, secret: 'hook-secret' }] });
     const secrets = [secretKeys[0], web.vapid['privateKey'] ?? '', 'hook-secret'];
@@ -85,7 +85,7 @@ describe('the instances of the admin API', () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  it('are changed in what is named only', async () => {
+  it('are changed only in the given settings', async () => {
     const made = await make({ name: 'before', limits: { devices: 7 } });
     const subject = 'mailto:ops@example.org';
     const apns = { teamId: 't', keyId: 'k', privateKeyFile: 'a.p8', environment: 'auto' };
@@ -116,7 +116,7 @@ describe('the instances of the admin API', () => {
     });
   });
 
-  it('are refused as a whole where their parts do not fit, and stay as they are', async () => {
+  it('stay unchanged if a part of a change is invalid', async () => {
     const made = await make();
     const other = await make();
     const { publicKey = '' } = other.web.vapid;
@@ -166,7 +166,7 @@ describe('the instances of the admin API', () => {
     expect((await show(id)).secretKeys).toEqual([secretKey]);
   });
 
-  it('are asked for by the whole key where several begin alike', async () => {
+  it('need the whole key if several begin alike', async () => {
     const { id } = await make({ secretKeys: ['SAMESAME-1', 'SAMESAME-2'] });
     const path = `/instances/${id}/keys`;
     expect((await admin(server, 'DELETE', `${path}/SAMESAME`)).status).toBe(409);
@@ -233,7 +233,7 @@ describe('the instances of the admin API', () => {
     });
   });
 
-  it('survive a restart as they were changed', async () => {
+  it('keep their changes over a restart', async () => {
     await using first = await startFanfare({ config });
     const { json } = await admin(first, 'POST', '/instances', { body: { name: 'kept' } });
     const { id } = json as Shown;

@@ -22,7 +22,7 @@ async function metricsOf(server: Fanfare): Promise<Metrics> {
   );
 }
 
-/** What changed between two looks. */
+/** The metrics that changed while `act` ran, and by how much. */
 async function changed(server: Fanfare, act: () => Promise<void>): Promise<Record<string, number>> {
   const before = await metricsOf(server);
   await act();
@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('/metrics', () => {
-  it('is what Prometheus reads: each series once, under its help and type, and every metric there is', async () => {
+  it('is in the format of Prometheus: each series once, under its help and type, and every metric', async () => {
     const { headers, text } = await admin(server, 'GET', '//metrics');
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     const lines = text.split('\n');
@@ -156,7 +156,7 @@ describe('/metrics', () => {
     await until(server, 'fanfare_connections', 0);
   });
 
-  it('counts handshakes that are not valid', async () => {
+  it('counts invalid handshakes', async () => {
     const counted = await changed(server, async () => {
       const response = await fetch(`http://127.0.0.1:${server.port}${pathOf()}`, {
         headers: { upgrade: 'websocket', connection: 'Upgrade' },

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the webhook log of the admin API', () => {
-  it('shows what was sent, what was answered, and sends it again', async () => {
+  it('shows requests and answers, and sends a request again', async () => {
     await using endpoint = startWebhookEndpoint();
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
@@ -47,7 +47,7 @@ describe('the webhook log of the admin API', () => {
     });
   });
 
-  it('does not replay what still waits, nor what it does not have', async () => {
+  it('does not replay a waiting or unknown webhook', async () => {
     await using endpoint = startWebhookEndpoint();
     endpoint.answerWith(500);
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });

@@ -41,7 +41,7 @@ function keepBusy(server: Fanfare) {
   };
 }
 
-/** What a store has of the two that are written all the time. */
+/** The rows of the two tables that are written all the time. */
 function holds(file: string) {
   using database = new Database(file, { readonly: true });
   const count = (table: string) =>
@@ -110,7 +110,7 @@ describe('fanfare backup', () => {
     expect(listed.stdout).toContain('kept');
   });
 
-  it('overwrites nothing, and leaves nothing behind where it fails', async () => {
+  it('overwrites nothing, and leaves nothing behind if it fails', async () => {
     using directory = temporaryDirectory({ 'taken.db': 'mine', 'damaged.db': 'x'.repeat(9000) });
     mkdirSync(join(directory.path, 'data'));
     await fanfare(directory.path, ['apps', 'create']);

@@ -25,7 +25,7 @@ async function show(directory: string, id: string, ...args: string[]): Promise<S
 }
 
 describe('fanfare instances', () => {
-  it('makes an instance that can be served, and prints what SDKs are given', async () => {
+  it('makes a valid instance, and prints what SDKs need', async () => {
     using directory = temporaryDirectory();
     const { exitCode, stdout } = await fanfare(directory.path, [
       'instances',
@@ -46,7 +46,7 @@ describe('fanfare instances', () => {
     expect(stdout).not.toContain(settings.web.vapid['privateKey'] ?? '');
   });
 
-  it('shows secrets only where they are asked for', async () => {
+  it('shows secrets only on request', async () => {
     using directory = temporaryDirectory();
     const { id, secretKeys } = await create(directory.path, '--name', 'shop');
     const [secret] = secretKeys;
@@ -65,7 +65,7 @@ describe('fanfare instances', () => {
     expect(stdout).toContain(privateKey);
   });
 
-  it('says nothing of a secret key that is too short to show some of it', async () => {
+  it('shows nothing of a secret key that is too short to show a part', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);
     await changeStore(directory.path, (store) => store.addKey(id, 'hunter2-hunter2'));
@@ -74,7 +74,7 @@ describe('fanfare instances', () => {
     expect(stdout).not.toContain('hunter');
   });
 
-  it('changes what is given', async () => {
+  it('changes only the given settings', async () => {
     using directory = temporaryDirectory();
     const { id, settings } = await create(
       directory.path,
@@ -150,7 +150,7 @@ describe('fanfare instances', () => {
     });
   });
 
-  it('asks for the whole key where several begin alike', async () => {
+  it('needs the whole key if several begin alike', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);
     await changeStore(directory.path, async (store) => {
@@ -169,7 +169,7 @@ describe('fanfare instances', () => {
     expect((await rotate('SAMESAME')).exitCode).toBe(0);
   });
 
-  it('says what is gone with an instance that is deleted', async () => {
+  it('lists what was deleted with an instance', async () => {
     using directory = temporaryDirectory();
     const one = await create(directory.path);
     const two = await create(directory.path);
@@ -189,7 +189,7 @@ describe('fanfare instances', () => {
     expect(listed.stdout).toBe('The store has no instance. Create one: fanfare instances create\n');
   });
 
-  it('does not delete what the configuration names', async () => {
+  it('does not delete an instance of the configuration', async () => {
     const id = crypto.randomUUID();
     const content = JSON.stringify({ push: { instances: [{ id, secretKeys: ['s'] }] } });
     using directory = temporaryDirectory({ 'fanfare.json': content });
@@ -199,7 +199,7 @@ describe('fanfare instances', () => {
     });
   });
 
-  it('names the instance that it does not have', async () => {
+  it('names an unknown instance', async () => {
     using directory = temporaryDirectory();
     for (const action of ['show', 'change', 'rotate', 'delete']) {
       const options = action === 'change' ? ['--name', 'x'] : [];
@@ -246,7 +246,7 @@ describe('a running server', () => {
     expect(server.output.stdout).not.toContain(secretKeys[0]);
   });
 
-  it('takes publishes with each secret key while they are rotated, and with the new one after that', async () => {
+  it('accepts publishes with both secret keys while they are rotated, and with the new one after that', async () => {
     using directory = temporaryDirectory();
     const { id, secretKeys } = await create(directory.path);
     const [old] = secretKeys;
@@ -259,7 +259,7 @@ describe('a running server', () => {
     expect([await publish(server, id, old), await publish(server, id, added)]).toEqual([401, 200]);
   });
 
-  it('takes over the instances of the configuration on SIGHUP, and makes none of its own then', async () => {
+  it('follows the instances of the configuration on SIGHUP, and makes none of its own', async () => {
     const push = (instances: object[]) =>
       JSON.stringify({ push: { instances }, store: { url: 'sqlite:data/fanfare.db' } });
     using directory = temporaryDirectory({ 'fanfare.json': push([]) });
@@ -290,7 +290,7 @@ async function publish({ pushPort }: Fanfare, id: string, secretKey: string): Pr
   return answer.status;
 }
 
-/** Does to the store of a directory what the command line does not do. */
+/** Changes the store of a directory in ways that the command line does not offer. */
 async function changeStore(
   directory: string,
   change: (store: StoredInstances) => Promise<unknown>,

@@ -5,7 +5,7 @@ import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
 
 const LAUNCHER = join(import.meta.dir, '../../bin/fanfare');
 
-/** What a server that was started as an operator does it has in its environment, once it has said something. */
+/** The environment of a server that was started with the launcher, read after its first output. */
 async function environmentOf(given: Readonly<Record<string, string>>): Promise<readonly string[]> {
   using directory = temporaryDirectory();
   const child = Bun.spawn(['sh', LAUNCHER, 'serve'], {
@@ -23,7 +23,7 @@ async function environmentOf(given: Readonly<Record<string, string>>): Promise<r
   }
 }
 
-it('starts a server that gives free memory back after two seconds, asks for none in advance, and makes 1,024 requests at a time', async () => {
+it('sets the memory allocator and the number of concurrent requests in the environment of the server', async () => {
   expect(await environmentOf({})).toEqual(
     expect.arrayContaining([
       'MIMALLOC_PURGE_DELAY=2000',
@@ -34,7 +34,7 @@ it('starts a server that gives free memory back after two seconds, asks for none
   );
 });
 
-it('leaves what the operator has set as it is', async () => {
+it('does not override what the operator has set', async () => {
   const given = {
     MIMALLOC_PURGE_DELAY: '100',
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '0',

@@ -18,7 +18,7 @@ function configure(directory: string, options: Parameters<typeof configOf>[1]): 
 const OTHER = { id: '4', keys: [{ key: 'other-key', secret: 'other-secret' }] };
 
 describe('SIGHUP', () => {
-  it('takes over the apps of the configuration, and keeps the connections of those that stay', async () => {
+  it('follows the apps of the configuration, and keeps the connections of those that stay', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});
     await using server = await spawnFanfare(args, directory.path);
@@ -41,7 +41,7 @@ describe('SIGHUP', () => {
     await client.hearsNothing();
   });
 
-  it('keeps what it has when the configuration has problems, and lists them', async () => {
+  it('keeps its configuration when the new one has problems, and lists them', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});
     await using server = await spawnFanfare(args, directory.path);
@@ -52,7 +52,7 @@ describe('SIGHUP', () => {
     expect((await api(server, 'GET', `/apps/${APP.id}/channels`)).status).toBe(200);
   });
 
-  it('shows another certificate from then on, and open connections go on hearing events', async () => {
+  it('uses another certificate from then on, and open connections still get events', async () => {
     using directory = temporaryDirectory();
     const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
     const tls = {
@@ -92,7 +92,7 @@ describe('SIGHUP', () => {
     await triggerOverTls(server.port, { name: 'e', channel: 'news', data: 'd', ...left });
     expect((await before.next()).event).toBe('e');
     await triggerOverTls(server.port, { name: 'f', channel: 'news', data: 'd' });
-    // The one that was left out hears only what came after.
+    // The excluded connection gets only the later event.
     expect((await after.next()).event).toBe('f');
     expect((await before.next()).event).toBe('f');
 

@@ -40,7 +40,7 @@ const beside = (to: Fanfare, args: readonly string[], environment = {}) =>
     environment,
   );
 
-/** Through the admin API of a server: its port is not in its configuration. */
+/** Runs a command through the admin API of a server, whose port is not in its configuration. */
 const through = (to: Fanfare, args: readonly string[]) =>
   beside(to, args, { FANFARE_ADMIN_PORT: String(to.adminPort) });
 
@@ -75,14 +75,14 @@ describe('fanfare webhooks', () => {
     }
   });
 
-  it('reads the store of a server that does not run, and what it replays is sent at the next start', async () => {
+  it('reads the store of a stopped server, and a replayed webhook is sent at the next start', async () => {
     await using first = await startFanfare({
       config: { webhooks: { allowPrivateAddresses: true } },
     });
     const { app, id } = await delivered(first);
     await first.stop();
 
-    // Nobody listens where the configuration says; where it says nothing, nobody is asked.
+    // Without a running server, with and without a port in the configuration.
     for (const run of [beside, through]) {
       const list = await run(first, ['list', '--state', 'delivered', '--app', app.id, '--json']);
       expect(JSON.parse(list.stdout)).toContainEqual(expect.objectContaining({ id, app: app.id }));
@@ -116,7 +116,7 @@ describe('fanfare webhooks', () => {
     });
   });
 
-  it('says what it cannot do', async () => {
+  it('names what it cannot do', async () => {
     for (const [args, exitCode, words] of [
       [['show', 'nothing'], 1, 'there is no webhook nothing'],
       [['replay', 'nothing'], 1, 'there is no webhook nothing'],
