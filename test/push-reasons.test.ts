@@ -7,13 +7,13 @@ import { timelineWhats } from '../src/push/explain/timeline.ts';
 import { type Platform, platforms } from '../src/push/model/device.ts';
 
 /**
- * Every reason that stands in the sources of the gateways and of the pipeline can be explained. They are read from
- * the text, so that a new one is found wherever it is written.
+ * Every reason in the sources of the gateways and the pipeline has an explanation. Reasons are read from the source
+ * text, so that none can be missed.
  */
 
 const ROOT = join(import.meta.dir, '../src');
 
-/** Why a connection had no answer: the compiler counts them. */
+/** Why a request had no answer. The compiler makes this list complete. */
 const silences: Readonly<Record<UnprocessedWhy | UnknownWhy, true>> = {
   unreachable: true,
   'not-allowed': true,
@@ -30,7 +30,7 @@ const silences: Readonly<Record<UnprocessedWhy | UnknownWhy, true>> = {
   'protocol-error': true,
 };
 
-/** Constants of the pipeline that name something else than a reason. */
+/** Constants of the pipeline that are no reasons. */
 const NO_REASONS: readonly string[] = ['others'];
 
 async function textOf(folder: string): Promise<string> {

@@ -5,7 +5,7 @@ const WAIT_MAX_MS = 25_000;
 /** Between two questions, so that asking takes no processor from the server. */
 const PAUSE_MS = 10;
 
-/** Asks until the answer fits, and gives it. For what the server does after a while and says to nobody. */
+/** Asks until the answer fits, and gives it. For what the server does later without announcing it. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,

@@ -1,7 +1,7 @@
 /** Longer than anything a test waits for; what has not come by then is a failure that says what was waited for. */
 const WAIT_MAX_MS = 25_000;
 
-/** What somebody was told, in the order of the telling. Taking waits for what has not come yet. */
+/** A queue of received messages. Taking one waits until it has arrived. */
 export class Inbox<T> {
   private readonly items: T[] = [];
   private readonly name: string;
@@ -18,7 +18,7 @@ export class Inbox<T> {
     this.wake?.();
   }
 
-  /** Makes whoever takes next fail: nothing more will come. */
+  /** Makes every later take fail: nothing more will arrive. */
   fail(failure: Error): void {
     this.failure ??= failure;
     this.wake?.();

@@ -24,12 +24,17 @@ export class DeviceAdmin {
   }
 
   async list(id: string, { filter, after, limit }: DeviceQuery & { readonly limit: number }) {
-    return await this.options.store.list(this.numberOf(id), filter, after, limit);
+    return await this.options.store.list({ instance: this.numberOf(id), filter, after, limit });
   }
 
   async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
     const { store, log } = this.options;
-    const done = await store.remove(this.numberOf(id), filter, after, dryRun);
+    const done = await store.remove({
+      instance: this.numberOf(id),
+      filter,
+      after,
+      isDryRun: dryRun,
+    });
     if (!dryRun && done.devices > 0) {
       log.info('Devices removed', {
         instance: id.toLowerCase(),

@@ -31,7 +31,7 @@ function stage(settings: Partial<App> = {}) {
     return {
       session: one,
       says,
-      heard: () => one.peer.heard(),
+      received: () => one.peer.received(),
       async subscribes(channel: string, change: Partial<Transition> = {}, userId?: string) {
         const data = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
         const text = [one.socketId, channel, ...(data === undefined ? [] : [data])].join(':');
@@ -108,7 +108,7 @@ describe('one message is counted', () => {
     expect(charges()).toEqual({ backend: 0, clients: 0 });
     await bob.subscribes('cache-x');
     await engine.answers('get app/cache-x', { name: 'e', data: '1', expiresAt: 0 });
-    expect(bob.heard()).toContain('e');
+    expect(bob.received()).toContain('e');
     expect(charges()).toEqual({ backend: 0, clients: 1 });
   });
 
@@ -138,7 +138,7 @@ it('pings, subscriptions, sign-ins, watchlists, counts and refusals are not coun
   void unsubscribe(hub, ann.session, 'news');
   await engine.answers('leave news', transition());
   await settled();
-  expect(new Set(ann.heard())).toEqual(
+  expect(new Set(ann.received())).toEqual(
     new Set([
       'pusher_internal:subscription_succeeded',
       'pusher_internal:subscription_count',

@@ -44,7 +44,7 @@ describe('a client event', () => {
       },
     ]);
     expect(hub.audience.sentSoon).toEqual([]);
-    expect(session.peer.heard()).toEqual([]);
+    expect(session.peer.received()).toEqual([]);
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('a client event', () => {
     says(hub, session, channel);
 
     expect(hub.audience.sent).toHaveLength(taken ? 1 : 0);
-    expect(session.peer.heard()).toEqual(taken ? [] : ['pusher:error']);
+    expect(session.peer.received()).toEqual(taken ? [] : ['pusher:error']);
   });
 
   it('is not taken before the subscription is confirmed', () => {
@@ -84,7 +84,7 @@ describe('a client event', () => {
     const other = speakerIn('private-x');
 
     for (let count = 0; count < 20; count++) says(hub, session, 'private-elsewhere');
-    expect(session.peer.heard()).toHaveLength(20);
+    expect(session.peer.received()).toHaveLength(20);
     for (let count = 0; count < 11; count++) says(hub, session, 'private-x');
     expect(hub.audience.sent).toHaveLength(10);
     expect(JSON.parse(session.peer.frames[0] ?? '').data).toEqual({

@@ -24,7 +24,7 @@ import { Usage } from './usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
 import { WatchlistEvents } from './users/watchlist-events.ts';
 
-/** What the core asks of the world, played by things that remember what they were asked. */
+/** Fakes of everything the core asks of the world, which remember their calls. */
 
 export function socketId(text: string): SocketId {
   const id = parseSocketId(text);
@@ -86,8 +86,8 @@ class FakePeer implements Peer {
     this.frames.push(frame);
   }
 
-  /** The events that were heard since this was last asked. */
-  heard(): string[] {
+  /** Returns the events since the last call. */
+  received(): string[] {
     return this.frames.splice(0).map((frame) => JSON.parse(frame).event);
   }
 }
@@ -120,7 +120,7 @@ export function subscriptionTo(
 class FakeAudience implements Audience {
   readonly members = new Map<Topic, Set<Peer>>();
   readonly sent: { topic: Topic; frame: string; except: SocketId | Peer | undefined }[] = [];
-  /** The frames of what might have waited. */
+  /** The frames that were allowed to wait. */
   readonly sentSoon: string[] = [];
 
   join(peer: Peer, topic: Topic): void {
@@ -146,17 +146,17 @@ class FakeAudience implements Audience {
   }
 }
 
-/** A question that the test answers when it likes. */
+/** A call that the test answers. */
 interface Question {
   readonly call: string;
   answer(value: unknown): void;
   fail(error: Error): void;
 }
 
-/** An engine that answers later: each call is a question that waits to be answered. */
+/** An engine that answers late: each call waits until the test answers it. */
 export class LateEngine implements Roster, EventCache {
   readonly questions: Question[] = [];
-  /** Every call there was. */
+  /** All calls so far. */
   readonly calls: string[] = [];
 
   join(_: App, channel: ChannelName, member: Member | undefined): Promise<Transition | 'full'> {
@@ -172,15 +172,15 @@ export class LateEngine implements Roster, EventCache {
   }
 
   counts(): never {
-    throw new Error('Nobody here counts');
+    throw new Error('Not needed here');
   }
 
   channelCountOf(): never {
-    throw new Error('Nobody here counts');
+    throw new Error('Not needed here');
   }
 
   channels(): never {
-    throw new Error('Nobody here lists');
+    throw new Error('Not needed here');
   }
 
   put(topic: Topic, event: CachedEvent): Promise<void> {
@@ -191,7 +191,7 @@ export class LateEngine implements Roster, EventCache {
     return this.ask(`get ${topic}`);
   }
 
-  /** Answers the oldest question, which must be this one, and lets what follows from it happen. */
+  /** Answers the oldest call, which must be this one, and waits until nothing more follows from it. */
   async answers(call: string, value: unknown): Promise<void> {
     const question = this.questions.shift();
     if (question?.call !== call) throw new Error(`Asked ${question?.call}, and not ${call}`);
@@ -207,7 +207,7 @@ export class LateEngine implements Roster, EventCache {
   }
 }
 
-/** Lets everything happen that waits for nothing. */
+/** Waits until all pending promise callbacks have run. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
@@ -217,7 +217,7 @@ interface Alarm {
   readonly run: () => void;
 }
 
-/** Time that passes when a test says so. */
+/** A clock that the test advances. */
 export class FakeClock implements Timers {
   private nowMs = 1_700_000_000_000;
   private readonly alarms = new Set<Alarm>();
@@ -232,7 +232,7 @@ export class FakeClock implements Timers {
     return () => this.alarms.delete(alarm);
   }
 
-  /** Lets time pass; what is due on the way is done at its time. */
+  /** Advances the clock; timers that become due run at their times. */
   advance(ms: number): void {
     const end = this.nowMs + ms;
     for (let next = this.nextBefore(end); next !== undefined; next = this.nextBefore(end)) {
@@ -243,7 +243,7 @@ export class FakeClock implements Timers {
     this.nowMs = end;
   }
 
-  /** Somebody sets the clock back; what waits goes on waiting for as long as it had to. */
+  /** Sets the clock back; timers keep their remaining time. */
   setBack(ms: number): void {
     this.nowMs -= ms;
     for (const alarm of this.alarms) alarm.atMs -= ms;
@@ -257,8 +257,8 @@ export class FakeClock implements Timers {
 export interface FakeHub extends Hub {
   readonly audience: FakeAudience;
   readonly clock: FakeClock;
-  /** What webhooks would be told. */
-  readonly told: AppWebhookEvent[];
+  /** The webhook events. */
+  readonly reported: AppWebhookEvent[];
   readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
@@ -274,7 +274,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
   const counted: string[] = [];
   const meter = { count: (counter: string) => void counted.push(counter) };
   const usage = new Usage(clock, log, meter);
-  const told: AppWebhookEvent[] = [];
+  const reported: AppWebhookEvent[] = [];
   return {
     audience,
     roster: engine,
@@ -290,7 +290,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
       broadcaster: { audience },
       usage,
       sink: {
-        emit: (event) => void told.push(event),
+        emit: (event) => void reported.push(event),
       },
     }),
     memberChanges: new MemberChanges({ timers: clock, broadcaster: { audience }, usage }),
@@ -300,13 +300,13 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     hastenDepartures: () => false,
     subscriptionErrors: true,
     sessions: new UserSessions(),
-    told,
+    reported,
     counted,
     logged,
   };
 }
 
-/** What changed when somebody came or went; otherwise nothing. */
+/** A transition that changed nothing but this. */
 export function transition(changed: Partial<Transition> = {}): Transition {
   return {
     occupied: false,

@@ -22,7 +22,7 @@ function stage() {
   const warned: (LogFields | undefined)[] = [];
   const counted: [counter: string, by: number | undefined, label: string | undefined][] = [];
   const warn = (_: string, fields?: LogFields) => void warned.push(fields);
-  // Whatever is told of a quota is a warning.
+  // Everything that is logged of a quota is a warning.
   const log = { debug: warn, info: warn, warn, error: warn };
   const meter = {
     count: (counter: string, by?: number, label?: string) =>

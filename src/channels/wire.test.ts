@@ -131,9 +131,11 @@ describe('a message of a client', () => {
         const message = readClientMessage(frame);
 
         if (message.type !== 'client-event') throw new Error(message.type);
-        const heard = JSON.parse(clientEventMessage('client-x', CHANNEL, message.dataLiteral, 'u'));
+        const received = JSON.parse(
+          clientEventMessage('client-x', CHANNEL, message.dataLiteral, 'u'),
+        );
         const expected = typeof data === 'string' ? data : text;
-        expect(heard).toEqual({
+        expect(received).toEqual({
           event: 'client-x',
           channel: CHANNEL,
           data: expected,

@@ -83,7 +83,7 @@ describe('an admin listener without a configured password', () => {
     expect((await admin(server, 'GET', '/apps')).json).toMatchObject({ apps: [{ id: '3' }] });
   });
 
-  it('recognises nginx with its default settings as a proxy', async () => {
+  it('recognises nginx with its default configuration as a proxy', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
     http.writes(
       `GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${server.adminPort}\r\nConnection: close\r\n\r\n`,
@@ -93,7 +93,7 @@ describe('an admin listener without a configured password', () => {
     expect((await direct.asks({ method: 'GET', target: '/metrics' })).status).toBe(200);
   });
 
-  it('shows only health to requests through a proxy or from a web page', async () => {
+  it('answers only health checks through a proxy or from a page in a browser', async () => {
     for (const headers of [
       { via: '1.1 proxy' },
       { 'x-forwarded-proto': 'https' },
@@ -132,7 +132,7 @@ describe('an admin listener without a configured password', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('logs who changed what, without secrets', async () => {
+  it('logs each change, without secrets', async () => {
     const before = server.output.stderr.length;
     const line = async (message: string): Promise<Record<string, unknown>> =>
       JSON.parse(await server.logged(new RegExp(`"message":"${message}"`)));

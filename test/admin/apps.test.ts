@@ -55,7 +55,7 @@ describe('the apps of the admin API', () => {
     expect(text).not.toContain(app.secret);
   });
 
-  it('are changed only in the given settings, at once', async () => {
+  it('are changed at once, and only in the given settings', async () => {
     const webhooks = [{ url: 'https://example.com/', events: ['client_event'] }];
     const app = await makeApp(server, { name: 'before', limits: { connections: 7 }, webhooks });
     const limits = { presenceMembers: 5 };
@@ -182,7 +182,7 @@ describe('the apps of the admin API', () => {
     });
   });
 
-  it('stay unchanged while another process locks the store, and the error says so', async () => {
+  it('stay the same while another process locks the store, and the answer says so', async () => {
     const app = await makeApp(server, { name: 'before' });
     const holder = new Database(join(server.directory, 'fanfare.db'));
     holder.run('BEGIN IMMEDIATE');
@@ -196,7 +196,7 @@ describe('the apps of the admin API', () => {
     expect(json).toMatchObject({ name: 'before' });
   });
 
-  it('keep their changes over a restart', async () => {
+  it('keep their changes across a restart', async () => {
     await using first = await startFanfare();
     const app = await makeApp(first, { name: 'kept' });
     await admin(first, 'PATCH', `/apps/${app.id}`, { body: { limits: { connections: 3 } } });

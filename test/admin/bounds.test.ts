@@ -166,7 +166,7 @@ describe('the admin listener reads a body', () => {
 });
 
 describe('the admin listener ends connections', () => {
-  it('that send nothing or never a complete head', async () => {
+  it('that never send the whole head of a request', async () => {
     await using server = await listening({ headMs: 200, requestMs: 300 });
     for (const said of ['', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nA: ']) {
       await using http = await RawHttp.open({ port: server.port });
@@ -251,7 +251,7 @@ describe('the admin listener ends connections', () => {
   });
 });
 
-it('the admin listener accepts a new address even if many addresses have one connection each', async () => {
+it('the admin listener admits a new address, however many addresses have a connection', async () => {
   await using server = await listening({ connections: 3 });
   const open: Socket[] = [];
   for (let n = 2; n < 5; n++) open.push(await connectFrom(`127.0.0.${n}`, server.port));

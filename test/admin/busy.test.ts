@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { admin, makeApp } from '../../testing/clients/admin-api.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 
-it('names a realtime loop that does not answer as the reason, and serves everything else', async () => {
+it('answers 503 while the realtime loop is busy, and serves everything else', async () => {
   await using server = await startFanfare({
     program: join(import.meta.dir, 'busy-server.fixture.ts'),
   });

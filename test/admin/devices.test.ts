@@ -82,7 +82,7 @@ describe('the devices of an instance in the admin API', () => {
     ]);
   });
 
-  it('belong to an instance that is served', async () => {
+  it('need an instance that is served', async () => {
     const unknown = '00000000-0000-4000-8000-000000000000';
     for (const [method, rest, body] of [
       ['GET', '', undefined],
@@ -143,7 +143,7 @@ describe('fanfare devices', () => {
     expect((await run('list', INSTANCE.id, '--older-than', '1d')).stdout).toContain('no such');
   });
 
-  it('escapes what would control a terminal', async () => {
+  it('escapes control characters', async () => {
     const headers = { 'user-agent': 'evil \u009b2J' };
     const body = { token: 'terminal', metadata: {} };
     await ask(server, 'POST', device('fcm', NEIGHBOUR.id), { body, headers });
@@ -152,7 +152,7 @@ describe('fanfare devices', () => {
     expect(stdout).not.toMatch(/[\u0080-\u009f]/);
   });
 
-  it('removes the selected devices, and never all by mistake', async () => {
+  it('removes matching devices, and never all by mistake', async () => {
     const extra = await registered(server, 'apns');
     const counted = await run('remove', INSTANCE.id, '--platform', 'apns', '--dry-run');
     expect(counted.stdout).toContain(`1 device of instance ${INSTANCE.id} would be removed`);

@@ -57,7 +57,7 @@ describe('the admin API refuses with a reason', () => {
     });
   });
 
-  it('a change of what cannot be changed', async () => {
+  it('a change of a setting that cannot be changed', async () => {
     const app = await makeApp(server);
     for (const name of ['id', 'keys', 'source']) {
       const body = { [name]: 'x' };
@@ -150,7 +150,7 @@ describe('the admin API refuses with a reason', () => {
     expect(least.status).toBe(201);
   });
 
-  it('an unknown path, and a wrong method', async () => {
+  it('an unknown path, and the methods of a known one', async () => {
     for (const path of ['/', '', '/apps/', '/apps//keys', '/apps/%ff', '//', '//api/v2/apps']) {
       expect((await admin(server, 'GET', path)).status).toBe(404);
     }

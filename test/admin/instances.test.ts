@@ -116,7 +116,7 @@ describe('the instances of the admin API', () => {
     });
   });
 
-  it('stay unchanged if a part of a change is invalid', async () => {
+  it('are checked as a whole, and stay the same if their settings do not fit together', async () => {
     const made = await make();
     const other = await make();
     const { publicKey = '' } = other.web.vapid;
@@ -166,7 +166,7 @@ describe('the instances of the admin API', () => {
     expect((await show(id)).secretKeys).toEqual([secretKey]);
   });
 
-  it('need the whole key if several begin alike', async () => {
+  it('need the whole key if several start with the same characters', async () => {
     const { id } = await make({ secretKeys: ['SAMESAME-1', 'SAMESAME-2'] });
     const path = `/instances/${id}/keys`;
     expect((await admin(server, 'DELETE', `${path}/SAMESAME`)).status).toBe(409);
@@ -233,7 +233,7 @@ describe('the instances of the admin API', () => {
     });
   });
 
-  it('keep their changes over a restart', async () => {
+  it('keep their changes across a restart', async () => {
     await using first = await startFanfare({ config });
     const { json } = await admin(first, 'POST', '/instances', { body: { name: 'kept' } });
     const { id } = json as Shown;

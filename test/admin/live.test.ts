@@ -66,7 +66,7 @@ describe('the admin API shows', () => {
     expect((await admin(server, 'GET', `/apps/${app.id}/channels?after=x`)).status).toBe(400);
   });
 
-  it('what an app used on each day, also after a restart', async () => {
+  it('the usage of an app by day, also after a restart', async () => {
     await using first = await startFanfare();
     for (const data of ['x', 'y']) await trigger(first, { name: 'e', channel: 'a', data });
     await using second = await restart(first);

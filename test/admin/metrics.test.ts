@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('/metrics', () => {
-  it('is in the format of Prometheus: each series once, under its help and type, and every metric', async () => {
+  it('follows the Prometheus format: every metric, each series once, under its help and type', async () => {
     const { headers, text } = await admin(server, 'GET', '//metrics');
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     const lines = text.split('\n');

@@ -133,7 +133,7 @@ function expectDescribed(operation: Described, answer: AdminAnswer): void {
 }
 
 describe('the OpenAPI description', () => {
-  it('is served by the server', async () => {
+  it('matches what the server serves', async () => {
     const { json, status } = await admin(server, 'GET', '/openapi.json');
     expect(status).toBe(200);
     expect(json).toEqual(description);
@@ -211,7 +211,7 @@ describe('the OpenAPI description', () => {
     }
   });
 
-  it('holds for the refusals of a listener with a password', async () => {
+  it('matches the refusals of a listener with a password', async () => {
     await using shut = await startFanfare({ config: { admin: { port: 0, password: 'x' } } });
     for (const { method, path, operation } of described) {
       const answer = await admin(shut, method, `/${filled(path, { id: 'x', key: 'y' })}`);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the webhook log of the admin API', () => {
-  it('shows requests and answers, and sends a request again', async () => {
+  it('shows a request with its answer, and replays it', async () => {
     await using endpoint = startWebhookEndpoint();
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
@@ -47,7 +47,7 @@ describe('the webhook log of the admin API', () => {
     });
   });
 
-  it('does not replay a waiting or unknown webhook', async () => {
+  it('replays neither a waiting request nor an unknown one', async () => {
     await using endpoint = startWebhookEndpoint();
     endpoint.answerWith(500);
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });

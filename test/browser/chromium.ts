@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Inbox } from '../../testing/inbox.ts';
 
-/** A tab of the browser, and what its page has told with `tell(...)`. */
+/** A tab of the browser, and what its page has reported with `tell(...)`. */
 export interface Tab {
   readonly page: Page;
   readonly told: Inbox<readonly unknown[]>;
@@ -9,7 +9,7 @@ export interface Tab {
 
 /** A real browser. All tabs are of one person: they share cookies and storage. */
 export interface Chromium extends AsyncDisposable {
-  /** Opens a page in a new tab. Whoever listens to the tab fails when the page throws. */
+  /** Opens a page in a new tab. Waiting for a report of the tab fails when the page throws. */
   open(url: string): Promise<Tab>;
 }
 

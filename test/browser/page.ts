@@ -4,7 +4,7 @@ import type { Site } from './site.ts';
 
 /**
  * Publishes a page that loads a web build of pusher-js and connects as `user`; gives its address. Its script
- * can use `pusher`, and `listen(name)`, which subscribes to a channel and tells `[name, event, data]`.
+ * can use `pusher`, and `listen(name)`, which subscribes to a channel and reports `[name, event, data]`.
  */
 export function pageWith(
   server: Pick<Fanfare, 'port'>,

@@ -92,7 +92,7 @@ export async function deliverPush(page: Page, message: object): Promise<void> {
   await session.detach();
 }
 
-/** Waits until the service worker of a page shows so many notifications, and gives them, the newest first. */
+/** Waits until the service worker of a page shows `count` notifications, and gives them, the newest first. */
 export async function shownNotifications(
   page: Page,
   many: number,

@@ -6,7 +6,7 @@ import { startSite } from './site.ts';
 
 /** Users in pages with the web build of the official JavaScript client, in a real browser. */
 
-it('signs pages in, sends to their users, tells who comes and goes, and ends them', async () => {
+it('signs pages in, sends to their users, says who comes and goes, and ends them', async () => {
   await using server = await startFanfare({ app: { watchlists: true } });
   using site = startSite(server);
   await using browser = await startChromium();

@@ -108,7 +108,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       expect(await deviceOf(id)).toMatchObject({ id, userId: 'ann @ home/7 ü' });
     });
 
-    it('is told that a token is not right', async () => {
+    it('gets an error for a wrong token', async () => {
       const id = await newDevice();
       for (const token of ['not a token', 'a.b.c']) {
         const provider = `{ fetchToken: async () => ({ token: '${token}' }) }`;

@@ -129,7 +129,7 @@ describe('the password that a server makes', () => {
     expect(readdirSync(join(directory.path, 'data'))).toEqual(['admin-password']);
   });
 
-  it('is not needed where one is configured', async () => {
+  it('is not made if one is configured', async () => {
     await using server = await startFanfare({ config: { admin: { port: 0, password: 'p' } } });
     expect(existsSync(fileOf(server))).toBe(false);
     expect((await beside(server)).stdout).toBe('p\n');

@@ -99,7 +99,7 @@ describe('fanfare apps, beside a running server', () => {
     expect([answer.status, await answer.text()]).toEqual([401, 'Unknown auth_key']);
   });
 
-  it('names an unknown app', async () => {
+  it('names an app that does not exist', async () => {
     for (const action of ['show', 'rotate', 'disable', 'enable', 'delete']) {
       const ended = await fanfare(directory.path, ['apps', action, '42']);
       expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no app 42') });

@@ -110,7 +110,7 @@ describe('fanfare backup', () => {
     expect(listed.stdout).toContain('kept');
   });
 
-  it('overwrites nothing, and leaves nothing behind if it fails', async () => {
+  it('never overwrites a file, and leaves nothing behind after a failure', async () => {
     using directory = temporaryDirectory({ 'taken.db': 'mine', 'damaged.db': 'x'.repeat(9000) });
     mkdirSync(join(directory.path, 'data'));
     await fanfare(directory.path, ['apps', 'create']);

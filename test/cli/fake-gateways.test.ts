@@ -130,7 +130,7 @@ describe('a server that uses fake gateways', () => {
   const publish = (body: object) =>
     post(`/publish_api/v1/instances/${INSTANCE.id}/publishes/interests`, body);
 
-  it('delivers to all of them, and they show and keep what arrives', async () => {
+  it('delivers to every platform, and the fakes print and record what arrives', async () => {
     const { publishId } = await publish({
       interests: ['all'],
       apns: { aps: { alert: 'Hello' } },
@@ -247,7 +247,7 @@ describe('fanfare fake-gateways', () => {
     expect(gateways.settings.web['allowedHosts']).toEqual(['127.0.0.2']);
   });
 
-  it('names what is wrong with a request of a test', async () => {
+  it('explains invalid requests of a test', async () => {
     using directory = temporaryDirectory();
     await using gateways = await run(directory.path, ...FREE);
     const refusals: readonly (readonly [object, string])[] = [

@@ -25,7 +25,7 @@ async function show(directory: string, id: string, ...args: string[]): Promise<S
 }
 
 describe('fanfare instances', () => {
-  it('makes a valid instance, and prints what SDKs need', async () => {
+  it('creates a valid instance, and prints the credentials for SDKs', async () => {
     using directory = temporaryDirectory();
     const { exitCode, stdout } = await fanfare(directory.path, [
       'instances',
@@ -65,7 +65,7 @@ describe('fanfare instances', () => {
     expect(stdout).toContain(privateKey);
   });
 
-  it('shows nothing of a secret key that is too short to show a part', async () => {
+  it('hides all of a short secret key', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);
     await changeStore(directory.path, (store) => store.addKey(id, 'hunter2-hunter2'));
@@ -122,7 +122,7 @@ describe('fanfare instances', () => {
     });
   });
 
-  it('lets secret keys overlap while they are rotated, and never takes the last one away', async () => {
+  it('keeps old and new secret keys valid during a rotation, and never removes the last one', async () => {
     using directory = temporaryDirectory();
     const { id, secretKeys } = await create(directory.path);
     const [old] = secretKeys;
@@ -150,7 +150,7 @@ describe('fanfare instances', () => {
     });
   });
 
-  it('needs the whole key if several begin alike', async () => {
+  it('asks for the whole key if several start with the same characters', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);
     await changeStore(directory.path, async (store) => {
@@ -169,7 +169,7 @@ describe('fanfare instances', () => {
     expect((await rotate('SAMESAME')).exitCode).toBe(0);
   });
 
-  it('lists what was deleted with an instance', async () => {
+  it('says what was deleted with an instance', async () => {
     using directory = temporaryDirectory();
     const one = await create(directory.path);
     const two = await create(directory.path);
@@ -199,7 +199,7 @@ describe('fanfare instances', () => {
     });
   });
 
-  it('names an unknown instance', async () => {
+  it('names an instance that does not exist', async () => {
     using directory = temporaryDirectory();
     for (const action of ['show', 'change', 'rotate', 'delete']) {
       const options = action === 'change' ? ['--name', 'x'] : [];
@@ -246,7 +246,7 @@ describe('a running server', () => {
     expect(server.output.stdout).not.toContain(secretKeys[0]);
   });
 
-  it('accepts publishes with both secret keys while they are rotated, and with the new one after that', async () => {
+  it('accepts both secret keys during a rotation, and only the new one afterwards', async () => {
     using directory = temporaryDirectory();
     const { id, secretKeys } = await create(directory.path);
     const [old] = secretKeys;
@@ -259,7 +259,7 @@ describe('a running server', () => {
     expect([await publish(server, id, old), await publish(server, id, added)]).toEqual([401, 200]);
   });
 
-  it('follows the instances of the configuration on SIGHUP, and makes none of its own', async () => {
+  it('takes over the instances of the configuration on SIGHUP, and creates none itself', async () => {
     const push = (instances: object[]) =>
       JSON.stringify({ push: { instances }, store: { url: 'sqlite:data/fanfare.db' } });
     using directory = temporaryDirectory({ 'fanfare.json': push([]) });

@@ -23,7 +23,7 @@ async function environmentOf(given: Readonly<Record<string, string>>): Promise<r
   }
 }
 
-it('sets the memory allocator and the number of concurrent requests in the environment of the server', async () => {
+it('starts a server that returns free memory after 2 s, prepares none, and may send 1,024 requests at a time', async () => {
   expect(await environmentOf({})).toEqual(
     expect.arrayContaining([
       'MIMALLOC_PURGE_DELAY=2000',
@@ -34,7 +34,7 @@ it('sets the memory allocator and the number of concurrent requests in the envir
   );
 });
 
-it('does not override what the operator has set', async () => {
+it('keeps environment variables that the operator has set', async () => {
   const given = {
     MIMALLOC_PURGE_DELAY: '100',
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '0',

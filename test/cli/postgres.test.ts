@@ -44,7 +44,7 @@ async function serves(server: Fanfare, app: Pair): Promise<void> {
 }
 
 describe('a server with its store in PostgreSQL', () => {
-  it('makes its first app, and keeps it over a restart', async () => {
+  it('creates its first app, and keeps it across a restart', async () => {
     await using store = await throwAwayPostgres();
     using directory = temporaryDirectory();
     const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
@@ -64,7 +64,7 @@ describe('a server with its store in PostgreSQL', () => {
     expect(first.output.stderr + second.output.stderr).not.toMatch(/error/i);
   });
 
-  it('makes one first app if two servers start at the same time, and both serve it', async () => {
+  it('creates one first app for two servers that start at the same time', async () => {
     await using store = await throwAwayPostgres();
     using directory = temporaryDirectory();
     const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
@@ -107,7 +107,7 @@ describe('a server with its store in PostgreSQL', () => {
     expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
   });
 
-  it('delivers webhooks and keeps usage, also over a restart', async () => {
+  it('delivers webhooks and counts usage across a restart', async () => {
     await using store = await throwAwayPostgres();
     await using endpoint = startWebhookEndpoint();
     const config = { webhooks: { allowPrivateAddresses: true }, store: { url: store.url } };

@@ -205,7 +205,7 @@ describe('fanfare push explain', () => {
     });
   });
 
-  it('shows the answer of the gateway and advice', async () => {
+  it('prints what the gateway said, and advice', async () => {
     const outcomes = [accepted, refused, dead, later];
     const devices: DeviceId[] = [];
     for (const _ of outcomes) devices.push(await register('c'));
@@ -244,7 +244,7 @@ describe('fanfare push explain', () => {
     expect(json).toMatchObject({ publishId: id, platforms: { fcm: { planned: 4 } } });
   });
 
-  it('names what is unknown, and ends with 1', async () => {
+  it('says what is unknown, and exits with 1', async () => {
     const [id, device] = [await publish('d'), await register('d')];
     const unknown = `pubid-${crypto.randomUUID()}`;
     const asked = `${CONFIGURED.id}, ${stored.id}`;
@@ -294,7 +294,7 @@ describe('fanfare push explain', () => {
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('give --url')] as never);
   });
 
-  it('says that nothing answers, or something else', async () => {
+  it('says that no server answers, or another program', async () => {
     const id = `pubid-${crypto.randomUUID()}`;
     using other = Bun.serve({
       port: 0,

@@ -18,7 +18,7 @@ function configure(directory: string, options: Parameters<typeof configOf>[1]): 
 const OTHER = { id: '4', keys: [{ key: 'other-key', secret: 'other-secret' }] };
 
 describe('SIGHUP', () => {
-  it('follows the apps of the configuration, and keeps the connections of those that stay', async () => {
+  it('takes over the apps of the configuration, and keeps the connections of unchanged apps', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});
     await using server = await spawnFanfare(args, directory.path);
@@ -41,7 +41,7 @@ describe('SIGHUP', () => {
     await client.hearsNothing();
   });
 
-  it('keeps its configuration when the new one has problems, and lists them', async () => {
+  it('keeps the old configuration if the new one has problems, and lists them', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});
     await using server = await spawnFanfare(args, directory.path);

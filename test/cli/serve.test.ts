@@ -40,7 +40,7 @@ describe('the first start without a configuration', () => {
     expect(shown.stdout).toContain(secret);
   });
 
-  it('makes no app if the configuration has apps', async () => {
+  it('creates no app if the configuration lists apps', async () => {
     await using server = await startFanfare();
     const listed = await fanfare(server.directory, [
       'apps',

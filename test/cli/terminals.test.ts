@@ -110,7 +110,7 @@ const push = () => [
 const admin = () => ['--url', `http://127.0.0.1:${server.port}`];
 
 describe('text of strangers', () => {
-  it('controls no terminal and adds no line to the list of webhooks', async () => {
+  it('controls no terminal and makes no line in the list of webhooks', async () => {
     const ended = await run('webhooks', 'list', ...admin());
     expectSafe(ended);
     const lines = ended.stdout.trimEnd().split('\n');
@@ -144,7 +144,7 @@ describe('text of strangers', () => {
     expect(ended.stdout + ended.stderr).toContain('\\u009b');
   });
 
-  it('controls no terminal in what the doctor quotes', async () => {
+  it('cannot control a terminal through what the doctor quotes', async () => {
     const url = `http://127.0.0.1:${server.port}`;
     const ended = await run('doctor', '--url', url, '--key', 'k', '--timeout', '2');
     expectSafe(ended);

@@ -37,7 +37,7 @@ it.each([
   expect(stdout + stderr).not.toBe('');
 });
 
-it('never shows the password of a URL if something else answers', async () => {
+it('never shows the password of a URL if another program answers', async () => {
   await using server = await startFanfare();
   const url = `http://u:hunter2@127.0.0.1:${server.port}/?token=hunter2`;
   for (const args of [

@@ -75,7 +75,7 @@ describe('fanfare webhooks', () => {
     }
   });
 
-  it('reads the store of a stopped server, and a replayed webhook is sent at the next start', async () => {
+  it('reads the store of a stopped server, which sends replayed requests at its next start', async () => {
     await using first = await startFanfare({
       config: { webhooks: { allowPrivateAddresses: true } },
     });
@@ -116,7 +116,7 @@ describe('fanfare webhooks', () => {
     });
   });
 
-  it('names what it cannot do', async () => {
+  it('explains what it cannot do', async () => {
     for (const [args, exitCode, words] of [
       [['show', 'nothing'], 1, 'there is no webhook nothing'],
       [['replay', 'nothing'], 1, 'there is no webhook nothing'],

@@ -84,7 +84,7 @@ export class InstalledApp implements AsyncDisposable {
   /** Android only. */
   async refreshToken(pushToken: string): Promise<Decision> {
     const { setToken } = this.sdk;
-    if (setToken === undefined) throw new Error('This SDK never tells of a new token');
+    if (setToken === undefined) throw new Error('This SDK never reports a new token');
     this.pushToken = pushToken;
     return await this.does('set token', (id) => setToken(id, pushToken));
   }

@@ -20,7 +20,7 @@ export interface LibraryFailure {
   readonly body?: string;
 }
 
-/** What the library says of a webhook request: nothing more where it is not valid. */
+/** What the library says of a webhook request: nothing more if it is not valid. */
 export interface WebhookReading {
   readonly valid: boolean;
   readonly data?: unknown;

@@ -8,7 +8,7 @@ const EVENTS = `/reporting_api/v2/instances/${instanceId}/events`;
 /** Both SDKs have it built in. */
 const HOST = `Host: ${instanceId}.pushnotifications.pusher.com`;
 
-/** What a device tells of a notification, as far as the SDKs tell the same. */
+/** What a device reports of a notification, as far as the SDKs agree. */
 export interface MobileReport {
   readonly event: 'Delivery' | 'Open';
   readonly publishId: string;
@@ -37,7 +37,7 @@ export type Decision =
   | 'done'
   /** It forgets the job. */
   | 'skip'
-  /** It tells the app that the user's token was not taken, and forgets the job. */
+  /** It notifies the app that the user's token was refused, and drops the job. */
   | 'bad user token'
   /** It takes its push token for a wrong one: nothing goes on. */
   | 'bad push token'
@@ -56,14 +56,14 @@ export interface MobileSdk {
   removeInterest(deviceId: string, name: string): Transcript;
   setInterests(deviceId: string, names: readonly string[]): Transcript;
   setUser(deviceId: string, userToken: string): Transcript;
-  /** `undefined`: the SDK never tells of a new token. */
+  /** `undefined`: the SDK never reports a new token. */
   setToken: ((deviceId: string, token: string) => Transcript) | undefined;
   delete(deviceId: string): Transcript;
   report(report: MobileReport): Transcript;
   decide(job: MobileJob, answer: RawAnswer): Decision;
 }
 
-/** Sent with every request, also where there is no body. */
+/** Sent with every request, also without a body. */
 const IOS_HEADERS = [
   HOST,
   'Content-Type: application/json',

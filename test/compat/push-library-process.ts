@@ -15,7 +15,7 @@ interface Outcome {
 export interface PushLibrarySetup {
   readonly instanceId?: string;
   readonly secretKey?: string;
-  /** http where it is left out, as the library has it. */
+  /** The library's default is http. */
   readonly protocol?: 'http' | 'https';
   readonly environment?: Readonly<Record<string, string>>;
 }

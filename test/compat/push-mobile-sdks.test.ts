@@ -34,7 +34,7 @@ function startPush(): Promise<Fanfare> {
 
 const fetchUserToken = (userId: string) => String(backend.generateToken(userId)['token']);
 
-/** The device as it is told of itself; `undefined` where there is none. */
+/** The device as the API shows it to itself; `undefined` if there is none. */
 async function deviceOf(id: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(id));
   if (status === 200) return json;
@@ -66,7 +66,7 @@ async function publishTo(interest: string): Promise<string> {
   return String(json['publishId']);
 }
 
-/** Waits until so many devices are known to be in the audience of a publish: their reports count from then on. */
+/** Waits until the audience of a publish has `count` devices: their reports count from then on. */
 async function planned(publishId: string, devices: number): Promise<void> {
   for (;;) {
     const { json } = await askPush(server, requests.readPublish(publishId));
@@ -220,7 +220,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await interestsOf(app.deviceId)).toEqual([]);
   });
 
-  it('names an interest the same way where something on the path has encoded it', async () => {
+  it('names an interest the same if a proxy has encoded it', async () => {
     await using app = await install();
     await app.start(token);
     const encoded = encodeURIComponent(ALLOWED);
@@ -236,7 +236,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await interestsOf(app.deviceId)).toEqual([]);
   });
 
-  it('has its interests told of in pages, in one order', async () => {
+  it('gets its interests in pages, in one order', async () => {
     await using app = await install();
     await app.start(token);
     const names = Array.from({ length: 250 }, (_, n) => `interest-${n}`).toSorted();
@@ -261,7 +261,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
   });
 
-  it('is not told of a bad push token when its user cannot sign in, and does not ask again', async () => {
+  it('gets no complaint about its push token when its user cannot sign in, and does not ask again', async () => {
     await using app = await install();
     await app.start(token);
     const other = (over: object) => new PushNotifications({ ...instance, ...over });
@@ -471,7 +471,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
 });
 
 describe('an app on iOS', () => {
-  it('may leave the length out where there is no body', async () => {
+  it('may leave the length out if there is no body', async () => {
     await using app = await InstalledApp.install(ios, server, fetchUserToken);
     await app.start(ios.pushTokens[0]);
     const bare = [
@@ -508,7 +508,7 @@ describe('an app on iOS', () => {
 });
 
 describe('an app on Android', () => {
-  it('replaces what an older SDK had registered, but never the device of somebody else', async () => {
+  it('replaces what an older SDK had registered, but never the device of another user', async () => {
     const [token, nextToken] = androidSdk.pushTokens;
     await using other = await InstalledApp.install(androidSdk, server, fetchUserToken);
     await other.start(nextToken);

@@ -30,7 +30,7 @@ async function send(request: Transcript) {
   return await connection.sends(request);
 }
 
-/** Registers a device that nobody has signed in on. */
+/** Registers a device without a user. */
 async function register(): Promise<string> {
   const { status, json } = await askPush(server, requests.registerFcm(crypto.randomUUID()));
   expect(status).toBe(200);
@@ -44,7 +44,7 @@ async function registerFor(userId: string): Promise<string> {
   return id;
 }
 
-/** Whose a device is; `undefined` where there is no such device. */
+/** The user of a device; `undefined` if there is no such device. */
 async function userOf(deviceId: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(deviceId));
   return status === 404 ? undefined : json['userId'];
@@ -105,7 +105,7 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
     await askPush(server, requests.deleteUser(USER));
   });
 
-  it('deletes a user with all devices, and nobody else, and again', async () => {
+  it('deletes a user with all devices, and no other, and again', async () => {
     const { user, request } = sdk.deletes;
     const devices = [await registerFor(user), await registerFor(user)];
     // A plus sign that is sent as one is not a space.
@@ -123,7 +123,7 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
   });
 });
 
-it('Ruby is told of a character in an interest that only Ruby lets through', async () => {
+it('Ruby gets an error for a character in an interest that only Ruby lets through', async () => {
   const [first] = otherSdks.find(({ name }) => name === 'Ruby')?.publishes ?? [];
   const [head = '', body = ''] = Buffer.from(first?.[1].bytes ?? [])
     .toString()

@@ -5,7 +5,7 @@ const { id, secretKey } = INSTANCE;
 const PUBLISHES = `/publish_api/v1/instances/${id}/publishes`;
 const USERS = `/customer_api/v1/instances/${id}/users`;
 const AUTHORIZATION = `Bearer ${secretKey}`;
-/** Where a library cannot be told of another server, its requests come by way of the DNS. */
+/** If a library cannot be pointed at another server, the DNS sends its requests here. */
 const HOSTED = `${id}.pushnotifications.pusher.com`;
 const OWN = '127.0.0.1:6002';
 

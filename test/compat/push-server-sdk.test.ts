@@ -77,7 +77,7 @@ async function register(token: string, of = requests): Promise<string> {
   return String(json['id']);
 }
 
-/** Whose a device is; `undefined` where there is no such device. */
+/** The user of a device; `undefined` if there is no such device. */
 async function userOf(deviceId: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(deviceId));
   if (status === 404) return undefined;
@@ -277,7 +277,7 @@ for (const [runtime, command] of [
         await expect(library.publishToInterests([''], HELLO)).rejects.toThrow(/^422 /);
       });
 
-      it('fails and lives on where it does not trust the certificate, and where it speaks http', async () => {
+      it('fails and lives on if it does not trust the certificate, or speaks http', async () => {
         for (const setup of [{ protocol: 'https' }, { environment: trusting() }] as const) {
           using library = new PushLibraryProcess(command, secure, setup);
           await expectFailure(library, () => library.publishToInterests(['donuts'], HELLO), /./);
@@ -306,7 +306,7 @@ for (const [runtime, command] of [
         }
       });
 
-      it('404 where there is no such instance', async () => {
+      it('404 if there is no such instance', async () => {
         for (const instanceId of [UNKNOWN, 'my-instance', '%2F..', '%']) {
           await expectAll(
             anything,
@@ -431,7 +431,7 @@ for (const [runtime, command] of [
         );
       });
 
-      it('nothing where there is no server, and fails', async () => {
+      it('nothing if there is no server, and fails', async () => {
         const closed = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
         const pushPort = Number(closed.port);
         await closed.stop(true);
@@ -469,7 +469,7 @@ async function firstFailure(ask: () => Promise<unknown>): Promise<string> {
   throw new Error('It never failed');
 }
 
-/** Asks until that succeeds, as a backend would that is told to come back. */
+/** Asks until it succeeds, as a backend would that gets a Retry-After. */
 async function firstSuccess(ask: () => Promise<unknown>): Promise<unknown> {
   const deadlineMs = Date.now() + SOON_MS;
   for (;;) {

@@ -190,7 +190,7 @@ describe('encrypted channels', () => {
     expect(await heard.next()).toEqual(['entry', { text: 'nobody knows' }]);
   });
 
-  it('show the server only what nobody can read', async () => {
+  it('show the server only ciphertext', async () => {
     await using eavesdropper = await RawClient.connect(server);
     const { auth } = backend.library.authorizeChannel(
       eavesdropper.socketId,
@@ -254,7 +254,7 @@ describe('presence channels', () => {
     });
   });
 
-  it('count somebody with several connections once, until the last of them leaves', async () => {
+  it('count a user with several connections once, until the last of them leaves', async () => {
     using ann = connectAs('ann');
     using bobsLaptop = connectAs('bob');
     using bobsPhone = connectAs('bob');
@@ -429,7 +429,7 @@ describe('connections', () => {
     if (client.pusher.connection.state !== 'disconnected') {
       await client.connection.first(([event]) => event === 'disconnected');
     }
-    // Nothing is under way, and no timer is set: it does not come back by itself.
+    // Nothing is in flight, and no timer is set: it does not come back by itself.
     const { connection } = client.pusher;
     expect(Boolean(connection.runner) || Boolean(connection.retryTimer)).toBe(false);
     return error;

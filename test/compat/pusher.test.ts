@@ -449,7 +449,7 @@ for (const [runtime, command] of [
         ]);
       });
 
-      it('says 404 where there is no such path', async () => {
+      it('says 404 if there is no such path', async () => {
         expect(await refusal(library.get({ path: '/nothing' }))).toEqual([404, '404 NOT FOUND\n']);
       });
     });

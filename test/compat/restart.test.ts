@@ -6,7 +6,7 @@ import { restart } from '../../testing/servers/restart.ts';
 import { clientInNode, subscribed } from './client-process.ts';
 
 /**
- * pusher-js tries again at once after a stop; where nobody listens at that moment, its next try is 15 seconds
+ * pusher-js tries again at once after a stop. If no server listens at that moment, its next try is 15 seconds
  * later. Milliseconds.
  */
 const COMES_BACK_MAX_MS = 40_000;

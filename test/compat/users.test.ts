@@ -51,7 +51,7 @@ describe('signin of pusher-js', () => {
     expect(backend.signedIn.filter((user) => user === 'ann-early')).toHaveLength(1);
   });
 
-  it('tells its handlers that the backend refused, and the connection goes on', async () => {
+  it('notifies its handlers that the backend refused, and the connection goes on', async () => {
     using stranger = connect(server, { backend });
     const heard = new Inbox<unknown>('The stranger');
     stranger.pusher.user.bind('pusher:signin_error', (error: unknown) => heard.put(error));
@@ -92,7 +92,7 @@ describe('signin of pusher-js', () => {
 });
 
 describe('sendToUser', () => {
-  it('reaches each connection of the user, and nobody else', async () => {
+  it('reaches each connection of the user, and no other', async () => {
     using first = connectAs('ann-to');
     using second = connectAs('ann-to');
     using other = connectAs('bob-to');
@@ -106,14 +106,14 @@ describe('sendToUser', () => {
     expect(await heardByOther.next()).toEqual(['note', 'for Bob']);
   });
 
-  it('to somebody who is away is a success', async () => {
+  it('to an absent user is a success', async () => {
     const answer = await backend.library.sendToUser('nobody', 'note', 1);
     expect([answer.status, await answer.text()]).toEqual([200, '{}']);
   });
 });
 
 describe('the watchlist of pusher-js', () => {
-  it('tells who is online and offline, who comes, and 3 seconds later who goes', async () => {
+  it('says who is online and offline, who comes, and 3 seconds later who goes', async () => {
     using bob = connectAs('bob-watched');
     await bob.signedIn();
     using ann = connectAs('ann-watching', ['bob-watched', 'eve-watched']);
@@ -150,7 +150,7 @@ describe('terminateUserConnections', () => {
     expect(error).toMatchObject({ type: 'PusherError', data: { code: 4009 } });
     const [, change] = await ann.connection.first(([event]) => event === 'state_change');
     expect(change).toEqual({ previous: 'connected', current: 'disconnected' });
-    // Somebody else has connected, signed in and heard something, and still it has not tried again.
+    // Another client has connected, signed in and received an event, and still it has not tried again.
     using later = connectAs('later');
     await later.signedIn();
     await backend.library.sendToUser('ann-stays', 'note', 1);

@@ -34,7 +34,7 @@ const faults: Readonly<Record<string, () => void>> = {
 };
 
 process.on('SIGUSR2', () => {
-  // On its own turn of the loop, as if no signal had been.
+  // In an event of its own, so that it does not look as if the signal had thrown it.
   setImmediate(() => faults[process.env['FAULT'] ?? '']?.());
 });
 

@@ -21,7 +21,7 @@ async function usageIn(url: string): Promise<number> {
   return Number(rows[0]?.messages ?? 0);
 }
 
-/** A way to a database that can be cut so that neither side hears anything of it. */
+/** A proxy to a database that can be cut without either side noticing. */
 async function cutWay(url: string) {
   const port = Number(new URL(url).port);
   const sockets = new Set<Socket>();
@@ -125,7 +125,7 @@ describe('a server whose PostgreSQL', () => {
       await using postgres = await ownPostgres();
       await using server = await startFanfare({ config: { store: { url: postgres.url } } });
       postgres.kill();
-      // It has nobody to write to any more, and must end all the same.
+      // It cannot write any more, and must end all the same.
       expect(await server.stop()).toBe(0);
       const again = await fanfare(server.directory, ['serve'], {
         ...FREE_PORTS,

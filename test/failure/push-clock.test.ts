@@ -36,7 +36,7 @@ async function startAgain(server: Fanfare, offsetMs: number): Promise<Fanfare> {
   );
 }
 
-/** How far the clock of a server is off, as what it accepts now tells. */
+/** How far the clock of a server is off, read from the time of a publish. */
 async function offsetOf(server: Fanfare): Promise<number> {
   const { publishId } = await publish(server);
   const { json } = await askPush(server, requests.readPublish(publishId));
@@ -72,7 +72,7 @@ describe('where the clock of a server', () => {
       expect(isNear(await offsetOf(again), offsetMs)).toBe(true);
       const found = await Promise.all(later.map((id) => askPush(again, requests.readPublish(id))));
       expect(found.map(({ json }) => json['sendAt'])).toEqual(times);
-      // What the time has come for may be anywhere on its way.
+      // A publish that is due may be in any state.
       const isDue = found.map(({ json }) => json['state'] !== 'scheduled');
       expect(isDue).toEqual([firstIsDue, false]);
       expect(await askPush(again, repeatable)).toMatchObject({ status: 200, json: first });
@@ -188,7 +188,7 @@ it('takes reports of devices whose clocks are anywhere', async () => {
   });
 });
 
-/** How far the clock of a server is off, as its log tells. Asks for something that is logged. */
+/** How far the clock of a server is off, read from its log. Makes a request that is logged. */
 async function clockOf(server: Fanfare): Promise<number> {
   const before = server.output.stderr.length;
   await askPush(server, requests.readPublish('pubid-00000000-0000-4000-8000-000000000000'));

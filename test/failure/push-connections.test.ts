@@ -22,7 +22,7 @@ const ANSWERS = 100;
 /** What an answer may take at most, on a machine that does other things as well. */
 const ANSWER_MAX_MS = 2000;
 
-/** Requests whose answers nobody takes: fewer than end the connection. */
+/** Requests whose answers are not read: fewer than end the connection. */
 const UNTAKEN = 30;
 
 const requests = new PushRequests();
@@ -36,7 +36,7 @@ async function open(server: Fanfare, bytes: string | Uint8Array = ''): Promise<S
   return socket;
 }
 
-/** Opens so many connections, a hundred at a time. */
+/** Opens `count` connections, a hundred at a time. */
 async function openMany(count: number, one: (n: number) => Promise<Socket>): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < count) {
@@ -88,7 +88,7 @@ it('answers others while clients say nothing, half of it, or go away in the midd
   for (const socket of waiting) socket.resume();
   const readInterests = requestBytes(requests.readInterests(deviceId));
   const untaken = Buffer.concat(Array.from({ length: UNTAKEN }, () => readInterests));
-  // Nobody listens to their data, so nothing is read.
+  // They have no listener for data, so nothing is read.
   const deaf = await openMany(DEAF, () => open(server, untaken));
 
   let longestMs = 0;

@@ -44,7 +44,7 @@ function jump(site: DeliverySite): void {
   site.server.process.kill('SIGUSR2');
 }
 
-/** How far the clock of the server is off now, as what it accepts tells. */
+/** How far the clock of the server is off now, read from the time of a publish. */
 async function offsetOf(site: DeliverySite, instance: SiteInstance): Promise<number> {
   const nobody = { ...newsFor('web'), interests: ['nobody-wants-this'] };
   const { createdAt } = await site.delivers(instance, nobody);
@@ -94,7 +94,7 @@ describe('where the clock of a server', () => {
     ['on', HOUR_MS],
     ['back', -HOUR_MS],
   ])(
-    'jumps an hour %s in the middle of a publish, nobody is lost',
+    'jumps an hour %s in the middle of a publish, no device is lost',
     async (_, jumpMs) => {
       await using site = await start({ web: CROWD }, { jumpMs });
       const instance = site.instance(0);
@@ -112,7 +112,7 @@ describe('where the clock of a server', () => {
       expect(web.filter(({ address }) => !posts.has(address))).toEqual([]);
       const doubles = site.web.arrivals.count - web.length;
       console.log(`clock jumped by ${jumpMs / HOUR_MS} h while delivering: ${doubles} doubles`);
-      // What is under way then may look as if it had been so for an hour.
+      // Requests in flight at that moment may look as if they had taken an hour.
       expect(doubles).toBeLessThanOrEqual(jumpMs > 0 ? IN_FLIGHT_MAX : 0);
     },
     LONG_MS,

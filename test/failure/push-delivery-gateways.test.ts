@@ -42,7 +42,7 @@ async function warmSite(crowds: readonly Crowd[]): Promise<DeliverySite> {
   site.apns.arrivals.clear();
   site.fcm.arrivals.clear();
   site.web.arrivals.clear();
-  // Whoever asked for it ends it.
+  // The caller ends it.
   parts.move();
   return site;
 }
@@ -355,7 +355,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that says since when it does not know a token removes who registered before, and nobody else',
+    'that says since when it does not know a token removes only devices that registered before',
     async () => {
       await using site = await warmSite([{ apns: 10 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];

@@ -15,7 +15,7 @@ import {
 
 const ROUNDS = runs(1, 50);
 
-/** A publish is killed so often on its way. */
+/** How often the server is killed during one publish. */
 const KILLS = runs(1, 2);
 
 /**
@@ -47,7 +47,7 @@ function listenTo(site: DeliverySite, platform: Platform): Arrival[] {
 
 interface Kill {
   readonly atMs: number;
-  /** The devices that were under way, as far as the store knows. */
+  /** The devices in flight, as far as the store knows. */
   readonly underWay: ReadonlySet<string>;
 }
 
@@ -61,7 +61,7 @@ async function kill(site: DeliverySite, devices: readonly SiteDevice[]): Promise
   return { atMs, underWay: new Set(underWay.map(({ address }) => address)) };
 }
 
-/** Looks at what arrived of a publish that was killed on its way, and says how much came twice. */
+/** Checks what arrived of a publish whose server was killed, and counts what came twice. */
 function checkArrivals(
   devices: readonly SiteDevice[],
   list: readonly Arrival[],
@@ -105,7 +105,7 @@ async function expectDelivered(
 
 describe('a server that is killed with kill -9', () => {
   it(
-    'loses no device of a publish on its way, and repeats only what was under way',
+    'loses no device of a publish, and repeats only what was in flight',
     async () => {
       const seed = testSeed();
       const random = new Random(seed);
@@ -133,7 +133,7 @@ describe('a server that is killed with kill -9', () => {
         await expectDelivered(site, instance, 'apns', publishId);
         const found = checkArrivals(devices, arrivals, kills);
         expect({ seed, round, ...found }).toMatchObject({ lost: 0, unexplained: [] });
-        // Whoever has got it twice sees it once.
+        // A device that got it twice shows it once.
         const ids = new Set(log.list().map(({ fields }) => fields['apns-collapse-id']));
         expect([...ids]).toEqual([publishId]);
         expect(new Set(log.list().map(({ status }) => status))).toEqual(new Set([200]));

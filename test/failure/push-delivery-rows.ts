@@ -18,7 +18,7 @@ export interface StoredRow {
 }
 
 /**
- * Makes the store at `url` where there is none, and puts the devices of an instance into it, each with one interest.
+ * Makes the store at `url` if there is none, and puts the devices of an instance into it, each with one interest.
  * Gives their numbers. Thousands of them in one commit: by the API they would take longer than all that is tested.
  */
 export async function fillStore(
@@ -62,10 +62,10 @@ export interface HeldWork {
   readonly devices: readonly number[];
 }
 
-/** What was given back may be claimed as soon as it is due, though whose it was stays there. */
+/** Released work may be claimed as soon as it is due, although its last owner stays in the row. */
 const CLAIMED = 'ready_at > due_at AND leased_by IS NOT NULL';
 
-/** What a server that has ended had claimed, and not given back. */
+/** What a server that has ended had claimed and not released. */
 export function heldWork(server: { readonly directory: string }): HeldWork {
   using rows = openRows(server);
   const pages = rows

@@ -93,7 +93,7 @@ export interface SiteOptions {
 /** More than any test has arrivals of one publish. */
 const ENTRIES_MAX = 200_000;
 
-/** How often somebody looks who waits for what only the server knows. */
+/** Pause between two looks at a publish's status. */
 const LOOK_MS = 20;
 
 /** More than anything takes that is waited for. */
@@ -373,7 +373,7 @@ async function register(directory: string, one: Draft, gateways: Gateways): Prom
 
 type SiteRow = StoredRow & { readonly address: string };
 
-/** Devices of the platforms by turns, so that each page has some of all. */
+/** Devices of all platforms mixed, so that each page has some of each. */
 function rowsOf(one: Draft, { web }: Gateways): readonly SiteRow[] {
   const { place, crowd, vapid } = one;
   const rows: (SiteRow & { readonly order: number })[] = [];

@@ -8,10 +8,10 @@ const LONG_MS = 60_000;
 
 const DEVICES = runs(6_000, 20_000);
 
-/** How often the server is stopped on the way of one publish. */
+/** How often the server is stopped during one publish. */
 const STOPS = 2;
 
-/** How long the gateway takes: so something is under way whenever the server is stopped. */
+/** How long the gateway takes to answer, so that something is in flight whenever the server is stopped. */
 const LATENCY_MS = 20;
 
 it(

@@ -95,7 +95,7 @@ async function repeatAll(site: Site, server: Fanfare): Promise<readonly string[]
   const others: string[] = [];
   for (const publish of site.publishes) {
     if (!publish.repeatable) continue;
-    // Where nobody knows the first answer, the second time is the first.
+    // If the first answer was lost, the second request is the first that is known.
     for (let time = 0; time < 2; time++) {
       const { publishId } = await connection.does(publish.request);
       publish.publishId ??= String(publishId);
@@ -139,8 +139,8 @@ class Rows {
       tokenOf.delete(id);
       if (doubt === 'gone' ? !held.has(token) : found !== token) yield `device ${id} has ${found}`;
     }
-    // The others were registered when the server died, and nobody was told.
-    if (tokenOf.size > SITES * ROUNDS) yield `${tokenOf.size} devices that nobody knows`;
+    // The others were registered when the server died before it could answer.
+    if (tokenOf.size > SITES * ROUNDS) yield `${tokenOf.size} devices that no site knows`;
     for (const token of tokenOf.values()) {
       if (!this.tokens.has(token)) yield `nobody has registered ${token}`;
     }

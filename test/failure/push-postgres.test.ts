@@ -27,7 +27,7 @@ const BACKENDS = 10;
 const requests = new PushRequests();
 const nothing = async () => undefined;
 
-/** Backends that publish until they are told to stop; what each publish was answered, by its marker. */
+/** Starts backends that publish until they are stopped; keeps the answer to each publish, by its marker. */
 function startBackends(server: Fanfare) {
   const answers = new Map<string, { readonly status: number; readonly publishId: unknown }>();
   const statuses = new Set<number>();
@@ -131,7 +131,7 @@ describe('two servers on one PostgreSQL', () => {
         const other = requests.publish(markedPublish(newMarker()), { idempotencyKey: `key-${n}` });
         expect(await askPush(n % 2 === 0 ? one : two, other)).toMatchObject({ status: 422 });
       }
-      // One token on both: whoever came last has it, and the other device is gone.
+      // One token on both: the last registration has it, and the other device is gone.
       for (let n = 0; n < 20; n++) {
         const register = requests.registerFcm(`fcm:${n}`);
         const heard = await Promise.all([one, two].map((to) => askPush(to, register)));

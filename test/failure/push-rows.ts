@@ -53,7 +53,7 @@ const invariants: readonly (readonly [what: string, broken: string])[] = [
     'SELECT COUNT(*) FROM (SELECT 1 FROM devices GROUP BY instance, token HAVING COUNT(*) > 1)',
   ],
   [
-    'interests are left of a device that nobody will take away',
+    'interests are left of a device, and will never be removed',
     `SELECT COUNT(*) FROM device_interests
       WHERE device NOT IN (SELECT number FROM devices UNION SELECT number FROM removed_devices)`,
   ],

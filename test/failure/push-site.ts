@@ -17,7 +17,7 @@ export interface SentPublish {
   readonly request: RawRequest;
   readonly repeatable: boolean;
   readonly sendAtMs: number | undefined;
-  /** `undefined`: nobody knows whether it was accepted. */
+  /** `undefined`: it is not known whether it was accepted. */
   publishId: string | undefined;
 }
 

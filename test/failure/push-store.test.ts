@@ -152,7 +152,7 @@ describe('the push side of a server whose store', () => {
         for (const table of tablesOf(other)) other.exec(`DELETE FROM ${table}`);
         other.exec('COMMIT');
       }
-      // At once, though nobody has looked at the store since.
+      // At once, although the store was not checked since.
       await expectRefused(server, allRequests(accepted), /the store has lost .*/);
       const said = await becomes(server, /^503.*store:/s, nothing);
       expect(said).toContain('store: the store has lost its contents; restart the server (');

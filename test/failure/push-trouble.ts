@@ -57,7 +57,7 @@ export async function expectKept(server: Fanfare, accepted: Accepted): Promise<v
   });
 }
 
-/** Everything that the store is asked for: of what was accepted, and of what nobody has ever heard of. */
+/** Every kind of request that needs the store: about what was accepted, and about what does not exist. */
 export function allRequests({ publishId, deviceId, repeatable }: Accepted): readonly RawRequest[] {
   const report = { event: 'delivery', publishId, deviceId, timestampSecs: 1_800_000_000 };
   return [
@@ -106,7 +106,7 @@ export function expectUnavailable({ status, retryAfter, json }: PushHeard, why: 
   });
 }
 
-/** Publishes again and again until that has this status; gives the ids of what was accepted on the way. */
+/** Publishes until the answer has this status; gives the ids of the publishes that were accepted meanwhile. */
 export async function publishesUntil(server: Fanfare, wanted: 200 | 503): Promise<string[]> {
   const deadlineMs = Date.now() + SOON_MS;
   const ids: string[] = [];

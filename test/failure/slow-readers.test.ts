@@ -18,7 +18,7 @@ async function subscriber(server: Fanfare, channels: readonly string[]) {
 }
 
 it(
-  'closes, logs and counts each of several slow readers, on hot and quiet channels, and nobody else misses anything',
+  'closes, logs and counts each of several slow readers, on hot and quiet channels, and the others miss nothing',
   async () => {
     await using server = await startFanfare({
       channels: { sendBufferBytes: LIMIT_BYTES },

@@ -9,7 +9,7 @@ const MEMBERS = 50;
 /** Connections that are being opened at the same moment: what the queue of a listening port takes. */
 const AT_ONCE = 250;
 
-/** What one member was told: the list it was given, and every change after it. */
+/** What one member has received: the list at first, and every change after it. */
 class Member {
   readonly client: RawClient & { socketId: string };
   private readonly known = new Set<string>();
@@ -38,7 +38,7 @@ class Member {
       if (event === 'pusher:pong') return [...this.known].sort();
       const { user_id: userId } = JSON.parse(String(data));
       if (event === 'pusher_internal:member_added') {
-        // Nobody is announced twice, or leaves without having come.
+        // No member is announced twice, or leaves without having joined.
         expect(this.known.has(userId)).toBe(false);
         this.known.add(userId);
       } else {
@@ -56,7 +56,7 @@ const names = (prefix: string, count: number) =>
 const channels = names('presence-', CHANNELS);
 const userIds = names('user-', MEMBERS);
 
-/** Everybody comes, into every channel. */
+/** Lets every user join every channel. */
 async function allJoin(server: Fanfare): Promise<Member[]> {
   const wanted = userIds.flatMap((userId) => channels.map((channel) => ({ channel, userId })));
   const joined: Member[] = [];
@@ -84,7 +84,7 @@ async function connectionsAre(server: Fanfare, wanted: number): Promise<void> {
   }
 }
 
-/** Compares what the server says with who should be there, and what each member knows with both. */
+/** Compares the server's lists with the expected ones, and the lists of each member with both. */
 async function allAgree(server: Fanfare, members: readonly Member[], expected: readonly string[]) {
   const wanted = [...expected].sort();
   for (const channel of channels) {

@@ -51,7 +51,7 @@ function expectRefused(ended: Ended, owner: Fanfare): void {
   });
 }
 
-/** Expects that nobody else can take the lock of a server. What a second server would do first, without starting one. */
+/** Expects that nobody else can take a server's lock: what a second server would try first, without starting one. */
 function expectUsed(owner: Fanfare, path = storeOf(owner.directory)): void {
   const isUsed = `is used by another server: process ${owner.process.pid} `;
   expect(() => StoreLock.take(`sqlite:${path}`)).toThrow(isUsed);

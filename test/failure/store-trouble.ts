@@ -97,7 +97,7 @@ export function damage(file: string, kept = 0): void {
   closeSync(descriptor);
 }
 
-/** The same to a file that is in use. Who has it open trusts its own memory until somebody else writes. */
+/** The same to a file that is in use. SQLite trusts its own cache until another process writes. */
 export function damageInUse(file: string, kept?: number): void {
   using other = new Database(file);
   other.exec('PRAGMA busy_timeout = 5000; PRAGMA wal_checkpoint(TRUNCATE)');

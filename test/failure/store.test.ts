@@ -20,7 +20,7 @@ import {
 
 const LONG_MS = 60_000;
 
-/** What the store says was used, once nobody writes any more. */
+/** Usage in the store, after the server has ended. */
 function usageIn(directory: string): number {
   using database = new Database(storeOf(directory));
   const row = database
@@ -31,7 +31,7 @@ function usageIn(directory: string): number {
   return row?.messages ?? 0;
 }
 
-/** Webhooks that nobody takes: they are to be written, too. */
+/** Webhooks to an endpoint that is down, so that they are written to the store as well. */
 const WITH_WEBHOOKS = {
   app: { webhooks: [{ url: 'http://127.0.0.1:9/', events: ['channel_occupied'] }] },
 };

@@ -7,7 +7,7 @@ import { signedTarget } from '../../testing/clients/sign.ts';
 import { untrusted } from '../../testing/servers/certificates.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 
-/** No request may be under way for longer. */
+/** Longest time a request may take. */
 const ENDED_MAX_MS = 60_000;
 const DRIP_MS = 500;
 

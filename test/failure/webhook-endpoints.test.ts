@@ -15,7 +15,7 @@ const appWith = (id: string, url: string) => ({
   webhooks: [{ url, events: ['channel_occupied'] }],
 });
 
-/** An endpoint that tells what it heard. */
+/** An endpoint that keeps what it receives. */
 function endpoint(port = 0) {
   const heard = new Inbox<string>('the endpoint');
   const http = Bun.serve({
@@ -87,7 +87,7 @@ function peakBytes(server: Fanfare): number {
 
 describe('a server whose webhook endpoint', () => {
   it.concurrent(
-    'was down tells it everything once it is up',
+    'was down sends it everything once it is up',
     async () => {
       await using reserved = endpoint();
       const { port, url } = reserved;

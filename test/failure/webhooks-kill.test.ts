@@ -90,7 +90,7 @@ it('delivers after kill -9 everything that was accepted more than 250 ms before'
 
 async function until(holds: () => boolean): Promise<void> {
   for (let round = 0; !holds(); round++) {
-    if (round > 2_000) throw new Error('it never came to pass');
+    if (round > 2_000) throw new Error('it never happened');
     await Bun.sleep(10);
   }
 }

@@ -191,7 +191,7 @@ describe('a webhook', () => {
 
 async function until(holds: () => boolean): Promise<void> {
   for (let round = 0; !holds(); round++) {
-    if (round > 1_500) throw new Error('it never came to pass');
+    if (round > 1_500) throw new Error('it never happened');
     await Bun.sleep(10);
   }
 }

@@ -449,7 +449,7 @@ describe('push services that have accepted nothing yet', () => {
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
     await Promise.all(busy.map((service) => service.arrivals.reaches(1)));
-    // Newcomers use two of three origins: another newcomer must wait, a known device need not.
+    // Devices that were never accepted use two of three origins: another such device must wait, an accepted one need not.
     expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
     expect(await deliver(third, true)).toEqual(accepted);
     await Promise.all(underWay);

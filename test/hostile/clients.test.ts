@@ -112,7 +112,7 @@ describe('a client that comes again and again', () => {
 });
 
 describe('a client that sends too much', () => {
-  it('is told once with 4301, and answered again when it has slowed down', async () => {
+  it('gets 4301 once, and is answered again when it has slowed down', async () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
     await using client = await RawClient.connect(server);
     // 10 a second and as many channels as it may have, twice.

@@ -47,7 +47,7 @@ function cpuSeconds(server: Fanfare): number {
 }
 
 describe('2,000 silent and 500 half-sent connections', () => {
-  it.concurrent('keep nobody from being served, and are all gone within 60 seconds', async () => {
+  it.concurrent('leave everybody else served, and are all gone within 60 seconds', async () => {
     await using server = await startFanfare();
     await using honest = await RawClient.connect(server);
     await honest.subscribes('a');
@@ -98,7 +98,7 @@ describe('a server that may have 500 open files', () => {
     }
   }, 120_000);
 
-  it('ends nobody who is connected, however often strangers use up what is open, and lets others in meanwhile', async () => {
+  it('keeps everybody who is connected, however often strangers use up the descriptors, and lets others in meanwhile', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
     const CYCLES = 12;
     const honest: RawClient[] = [];

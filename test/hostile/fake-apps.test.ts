@@ -28,7 +28,7 @@ const evils: Readonly<Record<Phone, Readonly<Record<string, Act>>>> = {
     'that the credential is wrong': apnsRefusal(403, 'InvalidProviderToken'),
     'that it wants to be left alone': apnsRefusal(503, 'ServiceUnavailable', peace),
     'that the device gets too much': apnsRefusal(429, 'TooManyRequests', peace),
-    'that nobody has the token': apnsRefusal(400, 'BadDeviceToken'),
+    'that the token is unknown': apnsRefusal(400, 'BadDeviceToken'),
     'with nothing, ever': { act: 'hang' },
   },
   fcm: {
@@ -73,7 +73,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       const devices = attacked.devices[platform];
       const fakes = devices.slice(0, FAKES);
       const honest = devices.slice(FAKES);
-      // Makes witnesses. It may take longer, since no device was ever accepted.
+      // Lets the honest devices be accepted once. It may take longer, since no device was ever accepted.
       const atFirst = platform === 'apns' && act.act === 'hang' ? busyApple : act;
       for (const { address } of fakes) script.forToken(address, atFirst);
       const first = await site.publish(attacked, newsFor(platform));

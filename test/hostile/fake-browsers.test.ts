@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { type Browser, BrowserSite, type Evil, evils, HONEST } from './fake-browsers-site.ts';
+import { type Browser, BrowserSite, type Evil, evils, HONEST } from './browser-site.ts';
 
 const LONG_MS = 60_000;
 
@@ -33,7 +33,7 @@ describe('honest browsers', () => {
       // More than may be in flight at the same time, if they stay in flight.
       const fakes = evil === 'hanging' || evil === 'dripping' ? 600 : 150;
       await using site = await BrowserSite.start({ http2, browsers: crowd(evil, fakes) });
-      // Makes witnesses, then measures the latency without an attack.
+      // Lets the honest browsers be accepted once, then measures the latency without an attack.
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
       const quiet: number[] = [];
@@ -88,7 +88,7 @@ describe('an instance of which no browser was ever reached', () => {
       const browsers = [...some(400, evil), ...some(10, 'ok')];
       await using site = await BrowserSite.start({ http2: false, browsers });
       await site.reach(0, undefined, 50_000);
-      // One accepted browser is a witness from then on.
+      // One browser has been accepted from then on.
       expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
     },
     LONG_MS,

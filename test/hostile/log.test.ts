@@ -45,7 +45,7 @@ function openPipe(path: string, flags = 0): number {
   return descriptor;
 }
 
-/** A pipe that is full, that nobody reads, and at which a writer waits. */
+/** A full pipe without a reader, on which a write waits. */
 function fullPipe(): number {
   const path = fifo();
   const filling = openPipe(path, constants.O_NONBLOCK);
@@ -158,7 +158,7 @@ describe('the log', () => {
   });
 });
 
-describe('a log that nobody reads', () => {
+describe('a log without a reader', () => {
   it('stops nothing: lines beyond its room are dropped and counted, and the program can end', async () => {
     const descriptor = fullPipe();
     const child = Bun.spawn([process.execPath, PROGRAM], {

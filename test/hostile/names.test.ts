@@ -193,7 +193,7 @@ describe('names whose name servers never answer', () => {
   );
 
   it(
-    'delay nobody where the webhooks of an app are at two of them, each of which is asked for once in seconds',
+    'delay nobody if the webhooks of an app are at two of them, each of which is looked up at most every 5 s',
     async () => {
       const site = await start(['http://one.black-hole.test/', 'http://two.black-hole.test/']);
       const client = await connect(site.server, 'shop');
@@ -214,14 +214,14 @@ describe('names whose name servers never answer', () => {
   );
 });
 
-/** How many different names that nobody answers for were asked for. */
+/** How many different names of silent name servers were looked up. */
 function deadNames({ names }: Site): number {
   return new Set(names.asked.filter((name) => name.endsWith('.black-hole.test'))).size;
 }
 
 async function until(holds: () => boolean): Promise<void> {
   for (let round = 0; !holds(); round++) {
-    if (round > 2_000) throw new Error('it never came to pass');
+    if (round > 2_000) throw new Error('it never happened');
     await Bun.sleep(5);
   }
 }

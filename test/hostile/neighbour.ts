@@ -59,7 +59,7 @@ async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Late
   return { pings: took.length, median: at(0.5), p90: at(0.9), longest: took.at(-1) ?? 0 };
 }
 
-/** Runs an attack of `attacks.fixture.ts` in a process of its own, and gives what it tells. */
+/** Runs an attack of `attacks.fixture.ts` in a process of its own, and gives its result. */
 export async function attack<Result>(name: string, options: object): Promise<Result> {
   const process_ = Bun.spawn(
     [process.execPath, `${import.meta.dir}/attacks.fixture.ts`, name, JSON.stringify(options)],

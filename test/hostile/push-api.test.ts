@@ -33,7 +33,7 @@ function expectUnharmed(during: Seen, quiet: Seen): void {
   ]);
 }
 
-/** A device of the instance that is attacked: it registers, and then changes and reads its interests until told. */
+/** A device of the instance that is attacked: it registers, and then changes and reads its interests until it is stopped. */
 function honestDevice(server: Fanfare): { stop(): Promise<readonly number[]> } {
   const statuses: number[] = [];
   let isOver = false;
@@ -105,7 +105,7 @@ it(
     const during = await publishFor(server, NEIGHBOUR, ATTACK_MS);
     const answered = (hostile.counts().status['200'] ?? 0) - before;
     expectUnharmed(during, quiet);
-    // What was under way when it began comes on top, and the time that the last publish took.
+    // Requests in flight at the start come on top, and the time of the last publish.
     expect(answered).toBeLessThan(2 * 200 * (ATTACK_MS / 1_000));
     // Each connection of the attack cancels one publish, again and again.
     const lines = server.output.stderr.match(/Publish cancelled/g) ?? [];

@@ -40,7 +40,7 @@ function request(method: string, target: string, body = ''): string {
   return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${key}${length}\r\n${body}`;
 }
 
-/** Bytes of bodies that are held: where there is no room for one, the next is tried. */
+/** Bytes of the bodies that are held. If there is no room for one, the next is tried. */
 const HELD_SIZES = [1_040_000, 90_000, 9_000, 900, 90];
 
 let connections = 0;

@@ -158,7 +158,7 @@ describe('questions of another tenant', () => {
         }),
       );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
-      // What is searched counts as well, so nobody may do this all the time.
+      // Searched channels count as well, so this cannot be asked all the time.
       const statuses = new Set<number>();
       const endMs = Date.now() + 500;
       while (Date.now() < endMs) statuses.add((await list({ filter_by_prefix: 'none' })).status);

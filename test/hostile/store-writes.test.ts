@@ -62,7 +62,7 @@ it('an instance whose devices write thousands of rows at a time does not hold up
   attacking = false;
   await Promise.all(writers);
 
-  // A publish waits for the commit under way and for its own, each of some 50 ms, on a machine that is busy with
+  // A publish waits for the current commit and for its own, each of some 50 ms, on a machine that is busy with
   // both sides of the attack. One after the other, the changes of all writers would take two seconds.
   expect(attackedMs).toBeLessThan(quietMs + 700);
 });

@@ -130,7 +130,7 @@ describe('the daily quota', () => {
 });
 
 describe('a member who comes and goes all the time', () => {
-  it('is told of ten times a second, and in the end rightly', async () => {
+  it('is announced ten times a second at most, and in the end correctly', async () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 0 } });
     const channel = 'presence-room';
     const ann = JSON.stringify({ user_id: 'ann' });

@@ -5,7 +5,7 @@ import type { Send } from './simulated-gateways.ts';
 /** After a publish was cancelled, only what was in flight goes out. */
 const CANCEL_MS = 3 * limits.claimMs;
 
-/** What is wrong in a world in which all has come to its end. */
+/** Returns the broken rules of a world in which everything has ended. */
 export function findProblems(world: PushWorld): readonly string[] {
   return [
     ...world.problems,
@@ -31,7 +31,7 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
   const planned = kept.pages.flatMap(({ devices }) => devices);
   if (new Set(planned).size !== planned.length) say('a device is in two pages');
   if (state === 'finished') {
-    // Those that were pruned meanwhile are gone, and may have been before it was their turn.
+    // Devices that were pruned meanwhile may have been deleted before they were sent to.
     const present = new Set(world.devices.of(instance).map(({ number }) => number));
     const missing = [...one.certain].filter(
       (device) => present.has(device) && !planned.includes(device),
@@ -55,7 +55,7 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
   return problems;
 }
 
-/** Nobody gets a notification twice, but for what nobody can know. */
+/** No device gets a notification twice, unless a crash lost the outcome. */
 function findWrongSends(world: PushWorld, one: SimulatedPublish): readonly string[] {
   const { publish, cancelledAtMs, endsAtMs } = one;
   const problems: string[] = [];
@@ -113,24 +113,24 @@ function whyWrong(send: Send, next: Send): string | undefined {
     : `was sent to again after the outcome ${outcome.result}`;
 }
 
-/** How often what the store could not do is tried again, with what it may take until then. */
+/** The pause before a failed call to the store is repeated, with the time that the call takes. */
 const STORE_RETRY_MS = 3_000;
 
-/** Whether a server could not let others know: it died or was stopped, or its claim ended while the store was away. */
+/** Whether a server could not store an outcome: it crashed or stopped, or its claim expired while the store was away. */
 function isExcused(world: PushWorld, send: Send, next: Send): boolean {
   const { lives, storeTroubles } = world;
   const life = lives[send.life];
   if (life === undefined) return false;
   const { endedAtMs } = life;
   if (endedAtMs !== undefined && endedAtMs <= next.atMs) {
-    // It died before it could keep what it knew, which takes a moment.
+    // It crashed before it could store the outcome, which takes a moment.
     if (life.state === 'dead') return !wasKept(world, send, endedAtMs);
-    // One that was stopped has waited neither for ever for sends that hang, nor for the store.
+    // A stop waits only a bounded time for sends and for the store.
     const stoppingAtMs = life.stoppingAtMs ?? endedAtMs;
     if (send.endedAtMs === undefined || send.endedAtMs >= stoppingAtMs + limits.stopMs) return true;
     if (storeTroubles.some(({ atMs }) => atMs >= stoppingAtMs && atMs <= endedAtMs)) return true;
   }
-  // A claim lasts longer than any send, so the outcome was known, and the store was away until the claim ended.
+  // A claim lasts longer than any send, so the outcome was known, and the store was away until the claim expired.
   if (send.endedAtMs === undefined || send.endedAtMs > next.atMs) return false;
   const earliestEndMs = send.atMs + limits.sendMs;
   return (
@@ -139,16 +139,16 @@ function isExcused(world: PushWorld, send: Send, next: Send): boolean {
   );
 }
 
-/** Results are on their way to the store after so long at the latest, where one commit does not wait for another. */
+/** Results are written after this time at the latest, unless a commit waits for another. */
 const KEEP_MS = 105;
 
-/** Whether a server had the time to keep an outcome before it died. */
+/** Whether a server had the time to store an outcome before it crashed. */
 function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs: number): boolean {
   if (send.endedAtMs === undefined) return false;
   const heardAtMs = send.endedAtMs;
   // The commit before it may have had to end first; each takes time on the way there and back.
   const keptAtMs = heardAtMs + KEEP_MS + 4 * storeSlowMs;
-  // After it has failed, the store is asked again only after a pause.
+  // After a failure, the store is called again only after a pause.
   const troubledFromMs = heardAtMs - STORE_PAUSE_MS - KEEP_MS - 4 * storeSlowMs;
   return (
     keptAtMs < diedAtMs &&

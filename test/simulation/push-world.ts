@@ -11,7 +11,7 @@ import { Random } from '../../testing/random.ts';
 import { EVIL, evils, moods, SimulatedGateways, TURNS } from './simulated-gateways.ts';
 import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
 
-/** So small that a few devices come to each of them. */
+/** Small limits, so that a few devices reach each of them. */
 export const limits: DeliveryLimits = {
   ...deliveryLimits,
   pageDevices: 4,
@@ -38,7 +38,7 @@ const interests = ['news', 'sport', 'hello'] as const;
 const users = ['ann', 'bob'] as const;
 const origins = ['https://one.example', 'https://two.example', 'https://three.example'] as const;
 
-/** How long everything goes wrong that may. */
+/** How long things go wrong. */
 const CHAOS_MS = 40_000;
 
 /**
@@ -47,10 +47,10 @@ const CHAOS_MS = 40_000;
  */
 const HONEST_MS = 70_000;
 
-/** And how long it may take until all is done after that: pauses of a quarter of an hour may have begun. */
+/** How long the rest may take after that: pauses of 15 minutes may have begun. */
 const CALM_MS = 60 * 60_000;
 
-/** One life of a server, from its start to its end or its death. */
+/** One life of a server, from its start to its stop or crash. */
 interface LifeState {
   readonly number: number;
   /** `'ended'`: it was stopped, and is gone. */
@@ -65,16 +65,16 @@ interface Life extends LifeState {
   readonly pipeline: Pipeline;
 }
 
-/** What is known of a publish beside what the store keeps. */
+/** What the simulation knows about a publish beside the store. */
 export interface SimulatedPublish {
   readonly publish: NewPublish;
   readonly dueAtMs: number;
-  /** When what it says to a platform has no worth any more. */
+  /** When it expires on each platform. */
   readonly endsAtMs: Readonly<Record<Platform, number>>;
   cancelledAtMs: number | undefined;
   started: number;
   finished: number;
-  /** Devices that are in its audience and stay in it to the end. */
+  /** Devices that stay in its audience to the end. */
   readonly certain: Set<number>;
 }
 
@@ -97,7 +97,7 @@ export class PushWorld {
   readonly storeTroubles: TroubleTime[] = [];
   readonly problems: string[] = [];
   readonly gateways: SimulatedGateways;
-  /** What this world knows of at all. */
+  /** Everything in this world. */
   readonly hasCrashes: boolean;
   readonly hasStoreTrouble: boolean;
   readonly hasFakes: boolean;
@@ -139,7 +139,7 @@ export class PushWorld {
     this.lasted = time.now();
   }
 
-  /** What a question to the store takes at most, and its answer once more. */
+  /** The longest time of a call to the store, and again of its answer. */
   get storeSlowMs(): number {
     return this.trouble.slowMs;
   }
@@ -242,7 +242,7 @@ export class PushWorld {
       .map(({ number }) => number);
   }
 
-  /** Whoever changes while a publish is in flight may or may not be reached by it. */
+  /** A device that changes during a publish may or may not be reached by it. */
   private isUncertain(device: number): void {
     for (const { certain } of this.simulated.values()) certain.delete(device);
   }
@@ -317,7 +317,7 @@ export class PushWorld {
     this.gateways.setMood(random.pick(this.instances), platform, origin, random.pick(moods));
   }
 
-  /** As when an operator has mended a credential. */
+  /** As when an operator has changed a credential. */
   private replaceGateway(): void {
     const instance = this.random.pick(this.instances);
     for (const life of this.lives) {
@@ -439,7 +439,7 @@ export class PushWorld {
     for (const { state, pipeline } of this.lives) if (state === 'alive') pipeline.wake();
   }
 
-  /** Nothing goes wrong any more, and all that was accepted comes to its end. */
+  /** Ends all trouble, and lets all publishes finish. */
   private async calmDown(): Promise<void> {
     this.gateways.calm();
     Object.assign(this.trouble, { isAway: false, failing: 0 });
@@ -451,7 +451,7 @@ export class PushWorld {
     this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
-    // The store's last answers are on their way.
+    // Wait for the last answers of the store.
     await this.time.advance(1_000);
     for (const life of this.lives) {
       if (life.state !== 'alive') continue;
@@ -481,7 +481,7 @@ export class PushWorld {
     );
     for (const [id, { certain }] of this.simulated) {
       if (before.has(id)) continue;
-      // A device whose token died meanwhile is gone by now.
+      // A device whose token died meanwhile was deleted.
       const late = honest.filter(
         (device) =>
           certain.has(device.number) &&
@@ -505,7 +505,7 @@ export class PushWorld {
   }
 
   private checkBounds(): void {
-    // What was claimed in one go comes on top.
+    // One claim may exceed the limit.
     const most =
       limits.sharedDevices +
       (limits.jobsAtOnce + limits.plans) * limits.pageDevices +
@@ -545,9 +545,9 @@ function payloadOf(platform: Platform, seconds: number | undefined, dueAtMs: num
   return { aps, expiration: seconds === 0 ? 0 : endOf(platform, seconds, dueAtMs) / 1000 };
 }
 
-/** After this, nothing may be sent any more. */
+/** After this time, nothing may be sent. */
 function endOf(platform: Platform, seconds: number, dueAtMs: number): number {
-  // What is for now or never may take a minute, if nobody has tried before.
+  // With a time to live of 0, the first attempt may take a minute.
   if (seconds === 0) return dueAtMs + 60_000;
   if (platform !== 'apns') return dueAtMs + seconds * 1000;
   return (Math.ceil(dueAtMs / 1000) + seconds) * 1000;

@@ -12,7 +12,7 @@ async function problemsOf(seed: number): Promise<readonly string[]> {
 }
 
 describe('the delivery pipeline', () => {
-  it('accounts for each device once, whatever fails and whoever dies', async () => {
+  it('accounts for each device once, whatever fails and crashes', async () => {
     const first = testSeed();
     for (let seed = first; seed < first + SEEDS; seed++) {
       const again = `TEST_SEED=${seed} npm test -- test/simulation`;

@@ -22,10 +22,10 @@ export type Mood = (typeof moods)[number];
 /** What the gateway does for fakes, which an attacker registered. The token of a fake names it. */
 export const evils = ['refused', 'trouble', 'asking', 'hanging', 'busy'] as const;
 
-/** Precedes it in the token. */
+/** The prefix of such a token. */
 export const EVIL = 'evil-';
 
-/** Stands in the token of a fake that is accepted from time to time, so that it is taken for an honest device. */
+/** Part of the token of a fake that is accepted from time to time, so that it seems honest. */
 export const TURNS = 'turns-';
 
 /** How often such a fake is accepted. */
@@ -40,12 +40,12 @@ export interface Send {
   /** The life of a server that made it. */
   readonly life: number;
   readonly atMs: number;
-  /** When the server heard of the outcome, if it ever did. */
+  /** When the server got the outcome, if it did. */
   endedAtMs: number | undefined;
   outcome: Outcome | undefined;
 }
 
-/** No outcome takes longer. */
+/** The longest time until an outcome. */
 const GATEWAY_MS_MAX = 8_000;
 
 const AT_ONCE = 4;
@@ -76,7 +76,7 @@ export class SimulatedGateways {
     this.moods.clear();
   }
 
-  /** As one life of a server has them. What is sent after its end is an error of the simulation. */
+  /** The gateways for one life of a server. A send after its end is an error of the simulation. */
   of(instance: number, life: number, isAlive: () => boolean): GatewayOf {
     const gatewayOf = <P extends Platform>(platform: P): Gateway<P> => {
       const state = { underWay: 0 };
@@ -126,7 +126,7 @@ export class SimulatedGateways {
     const { afterMs, outcome } = this.decideEvil(recipient) ?? this.decide(mood, recipient);
     return new Promise((resolve) => {
       this.time.after(afterMs, () => {
-        // Whoever has died hears nothing.
+        // A server that crashed gets no outcome.
         if (!end()) return;
         send.endedAtMs = this.time.now();
         send.outcome = outcome;

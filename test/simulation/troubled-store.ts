@@ -3,11 +3,11 @@ import type { Random } from '../../testing/random.ts';
 
 /** How often the store fails, and how. */
 export interface StoreTrouble {
-  /** Nothing can be asked. */
+  /** Every call fails. */
   isAway: boolean;
-  /** Of all calls, those that fail, half of them after they took effect. */
+  /** The share of calls that fail, half of them after they took effect. */
   failing: number;
-  /** How long each takes at most. */
+  /** The longest time of a call. */
   slowMs: number;
 }
 
@@ -26,7 +26,7 @@ interface Around {
 
 /**
  * A store as a server sees it that may be in trouble: calls take time, fail before or after they took effect, and
- * never settle for a server that has died.
+ * never settle for a server that has crashed.
  */
 export function troubled<Store extends object>(store: Store, around: Around): Store {
   return new Proxy(store, {
@@ -44,7 +44,7 @@ async function call(
 ): Promise<unknown> {
   const pause = async (ms: number) => {
     if (ms > 0) await new Promise<void>((resolve) => time.after(ms, resolve));
-    // The dead hear nothing.
+    // A server that crashed gets no answer.
     if (!isAlive()) await new Promise(() => undefined);
   };
   const fail = (when: string) => {
@@ -53,7 +53,7 @@ async function call(
   };
   await pause(trouble.slowMs > 0 ? random.between(0, trouble.slowMs) : 0);
   if (trouble.isAway) {
-    // Recorded here, because the caller may die before it gets the error.
+    // Recorded here, because the caller may crash before it gets the error.
     troubles.push({ atMs: time.now() });
     await pause(random.pick([0, 0, 700]));
     return fail('since it is away');

@@ -147,13 +147,13 @@ describe('a browser', () => {
     });
   });
 
-  it('that says hello with an id that nobody knows is given another', async () => {
+  it('that says hello with an unknown id is given another', async () => {
     const { uaid } = await connect('f'.repeat(32));
     expect(uaid).toMatch(/^[0-9a-f]{32}$/);
     expect(uaid).not.toBe('f'.repeat(32));
   });
 
-  it('is told that it is unregistered, or cannot be registered', async () => {
+  it('gets an answer that it is unregistered, or cannot be registered', async () => {
     const browser = await connect();
     const { channelID, endpoint } = await browser.register();
     browser.say({ messageType: 'unregister', channelID, code: 200 });

@@ -145,12 +145,12 @@ export async function startAutopush(): Promise<Autopush> {
         subscriptions.acknowledge(version);
         return acknowledged.put({ type: 'nack', version, code: said.code ?? 0 });
       default:
-        // Nothing is ever broadcast, so whoever subscribes to that needs no answer.
+        // Nothing is ever broadcast, so subscribing to broadcasts needs no answer.
         return;
     }
   }
 
-  /** What a post is answered with, and the message where it is accepted. */
+  /** The answer to a post, with the message if it is accepted. */
   function judge(
     headers: IncomingMessage['headers'],
     path: string,

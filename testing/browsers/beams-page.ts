@@ -15,7 +15,7 @@ export interface PushService {
 }
 
 /**
- * The web site of somebody who uses Beams, on an origin of its own: a page with the official SDK for the web, a
+ * A customer's web site that uses Beams, on an origin of its own: a page with the official SDK for the web, a
  * service worker, and a backend with the official SDK for servers.
  */
 export interface BeamsSite extends Disposable {
@@ -64,7 +64,7 @@ export function startBeamsSite(service: PushService): BeamsSite {
       signedIn.push(user);
       return Response.json(library.generateToken(user));
     },
-    // The page tells what became of the last step, if there was one, and waits for the next.
+    // The page reports the result of the last step, if there was one, and waits for the next.
     async '/step'(request) {
       const result = (await request.json()) as StepResult | null;
       if (result !== null) results.put(result);

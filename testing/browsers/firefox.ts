@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Autopush } from './autopush.ts';
 
-/** A real Firefox without a window. There is no driver: what happens in its page, the page tells a server. */
+/** A real Firefox without a window. There is no driver: its page reports to a server what happens in it. */
 export interface Firefox extends AsyncDisposable {
   /** What it wrote on its terminal, for the text of a failure. */
   readonly output: () => string;
 }
 
-/** Starts Firefox at an address with a new profile, which goes with it. Web push goes by way of `autopush`. */
+/** Starts Firefox at an address with a new profile, which is removed with it. Its push service is `autopush`. */
 export async function startFirefox(url: string, autopush: Pick<Autopush, 'url'>): Promise<Firefox> {
   const program = Bun.which('firefox-esr') ?? Bun.which('firefox');
   if (program === null) {
@@ -59,7 +59,7 @@ function preferences(
     'dom.push.serverURL': autopush.url,
     // Otherwise it refuses `ws:`.
     'dom.push.testing.allowInsecureServerURL': true,
-    // Nobody is there to be asked for permission.
+    // No user can be asked for permission.
     'dom.push.testing.ignorePermission': true,
     'permissions.default.desktop-notification': 1,
     'dom.webnotifications.requireuserinteraction': false,

@@ -8,14 +8,14 @@ export interface UserAgent {
   send: ((message: object) => void) | undefined;
 }
 
-/** One subscription: where it is posted to, and who listens. */
+/** One subscription: its endpoint, and the browser that has it. */
 export interface Channel {
   readonly token: string;
   readonly channelId: string;
   /** The public key that it is subscribed with, URL-safe base64 without padding. */
   readonly key: string;
   readonly agent: UserAgent;
-  /** What nobody has acknowledged, oldest first. */
+  /** What was not acknowledged yet, oldest first. */
   waiting: readonly Message[];
   /** Whether it was ended. */
   gone: boolean;
@@ -60,7 +60,7 @@ export class PushSubscriptions {
     return agent;
   }
 
-  /** Without `agent` nobody listens. */
+  /** Without `agent`, no browser is connected. */
   subscribe(
     key: string,
     channelId: string,

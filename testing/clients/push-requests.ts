@@ -7,7 +7,7 @@ import { type RawAnswer, RawHttp, type RawRequest } from './raw-http.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** One key for all browsers: nobody sends to them. */
+/** One key for all browsers, since nothing is sent to them. */
 const BROWSER_KEY = newP256Pair().publicText;
 
 export interface PublishOptions {
@@ -139,7 +139,7 @@ export interface PublishTarget {
 }
 
 /**
- * The body of a publish for nobody in particular, which can be told from all others by its marker: also once it is
+ * The body of a publish to an interest without devices. Its marker tells it from all others, also once it is
  * finished and the store keeps only whom it was for.
  */
 export function markedPublish(

@@ -19,7 +19,7 @@ export interface RawHttpOptions {
   readonly from?: string;
 }
 
-/** One request. `Host` is always sent; `Content-Length` where there is a body and `chunks` is not used. */
+/** One request. `Host` is always sent; `Content-Length` if there is a body and `chunks` is not used. */
 export interface RawRequest {
   readonly method: string;
   readonly target: string;

@@ -8,7 +8,7 @@ export interface EmptyStore extends AsyncDisposable {
   readonly url: string;
 }
 
-/** The databases that a store can be kept in: whoever keeps something in it is tested on each. */
+/** The databases that a store can be kept in. Every store is tested on each. */
 export const databases: readonly { readonly name: string; make(): Promise<EmptyStore> }[] = [
   { name: 'SQLite', make: async () => sqliteFile() },
   { name: 'PostgreSQL', make: throwAwayPostgres },

@@ -1,17 +1,15 @@
 import type { BringForward, JobStore, WantedJobs } from '../../src/push/job-store.ts';
-import {
-  type AfterJob,
-  type AfterPart,
-  type ClaimedPlan,
-  DEVICE_REMOVED,
-  type DeliveryBacklog,
-  type DeviceResult,
-  type Job,
-  type JobResults,
-  type PublishUnderWay,
-  type RetryCursor,
+import type {
+  AfterJob,
+  AfterPart,
+  ClaimedPlan,
+  DeliveryBacklog,
+  DeviceResult,
+  Job,
+  JobResults,
+  PublishUnderWay,
+  RetryCursor,
 } from '../../src/push/model/delivery.ts';
-import { type Platform, platforms } from '../../src/push/model/device.ts';
 import type {
   AddedPage,
   PlanEnd,
@@ -27,6 +25,17 @@ import {
 } from '../../src/stores/push/jobs/fair-claims.ts';
 import type { MemoryDevices } from './devices.ts';
 import type { Claimable, Fate, KeptPage, KeptPublish, MemoryPublishes } from './publishes.ts';
+import {
+  afterwards,
+  fateOf,
+  finishPage,
+  finishRetries,
+  forget,
+  isClaimedBy,
+  keepUsers,
+  nextReadyAtMs,
+  touch,
+} from './results.ts';
 
 /** A device that waits for another attempt. */
 interface Waiting {
@@ -385,16 +394,6 @@ function underWay({ number, publish, dueAtMs }: KeptPublish): PublishUnderWay {
   return { number, id, instance, kind: target.kind, body, createdAtMs, dueAtMs };
 }
 
-/** When the first page or device of a publish may be claimed; `Infinity` if none waits. */
-function nextReadyAtMs({ pages }: KeptPublish): number {
-  let nextMs = Number.POSITIVE_INFINITY;
-  for (const page of pages) {
-    nextMs = Math.min(nextMs, page.readyAtMs ?? nextMs);
-    for (const { readyAtMs } of page.fates.values()) nextMs = Math.min(nextMs, readyAtMs ?? nextMs);
-  }
-  return nextMs;
-}
-
 function isDue({ readyAtMs }: Claimable, nowMs: number): boolean {
   return readyAtMs !== undefined && readyAtMs <= nowMs;
 }
@@ -411,117 +410,4 @@ function isBehind(place: RetryCursor, other: RetryCursor): boolean {
 
 function byReady(a: Claimable, b: Claimable): number {
   return (a.readyAtMs ?? 0) - (b.readyAtMs ?? 0);
-}
-
-/** Nobody claims it any more. */
-function forget(one: Claimable): void {
-  one.readyAtMs = undefined;
-  one.claimedBy = undefined;
-}
-
-function isClaimedBy(page: KeptPage | undefined, server: string): page is KeptPage {
-  return page?.state === 'waiting' && page.claimedBy === server;
-}
-
-function finishPage(
-  kept: KeptPublish,
-  server: string,
-  number: number,
-  results: ReadonlyMap<number, DeviceResult>,
-  nowMs: number,
-): boolean {
-  const page = kept.pages.find((one) => one.number === number);
-  if (!isClaimedBy(page, server)) return false;
-  page.state = 'delivered';
-  forget(page);
-  const open = page.devices.filter((device) => !page.fates.has(device));
-  const given = open.flatMap((device) => results.get(device) ?? []);
-  // Of devices that are gone, only how many there were of each platform is known.
-  const left = platforms.flatMap((platform) => {
-    const known = [...page.fates.values(), ...given].filter((one) => one.platform === platform);
-    return Array<Platform>(page.planned[platform] - known.length).fill(platform);
-  });
-  for (const device of open) {
-    const result = results.get(device);
-    const platform = result?.platform ?? left.shift();
-    if (platform === undefined) throw new Error('more results than devices');
-    page.fates.set(device, fateOf(kept, platform, result, 1, nowMs));
-  }
-  touch(page, nowMs);
-  return true;
-}
-
-/** Of devices that were accepted at once, only one time is known for a page: when results of it were kept last. */
-function touch({ fates }: KeptPage, nowMs: number): void {
-  for (const fate of fates.values()) {
-    if (fate.state === 'accepted' && fate.reason === '') fate.atMs = nowMs;
-  }
-}
-
-function finishRetries(
-  kept: KeptPublish,
-  server: string,
-  devices: readonly number[],
-  results: ReadonlyMap<number, DeviceResult>,
-  nowMs: number,
-): boolean {
-  let isKept = false;
-  for (const device of devices) {
-    const page = kept.pages.find(({ fates }) => fates.has(device));
-    const before = page?.fates.get(device);
-    if (before?.claimedBy !== server) continue;
-    const result = results.get(device);
-    const fate = fateOf(kept, before.platform, result, before.attempts + 1, nowMs);
-    const { reason, words } = fate.state === 'accepted' ? before : fate;
-    page?.fates.set(device, { ...fate, reason, words });
-    isKept = true;
-  }
-  return isKept;
-}
-
-function fateOf(
-  { over }: KeptPublish,
-  platform: Platform,
-  result: DeviceResult | undefined,
-  attempt: number,
-  nowMs: number,
-): Fate {
-  const fate: Fate = {
-    platform,
-    state: 'failed',
-    atMs: nowMs,
-    attempts: 0,
-    reason: DEVICE_REMOVED,
-    words: '',
-    dueAtMs: nowMs,
-    readyAtMs: undefined,
-    claimedBy: undefined,
-  };
-  if (result === undefined) return fate;
-  if (result.what === 'accepted') {
-    return { ...fate, state: 'accepted', attempts: attempt, reason: '' };
-  }
-  const { attempts, reason, words } = result;
-  const tried = { ...fate, attempts, reason, words };
-  if (result.what !== 'retry') return { ...tried, state: result.what };
-  if (over !== undefined) return { ...tried, state: 'cancelled' };
-  return { ...tried, state: 'retrying', dueAtMs: result.dueAtMs, readyAtMs: result.dueAtMs };
-}
-
-/** Finishes the publish where nothing waits any more. */
-function afterwards(kept: KeptPublish, nowMs: number): AfterJob {
-  if (kept.over?.state === 'cancelled') return 'cancelled';
-  const waits = !kept.plan.ended || nextReadyAtMs(kept) < Number.POSITIVE_INFINITY;
-  if (waits) return 'under-way';
-  kept.over = { state: 'finished', atMs: nowMs };
-  return 'finished';
-}
-
-function keepUsers({ users }: KeptPublish, results: readonly DeviceResult[]): void {
-  for (const result of results) {
-    if (result.what === 'retry' || result.what === 'pruned') continue;
-    if (result.userId === undefined) continue;
-    const isReached = result.what === 'accepted' || users.get(result.userId) === true;
-    users.set(result.userId, isReached);
-  }
 }

@@ -151,7 +151,7 @@ export class MemoryPublishes implements PublishStore {
           page.state = 'cancelled';
           page.readyAtMs = undefined;
         }
-        // Whoever finds them due sees that there is nothing to do.
+        // They stay due: the server that claims them sees that they are cancelled.
         for (const fate of page.fates.values()) {
           if (fate.state === 'retrying' && fate.claimedBy === undefined) fate.state = 'cancelled';
         }

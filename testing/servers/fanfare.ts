@@ -30,7 +30,7 @@ export interface Fanfare extends AsyncDisposable {
   readonly port: number;
   readonly pushPort: number;
   readonly adminPort: number;
-  /** What the admin API wants, where the server has made it itself; `undefined` where it is configured. */
+  /** The password of the admin API, if the server has made it; `undefined` if it is configured. */
   readonly adminPassword: string | undefined;
   readonly process: Bun.Subprocess;
   /** Its working directory. */

@@ -8,15 +8,15 @@ const WINDOW_MS = 1000;
 function stage() {
   const clock = new FakeClock();
   const limiter = new ChangeLimiter<string>(clock, WINDOW_MS);
-  const told: { value: number; atMs: number }[] = [];
+  const reported: { value: number; atMs: number }[] = [];
   const startMs = clock.now();
   return {
     clock,
     limiter,
-    told,
+    reported,
     changed: (value: number, key = 'key', times = 3) =>
-      limiter.changed(key, times, () => told.push({ value, atMs: clock.now() - startMs })),
-    values: () => told.splice(0).map(({ value }) => value),
+      limiter.changed(key, times, () => reported.push({ value, atMs: clock.now() - startMs })),
+    values: () => reported.splice(0).map(({ value }) => value),
   };
 }
 
@@ -74,18 +74,18 @@ describe('a change', () => {
       fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
         const clock = new FakeClock();
         const limiter = new ChangeLimiter<string>(clock, WINDOW_MS);
-        const told = new Map<string, { value: number; atMs: number }[]>([
+        const reported = new Map<string, { value: number; atMs: number }[]>([
           ['a', []],
           ['b', []],
         ]);
         const last = new Map<string, number>();
         for (const [value, { key, waitMs }] of steps.entries()) {
           last.set(key, value);
-          limiter.changed(key, 2, () => told.get(key)?.push({ value, atMs: clock.now() }));
+          limiter.changed(key, 2, () => reported.get(key)?.push({ value, atMs: clock.now() }));
           clock.advance(waitMs);
         }
         clock.advance(2 * WINDOW_MS);
-        for (const [key, list] of told) {
+        for (const [key, list] of reported) {
           expect(list.at(-1)?.value).toBe(last.get(key));
           for (const [index, { atMs }] of list.entries()) {
             const third = list[index + 2];

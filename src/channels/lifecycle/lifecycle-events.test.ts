@@ -14,7 +14,7 @@ import type { Member } from '../ports.ts';
 import { publish } from '../publish.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
-/** What backends are told of channels. Source: Channels protocol, §15. */
+/** The webhook events of channels. Source: Channels protocol, §15. */
 
 const ALL: readonly WebhookEvent['name'][] = [
   'channel_occupied',
@@ -71,36 +71,36 @@ function stage(settings: Partial<App> = {}) {
       lifecycle.left(app, channelName(channel), member, happened);
     },
     misses: (channel: string) => lifecycle.cacheMissed(app, channelName(channel)),
-    /** What was told since this was last asked. */
-    told: () => hub.told.splice(0).map(({ event }) => event),
+    /** Returns the events since the last call. */
+    reported: () => hub.reported.splice(0).map(({ event }) => event),
   };
 }
 
 describe('a channel', () => {
   it('is occupied at once with the first subscription, and with no other', () => {
-    const { hub, comes, told } = stage();
+    const { hub, comes, reported } = stage();
     const nowMs = hub.clock.now();
     comes('news');
     comes('news');
-    expect(hub.told).toEqual([
+    expect(hub.reported).toEqual([
       { appId: 'app', event: { name: 'channel_occupied', channel: 'news' }, atMs: nowMs },
     ]);
-    expect(told()).toHaveLength(1);
+    expect(reported()).toHaveLength(1);
   });
 
   it('is vacated 3 seconds after the last subscription went, and not a millisecond before', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('news');
     comes('news');
-    told();
+    reported();
     goes('news');
     hub.clock.advance(10_000);
     goes('news');
     const leftAtMs = hub.clock.now();
     hub.clock.advance(2999);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     hub.clock.advance(1);
-    expect(hub.told).toEqual([
+    expect(hub.reported).toEqual([
       {
         appId: 'app',
         event: { name: 'channel_vacated', channel: 'news' },
@@ -110,25 +110,25 @@ describe('a channel', () => {
   });
 
   it('is neither vacated nor occupied anew when a client returns in time', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('news');
-    told();
+    reported();
     for (let n = 0; n < 5; n++) {
       goes('news');
       hub.clock.advance(2999);
       comes('news');
     }
     hub.clock.advance(60_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
   });
 
   it('is occupied anew after it was vacated', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('news');
     goes('news');
     hub.clock.advance(3000);
     comes('news');
-    expect(told().map(({ name }) => name)).toEqual([
+    expect(reported().map(({ name }) => name)).toEqual([
       'channel_occupied',
       'channel_vacated',
       'channel_occupied',
@@ -136,27 +136,27 @@ describe('a channel', () => {
   });
 
   it('waits from its last leaving', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('news');
     goes('news');
     hub.clock.advance(2000);
     comes('news');
     goes('news');
-    told();
+    reported();
     hub.clock.advance(2999);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     hub.clock.advance(1);
-    expect(told().map(({ name }) => name)).toEqual(['channel_vacated']);
+    expect(reported().map(({ name }) => name)).toEqual(['channel_vacated']);
   });
 
   it('of one app is not mistaken for that of another', () => {
-    const { hub, goes, comes, told } = stage();
+    const { hub, goes, comes, reported } = stage();
     comes('news');
     goes('news');
     const other = appWith({ id: 'other', webhooks: [webhook()] });
     hub.lifecycle.joined(other, channelName('news'), undefined, transition({ occupied: true }));
     hub.clock.advance(3000);
-    expect(told().map(({ name }) => name)).toEqual([
+    expect(reported().map(({ name }) => name)).toEqual([
       'channel_occupied',
       'channel_occupied',
       'channel_vacated',
@@ -168,76 +168,76 @@ describe('a member', () => {
   const names = (events: readonly WebhookEvent[]) => events.map(({ name }) => name);
 
   it('is added at once, and removed 3 seconds after their last connection went', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', bob);
-    told();
+    reported();
     comes('presence-x', ann);
-    expect(told()).toEqual([{ name: 'member_added', channel: 'presence-x', user_id: 'ann' }]);
+    expect(reported()).toEqual([{ name: 'member_added', channel: 'presence-x', user_id: 'ann' }]);
     comes('presence-x', ann);
     goes('presence-x', ann);
     hub.clock.advance(10_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     goes('presence-x', ann);
     hub.clock.advance(2999);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     hub.clock.advance(1);
-    expect(told()).toEqual([{ name: 'member_removed', channel: 'presence-x', user_id: 'ann' }]);
+    expect(reported()).toEqual([{ name: 'member_removed', channel: 'presence-x', user_id: 'ann' }]);
   });
 
   it('who returns in time is neither removed nor added, nor is the channel vacated', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
-    expect(names(told())).toEqual(['channel_occupied', 'member_added']);
+    expect(names(reported())).toEqual(['channel_occupied', 'member_added']);
     goes('presence-x', ann);
     hub.clock.advance(2999);
     comes('presence-x', ann);
     hub.clock.advance(60_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
   });
 
   it('who moves to another connection has not been away, in either order', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
-    told();
+    reported();
     comes('presence-x', ann);
     goes('presence-x', ann);
     goes('presence-x', ann);
     comes('presence-x', ann);
     hub.clock.advance(60_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
   });
 
   it('who comes when another went does not call off that one', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
-    told();
+    reported();
     goes('presence-x', ann);
     comes('presence-x', bob);
-    expect(told()).toEqual([{ name: 'member_added', channel: 'presence-x', user_id: 'bob' }]);
+    expect(reported()).toEqual([{ name: 'member_added', channel: 'presence-x', user_id: 'bob' }]);
     hub.clock.advance(3000);
-    expect(told()).toEqual([{ name: 'member_removed', channel: 'presence-x', user_id: 'ann' }]);
+    expect(reported()).toEqual([{ name: 'member_removed', channel: 'presence-x', user_id: 'ann' }]);
   });
 
   it('of one channel is another than in the next', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
     goes('presence-x', ann);
     comes('presence-y', ann);
-    told();
+    reported();
     hub.clock.advance(3000);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       { name: 'member_removed', channel: 'presence-x', user_id: 'ann' },
       { name: 'channel_vacated', channel: 'presence-x' },
     ]);
   });
 
   it('who is removed with the channel is reported before it, also when thousands leave at once', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     for (let n = 0; n < 2000; n++) comes(`presence-${n}`, ann);
     for (let n = 0; n < 2000; n++) goes(`presence-${n}`, ann);
-    told();
+    reported();
     hub.clock.advance(3000);
-    const events = told();
+    const events = reported();
     expect(events).toHaveLength(4000);
     for (const n of [0, 1999]) {
       const own = events.filter(({ channel }) => channel === `presence-${n}`);
@@ -248,11 +248,11 @@ describe('a member', () => {
 
 describe('a cache miss', () => {
   it('is reported once, however many clients miss, until an event is remembered', () => {
-    const { app, hub, comes, misses, told } = stage();
+    const { app, hub, comes, misses, reported } = stage();
     comes('cache-x');
-    told();
+    reported();
     for (let n = 0; n < 100; n++) misses('cache-x');
-    expect(told()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
+    expect(reported()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
     void publish(hub, {
       app,
       channel: channelName('cache-x'),
@@ -263,28 +263,28 @@ describe('a cache miss', () => {
     // Half an hour later it is forgotten.
     misses('cache-x');
     misses('cache-x');
-    expect(told()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
+    expect(reported()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
   });
 
   it('of one channel is not that of another', () => {
-    const { misses, told } = stage();
+    const { misses, reported } = stage();
     misses('cache-x');
     misses('cache-y');
-    expect(told()).toHaveLength(2);
+    expect(reported()).toHaveLength(2);
   });
 
   it('is reported to a backend that starts to take it, although clients missed before', () => {
-    const { app, misses, told } = stage({ webhooks: [] });
+    const { app, misses, reported } = stage({ webhooks: [] });
     misses('cache-x');
     Object.assign(app, { webhooks: [webhook(['cache_miss'])] });
     misses('cache-x');
-    expect(told()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
+    expect(reported()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
   });
 });
 
 describe('a subscription count', () => {
   it('is sent with each change of up to 100, and with the last, 0', () => {
-    const { comes, goes, told } = stage({
+    const { comes, goes, reported } = stage({
       subscriptionCounts: true,
       webhooks: [webhook(['subscription_count'])],
     });
@@ -292,7 +292,7 @@ describe('a subscription count', () => {
     comes('news');
     goes('news');
     goes('news');
-    expect(told()).toEqual(
+    expect(reported()).toEqual(
       [1, 2, 1, 0].map((count) => ({
         name: 'subscription_count',
         channel: 'news',
@@ -302,16 +302,16 @@ describe('a subscription count', () => {
   });
 
   it('is sent to subscribers and backends at most every 5 seconds above 100', () => {
-    const { hub, comes, told } = stage({
+    const { hub, comes, reported } = stage({
       subscriptionCounts: true,
       webhooks: [webhook(['subscription_count'])],
     });
     for (let n = 0; n < 150; n++) comes('news');
     // Five while it was small, and one when it became large.
-    expect(told()).toHaveLength(6);
+    expect(reported()).toHaveLength(6);
     expect(hub.audience.sent).toHaveLength(6);
     hub.clock.advance(5000);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       { name: 'subscription_count', channel: 'news', subscription_count: 150 },
     ]);
     expect(hub.audience.sent.at(-1)).toEqual({
@@ -327,19 +327,19 @@ describe('a subscription count', () => {
     counting.comes('presence-x', ann);
     counting.goes('presence-x', ann);
     counting.hub.clock.advance(60_000);
-    expect(counting.told().some(({ name }) => name === 'subscription_count')).toBe(false);
+    expect(counting.reported().some(({ name }) => name === 'subscription_count')).toBe(false);
     expect(counting.hub.audience.sent).toEqual([]);
 
     const other = stage();
     other.comes('news');
-    expect(other.told()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
+    expect(other.reported()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
     expect(other.hub.audience.sent).toEqual([]);
   });
 });
 
 describe('a client event', () => {
   async function relayed(settings: Partial<App>, channel: string, member?: Member) {
-    const { app, hub, told } = stage(settings);
+    const { app, hub, reported } = stage(settings);
     const session = sessionOf(app, '7.8');
     session.add(subscriptionTo(app, channel, member));
     relay(hub, session, {
@@ -349,7 +349,7 @@ describe('a client event', () => {
       dataLiteral: '"{\\"a\\":1}"',
       dataBytes: 7,
     });
-    return told();
+    return reported();
   }
 
   it('is sent with its data as text and the id of its connection', async () => {
@@ -384,7 +384,7 @@ describe('a client event', () => {
 
 describe('backends', () => {
   it.each(ALL)('that want %s hear of it alone, and it costs one message', (wanted) => {
-    const { app, hub, comes, goes, misses, told } = stage({
+    const { app, hub, comes, goes, misses, reported } = stage({
       subscriptionCounts: true,
       webhooks: [webhook([wanted])],
     });
@@ -400,58 +400,58 @@ describe('backends', () => {
       socket_id: '1.1',
     });
     hub.clock.advance(3000);
-    const events = told();
+    const events = reported();
     expect(new Set(events.map(({ name }) => name))).toEqual(new Set([wanted]));
     expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: events.length });
   });
 
   it('get nothing about the channels of users', () => {
-    const { hub, comes, goes, told } = stage({ subscriptionCounts: true });
+    const { hub, comes, goes, reported } = stage({ subscriptionCounts: true });
     comes('#server-to-user-ann');
     goes('#server-to-user-ann');
     hub.clock.advance(60_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     expect(hub.audience.sent).toEqual([]);
   });
 
   it('that are none cost nothing', () => {
-    const { app, hub, comes, goes, told } = stage({ webhooks: [] });
+    const { app, hub, comes, goes, reported } = stage({ webhooks: [] });
     comes('presence-x', ann);
     goes('presence-x', ann);
     hub.clock.advance(3000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: 0 });
   });
 
   it('get the events that they take at that time, not before', () => {
-    const { app, hub, comes, goes, told } = stage();
+    const { app, hub, comes, goes, reported } = stage();
     comes('news');
     goes('news');
-    told();
+    reported();
     Object.assign(app, { webhooks: [webhook(['channel_occupied'])] });
     hub.clock.advance(3000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     comes('news');
-    expect(told()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
+    expect(reported()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
   it('that are added while a channel is vacated learn that it is occupied', () => {
-    const { app, comes, goes, told } = stage({ webhooks: [] });
+    const { app, comes, goes, reported } = stage({ webhooks: [] });
     comes('news');
     goes('news');
     Object.assign(app, { webhooks: [webhook()] });
     comes('news');
-    expect(told()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
+    expect(reported()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
   it('get delayed events once when the server stops', () => {
-    const { hub, comes, goes, told } = stage();
+    const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
-    told();
+    reported();
     goes('presence-x', ann);
     hub.lifecycle.flush();
-    expect(told().map(({ name }) => name)).toEqual(['member_removed', 'channel_vacated']);
+    expect(reported().map(({ name }) => name)).toEqual(['member_removed', 'channel_vacated']);
     hub.clock.advance(60_000);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
   });
 });

@@ -18,8 +18,8 @@ function stage(memberChangesPerSecond: number) {
     peer,
     comes: (member: Member) => hub.memberChanges.added(app, channel, member, peer),
     goes: (member: Member) => hub.memberChanges.removed(app, channel, member),
-    /** What members were told since this was last asked. */
-    told: () =>
+    /** Returns the events since the last call. */
+    reported: () =>
       hub.audience.sent.splice(0).map(({ frame }) => {
         const { event, data } = JSON.parse(frame);
         return `${event.split(':')[1]} ${JSON.parse(data).user_id}`;
@@ -29,12 +29,12 @@ function stage(memberChangesPerSecond: number) {
 
 describe('members', () => {
   it('get each change of a user up to the limit in a second, and then the last one', () => {
-    const { hub, comes, goes, told } = stage(4);
+    const { hub, comes, goes, reported } = stage(4);
     for (let n = 0; n < 100; n++) {
       comes(ann);
       goes(ann);
     }
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       'member_added ann',
       'member_removed ann',
       'member_added ann',
@@ -42,21 +42,21 @@ describe('members', () => {
     ]);
     hub.clock.advance(1000);
     // Whoever joined in between saw her in the list.
-    expect(told()).toEqual(['member_removed ann']);
+    expect(reported()).toEqual(['member_removed ann']);
     comes(ann);
-    expect(told()).toEqual(['member_added ann']);
+    expect(reported()).toEqual(['member_added ann']);
   });
 
   it('get the changes of other users without delay', () => {
-    const { comes, goes, told } = stage(2);
+    const { comes, goes, reported } = stage(2);
     for (let n = 0; n < 100; n++) {
       comes(ann);
       goes(ann);
     }
-    told();
+    reported();
     comes(bob);
     goes(bob);
-    expect(told()).toEqual(['member_added bob', 'member_removed bob']);
+    expect(reported()).toEqual(['member_added bob', 'member_removed bob']);
   });
 
   it('get no event about themselves, even if it is sent late', () => {
@@ -69,12 +69,12 @@ describe('members', () => {
   });
 
   it('get each change if there is no limit', () => {
-    const { comes, goes, told } = stage(0);
+    const { comes, goes, reported } = stage(0);
     for (let n = 0; n < 100; n++) {
       comes(ann);
       goes(ann);
     }
-    expect(told()).toHaveLength(200);
+    expect(reported()).toHaveLength(200);
   });
 
   it('cost the app messages that clients caused', () => {

@@ -8,15 +8,15 @@ import { SubscriptionCounts } from './subscription-counts.ts';
 function stage() {
   const clock = new FakeClock();
   const startedAtMs = clock.now();
-  const told: { channel: string; count: number; atMs: number }[] = [];
+  const reported: { channel: string; count: number; atMs: number }[] = [];
   const counts = new SubscriptionCounts(clock, (_, channel, count) => {
-    told.push({ channel: channel.text, count, atMs: clock.now() - startedAtMs });
+    reported.push({ channel: channel.text, count, atMs: clock.now() - startedAtMs });
   });
   const app = appWith();
   return {
     clock,
-    told,
-    counts: () => told.splice(0).map(({ count }) => count),
+    reported,
+    counts: () => reported.splice(0).map(({ count }) => count),
     changed: (count: number, channel = 'news') => counts.changed(app, channelName(channel), count),
   };
 }
@@ -33,11 +33,11 @@ describe('the number of subscriptions', () => {
   });
 
   it('is sent 5 times a second while it changes faster, and then the last one', () => {
-    const { clock, told, counts, changed } = stage();
+    const { clock, reported, counts, changed } = stage();
     for (let count = 1; count <= 20; count++) changed(count);
-    expect(told.map(({ count }) => count)).toEqual([1, 2, 3, 4, 5]);
+    expect(reported.map(({ count }) => count)).toEqual([1, 2, 3, 4, 5]);
     clock.advance(999);
-    expect(told).toHaveLength(5);
+    expect(reported).toHaveLength(5);
     clock.advance(1);
     expect(counts()).toEqual([1, 2, 3, 4, 5, 20]);
     clock.advance(60_000);
@@ -83,37 +83,37 @@ describe('the number of subscriptions', () => {
   });
 
   it('above 100 is not sent more often because it was below for a moment', () => {
-    const { clock, told, changed } = stage();
+    const { clock, reported, changed } = stage();
     for (let n = 0; n < 50; n++) {
       changed(101);
       clock.advance(50);
       changed(100);
       clock.advance(50);
     }
-    const above = told.filter(({ count }) => count > 100).map(({ atMs }) => atMs);
+    const above = reported.filter(({ count }) => count > 100).map(({ atMs }) => atMs);
     for (const [n, atMs] of above.slice(1).entries()) {
       expect(atMs - Number(above[n])).toBeGreaterThanOrEqual(5000);
     }
   });
 
   it('of one channel does not hold back that of another', () => {
-    const { clock, told, changed } = stage();
+    const { clock, reported, changed } = stage();
     changed(200, 'a');
     changed(201, 'a');
     changed(300, 'b');
-    expect(told.map(({ channel, count }) => [channel, count])).toEqual([
+    expect(reported.map(({ channel, count }) => [channel, count])).toEqual([
       ['a', 200],
       ['b', 300],
     ]);
     clock.advance(5000);
-    expect(told.slice(2)).toEqual([{ channel: 'a', count: 201, atMs: 5000 }]);
+    expect(reported.slice(2)).toEqual([{ channel: 'a', count: 201, atMs: 5000 }]);
   });
 
   it('is right in the end and never sent too often, whatever happens', () => {
     const step = fc.record({ up: fc.boolean(), pauseMs: fc.oneof(fc.nat(100), fc.nat(3000)) });
     fc.assert(
       fc.property(fc.integer({ min: 98, max: 104 }), fc.array(step), (start, steps) => {
-        const { clock, told, changed } = stage();
+        const { clock, reported, changed } = stage();
         let count = start;
         let changes = 0;
         for (const { up, pauseMs } of steps) {
@@ -123,13 +123,13 @@ describe('the number of subscriptions', () => {
           clock.advance(pauseMs);
         }
         clock.advance(5000);
-        if (changes > 0) expect(told.at(-1)?.count).toBe(count);
-        expect(told.length).toBeLessThanOrEqual(changes);
-        for (const { atMs } of told) {
-          const inSecond = told.filter((one) => one.atMs > atMs - 1000 && one.atMs <= atMs);
+        if (changes > 0) expect(reported.at(-1)?.count).toBe(count);
+        expect(reported.length).toBeLessThanOrEqual(changes);
+        for (const { atMs } of reported) {
+          const inSecond = reported.filter((one) => one.atMs > atMs - 1000 && one.atMs <= atMs);
           expect(inSecond.filter((one) => one.count <= 100).length).toBeLessThanOrEqual(5);
         }
-        const above = told.filter((one) => one.count > 100);
+        const above = reported.filter((one) => one.count > 100);
         for (const [n, { atMs }] of above.slice(1).entries()) {
           expect(atMs - (above[n]?.atMs ?? 0)).toBeGreaterThanOrEqual(5000);
         }

@@ -15,7 +15,10 @@ const ROTATING = appWith({
 
 /** Why the connection of the vectors may not enter a channel. */
 function refusal(channel: string, auth: string | undefined, channelData?: string) {
-  return refuseSubscription(app, VECTOR.socketId, channelName(channel), auth, channelData);
+  return refuseSubscription({ app, socketId: VECTOR.socketId }, channelName(channel), {
+    auth,
+    channelData,
+  });
 }
 
 describe('the vectors of the documentation', () => {
@@ -101,13 +104,10 @@ describe('a subscription', () => {
     const auth = `${VECTOR.key}:${signature}`;
 
     expect(
-      refuseSubscription(
-        app,
-        socketId('1234.12345'),
-        channelName('private-foobar'),
+      refuseSubscription({ app, socketId: socketId('1234.12345') }, channelName('private-foobar'), {
         auth,
-        undefined,
-      ),
+        channelData: undefined,
+      }),
     ).toBe(invalid(signature, '1234.12345:private-foobar'));
     expect(refusal('private-foobar2', auth)).toBe(invalid(signature, '1234.1234:private-foobar2'));
     expect(refusal('private-foobar', auth, '{}')).toBe(
@@ -118,11 +118,9 @@ describe('a subscription', () => {
   it('takes any key of the app, each with its own secret, and no other key', () => {
     const auth = (key: string, secret: string) =>
       refuseSubscription(
-        ROTATING,
-        VECTOR.socketId,
+        { app: ROTATING, socketId: VECTOR.socketId },
         channelName('private-foobar'),
-        `${key}:${sign(secret, '1234.1234:private-foobar')}`,
-        undefined,
+        { auth: `${key}:${sign(secret, '1234.1234:private-foobar')}`, channelData: undefined },
       );
 
     expect(auth('old', 'a')).toBeUndefined();

@@ -3,40 +3,54 @@ import type { ChannelName } from '../channel-name.ts';
 import type { SocketId } from '../socket-id.ts';
 import { sameSignature, sign } from './signature.ts';
 
+/** The connection that a signature was made for. */
+interface Applicant {
+  readonly app: App;
+  readonly socketId: SocketId;
+}
+
+interface SignedSubscription {
+  readonly auth: string | undefined;
+  readonly channelData: string | undefined;
+}
+
 /**
  * Checks the signature of the app's backend for a subscription. Returns `undefined` if it is right, else why not, in the
  * words of the hosted service, which people search for. Source: Channels protocol, §4 and §5.5.
  */
 export function refuseSubscription(
-  app: App,
-  socketId: SocketId,
+  { app, socketId }: Applicant,
   channel: ChannelName,
-  auth: string | undefined,
-  channelData: string | undefined,
+  { auth, channelData }: SignedSubscription,
 ): string | undefined {
   const text =
     channelData === undefined
       ? `${socketId}:${channel.text}`
       : `${socketId}:${channel.text}:${channelData}`;
-  return refuseSignature(app, text, auth, `subscription to ${channel.text}`, 'subscription');
+  const purpose = `subscription to ${channel.text}`;
+  return refuseSignature(app, auth, { text, purpose, kind: 'subscription' });
 }
 
 /** Checks the signature of the app's backend for a sign-in. Returns `undefined` if it is right, else why not. */
 export function refuseSignIn(
-  app: App,
-  socketId: SocketId,
-  auth: string,
-  userData: string,
+  { app, socketId }: Applicant,
+  { auth, userData }: { readonly auth: string; readonly userData: string },
 ): string | undefined {
-  return refuseSignature(app, `${socketId}::user::${userData}`, auth, 'sign-in', 'sign-in');
+  const text = `${socketId}::user::${userData}`;
+  return refuseSignature(app, auth, { text, purpose: 'sign-in', kind: 'sign-in' });
+}
+
+interface Signed {
+  readonly text: string;
+  /** For the error texts. */
+  readonly purpose: string;
+  readonly kind: string;
 }
 
 function refuseSignature(
   app: App,
-  text: string,
   auth: string | undefined,
-  purpose: string,
-  kind: string,
+  { text, purpose, kind }: Signed,
 ): string | undefined {
   const colon = auth?.indexOf(':') ?? -1;
   if (auth === undefined || colon < 1 || colon === auth.length - 1) {

@@ -56,10 +56,10 @@ describe('a subscription that the roster has not answered yet', () => {
     subscribes('x');
     await settled();
 
-    expect(peer.heard()).toEqual([]);
+    expect(peer.received()).toEqual([]);
     expect(hub.audience.members.get('app/x' as never)).toBeUndefined();
     await engine.answers('join x', transition({ occupied: true }));
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
   it('stands in the way of a second one', async () => {
@@ -71,9 +71,9 @@ describe('a subscription that the roster has not answered yet', () => {
     expect(JSON.parse(peer.frames[0] ?? '').data.message).toBe(
       'Existing subscription to channel x',
     );
-    peer.heard();
+    peer.received();
     await engine.answers('join x', transition({ occupied: true }));
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
     expect(engine.calls).toEqual(['join x']);
   });
 
@@ -87,7 +87,7 @@ describe('a subscription that the roster has not answered yet', () => {
     subscribes('x');
     subscribes('y');
 
-    expect(peer.heard()).toEqual(['pusher:error', 'pusher:subscription_error']);
+    expect(peer.received()).toEqual(['pusher:error', 'pusher:subscription_error']);
     expect(engine.calls).toEqual(['join x']);
   });
 
@@ -100,9 +100,9 @@ describe('a subscription that the roster has not answered yet', () => {
     expect(JSON.parse(peer.frames[0] ?? '').data.message).toBe(
       'No current subscription to channel x, or subscription in progress',
     );
-    peer.heard();
+    peer.received();
     await engine.answers('join x', transition({ occupied: true }));
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
     disconnects();
     await engine.answers('leave x', transition({ vacated: true }));
     await isGone();
@@ -121,7 +121,7 @@ describe('a subscription that the roster has not answered yet', () => {
 
     await isGone();
     expect(engine.calls).toEqual(['join presence-x 1', 'leave presence-x 1']);
-    expect(peer.heard()).toEqual([]);
+    expect(peer.received()).toEqual([]);
     expect(hub.audience.members.size).toBe(0);
   });
 
@@ -130,7 +130,7 @@ describe('a subscription that the roster has not answered yet', () => {
 
     subscribes('presence-x', '1');
     await engine.answers('join presence-x 1', 'full');
-    expect(peer.heard()).toEqual(['pusher:error', 'pusher:subscription_error']);
+    expect(peer.received()).toEqual(['pusher:error', 'pusher:subscription_error']);
     await isGone();
 
     // There is room for it later, and no room again, but by then it is gone.
@@ -148,7 +148,7 @@ describe('a presence subscription whose members have not been read yet', () => {
     staged.subscribes('presence-x', '1');
     const { engine } = staged;
     await engine.answers('join presence-x 1', transition({ occupied: true, memberAdded: true }));
-    expect(staged.peer.heard()).toEqual([]);
+    expect(staged.peer.received()).toEqual([]);
     return staged;
   }
 
@@ -158,11 +158,11 @@ describe('a presence subscription whose members have not been read yet', () => {
     await engine.answers('members presence-x', [{ userId: '1', userInfo: undefined }]);
 
     expect(JSON.parse(peer.frames[0] ?? '').data).toContain('"count":1');
-    // The others were told before it listened, so it did not hear of itself.
+    // The others were notified before it joined the audience, so it got no event about itself.
     expect(hub.audience.sent.map(({ topic, frame }) => [topic, JSON.parse(frame).event])).toEqual([
       [TOPIC, 'pusher_internal:member_added'],
     ]);
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
   it('is not confirmed when it was given up meanwhile', async () => {
@@ -172,7 +172,7 @@ describe('a presence subscription whose members have not been read yet', () => {
     await engine.answers('members presence-x', []);
     await engine.answers('leave presence-x 1', transition({ vacated: true }));
 
-    expect(peer.heard()).toEqual([]);
+    expect(peer.received()).toEqual([]);
     await isGone();
   });
 
@@ -186,7 +186,7 @@ describe('a presence subscription whose members have not been read yet', () => {
     await engine.answers('join presence-x 2', transition({ occupied: true, memberAdded: true }));
     await engine.answers('members presence-x', [{ userId: '2', userInfo: undefined }]);
 
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
   it('leaves the roster exactly once when the client disconnects meanwhile', async () => {
@@ -198,7 +198,7 @@ describe('a presence subscription whose members have not been read yet', () => {
     disconnects();
 
     await isGone();
-    expect(peer.heard()).toEqual([]);
+    expect(peer.received()).toEqual([]);
     expect(engine.calls.filter((call) => call.startsWith('leave'))).toHaveLength(1);
   });
 });
@@ -208,7 +208,7 @@ describe('a cache channel whose event has not been read yet', () => {
     const { engine, peer, subscribes } = stage();
     subscribes('cache-x');
     await engine.answers('join cache-x', transition({ occupied: true }));
-    expect(peer.heard()).toEqual([SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED]);
 
     await engine.answers('get app/cache-x', { name: 'last', data: 'd', expiresAt: 1 });
 
@@ -223,20 +223,20 @@ describe('a cache channel whose event has not been read yet', () => {
 
     await engine.answers('get app/presence-cache-x', undefined);
 
-    expect(peer.heard()).toEqual([SUCCEEDED, 'pusher:cache_miss']);
+    expect(peer.received()).toEqual([SUCCEEDED, 'pusher:cache_miss']);
   });
 
   it('sends nothing to who gave it up meanwhile', async () => {
     const { engine, peer, subscribes, unsubscribes, isGone } = stage();
     subscribes('cache-x');
     await engine.answers('join cache-x', transition({ occupied: true }));
-    peer.heard();
+    peer.received();
 
     void unsubscribes('cache-x');
     await engine.answers('get app/cache-x', { name: 'last', data: 'd', expiresAt: 1 });
     await engine.answers('leave cache-x', transition({ vacated: true }));
 
-    expect(peer.heard()).toEqual([]);
+    expect(peer.received()).toEqual([]);
     await isGone();
   });
 });
@@ -246,13 +246,13 @@ describe('a subscription that was given up', () => {
     const { engine, hub, session, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
     subscribes('x');
     await engine.answers('join x', transition({ occupied: true }));
-    peer.heard();
+    peer.received();
 
     void unsubscribes('x');
     expect(session.subscriptionCount).toBe(0);
     expect([...(hub.audience.members.get(`app/${channelName('x').text}`) ?? [])]).toEqual([]);
     void unsubscribes('x');
-    expect(peer.heard()).toEqual(['pusher:error']);
+    expect(peer.received()).toEqual(['pusher:error']);
     disconnects();
     await engine.answers('leave x', transition({ vacated: true }));
 
@@ -272,7 +272,7 @@ describe('a subscription that was given up', () => {
     await engine.answers('leave x', transition({ vacated: true }));
     await engine.answers('join x', transition({ occupied: true }));
 
-    expect(peer.heard()).toEqual([SUCCEEDED, SUCCEEDED]);
+    expect(peer.received()).toEqual([SUCCEEDED, SUCCEEDED]);
     disconnects();
     await engine.answers('leave x', transition({ vacated: true }));
     await isGone();
@@ -324,7 +324,7 @@ describe('a refusal', () => {
       channelData: undefined,
     });
 
-    expect(peer.heard()).toEqual(['pusher:error', 'pusher:subscription_error']);
+    expect(peer.received()).toEqual(['pusher:error', 'pusher:subscription_error']);
     expect(engine.calls).toEqual([]);
     expect(hub.logged).toEqual([
       {

@@ -99,8 +99,7 @@ function admit(
   }
   if (!needsAuthorisation(channel)) return { member: undefined };
 
-  const { app, socketId } = session;
-  const refused = refuseSubscription(app, socketId, channel, message.auth, message.channelData);
+  const refused = refuseSubscription(session, channel, message);
   if (refused !== undefined) return unauthorised(refused);
   if (channel.kind !== 'presence') return { member: undefined };
 

@@ -39,7 +39,7 @@ class LateUsers implements UserRoster {
     return this.ask(`online ${userIds.join()}`, () => new Set(userIds.filter(isOnline)));
   }
 
-  /** Answers the question that was asked so many places after the oldest. */
+  /** Answers the question at this index; the oldest has 0. */
   async answers(place = 0): Promise<string> {
     const [question] = this.questions.splice(place, 1);
     if (question === undefined) throw new Error('Nothing was asked');
@@ -71,7 +71,7 @@ function stage() {
     const session = sessionOf(app, id);
     return {
       session,
-      heard: () => session.peer.heard(),
+      received: () => session.peer.received(),
       frames: session.peer.frames,
       signsIn(userId: string, watchlist?: readonly string[]) {
         const userData = JSON.stringify({ id: userId, watchlist });
@@ -100,9 +100,9 @@ describe('a sign-in that the roster has not answered yet', () => {
     const ann = connect('1.1');
     ann.signsIn('ann');
     await settled();
-    expect(ann.heard()).toEqual([]);
+    expect(ann.received()).toEqual([]);
     await users.answers();
-    expect(ann.heard()).toEqual([SUCCEEDED]);
+    expect(ann.received()).toEqual([SUCCEEDED]);
   });
 
   it('and is sent once more, is confirmed once each, and counted once', async () => {
@@ -111,7 +111,7 @@ describe('a sign-in that the roster has not answered yet', () => {
     ann.signsIn('ann');
     ann.signsIn('ann');
     while (users.questions.length > 0) await users.answers();
-    expect(ann.heard()).toEqual([SUCCEEDED, SUCCEEDED]);
+    expect(ann.received()).toEqual([SUCCEEDED, SUCCEEDED]);
     expect(users.done).toEqual(['in ann']);
     void ann.disconnects();
     while (users.questions.length > 0) await users.answers();
@@ -123,10 +123,10 @@ describe('a sign-in that the roster has not answered yet', () => {
     const ann = connect('1.1');
     ann.signsIn('ann');
     ann.signsIn('bob');
-    expect(ann.heard()).toEqual(['pusher:error']);
+    expect(ann.received()).toEqual(['pusher:error']);
     await users.answers();
     expect(users.questions).toEqual([]);
-    expect(ann.heard()).toEqual([SUCCEEDED]);
+    expect(ann.received()).toEqual([SUCCEEDED]);
   });
 
   it('and whose connection goes, is signed out once, and only after the answer', async () => {
@@ -142,9 +142,9 @@ describe('a sign-in that the roster has not answered yet', () => {
     expect(users.questions.map(({ call }) => call)).toEqual(['out ann']);
     await users.answers();
     expect(users.questions).toEqual([]);
-    expect(ann.heard()).toEqual([]);
+    expect(ann.received()).toEqual([]);
     clock.advance(3000);
-    // Those who watch hear that the user went, whatever they heard before.
+    // Watchers are notified that the user went offline, whatever they received before.
     expect(sent.at(-1)?.frame).toContain('offline');
     expect(users.connections.get('ann')).toBe(0);
   });
@@ -158,7 +158,7 @@ describe('a sign-in that the roster has not answered yet', () => {
     void ann.disconnects();
     while (users.questions.length > 0) await users.answers();
     expect(listenedTo()).toEqual([]);
-    expect(ann.heard()).toEqual([SUCCEEDED]);
+    expect(ann.received()).toEqual([SUCCEEDED]);
     expect(users.done).toEqual(['in ann', 'online bob', 'out ann']);
   });
 });
@@ -170,7 +170,7 @@ describe('a watchlist', () => {
     ann.signsIn('ann', ['bob', 'bob']);
     while (users.questions.length > 0) await users.answers();
     expect(users.done).toEqual(['in ann', 'online bob']);
-    expect(ann.heard()).toEqual([SUCCEEDED, WATCHLIST]);
+    expect(ann.received()).toEqual([SUCCEEDED, WATCHLIST]);
   });
 
   it('takes who is just coming back for online, as all others who watch do', async () => {

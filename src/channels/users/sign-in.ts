@@ -35,7 +35,7 @@ export function signIn(
     const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
     return reportProblem(hub, session, 'subscription-rate', why);
   }
-  const refused = refuseSignIn(session.app, session.socketId, message.auth, message.userData);
+  const refused = refuseSignIn(session, message);
   if (refused !== undefined) return refuse(hub, session, refused);
   const parsed = readUserData(message.userData);
   if (!parsed.ok) return refuse(hub, session, describe(parsed.why));

@@ -84,7 +84,12 @@ export async function listDevices(call: Call): Promise<ExitCode> {
   const shown: ShownDevice[] = [];
   let next: number | undefined = 0;
   while (next !== undefined && shown.length < limit) {
-    const found = await devices.list(instance, filter, next, limit - shown.length);
+    const found = await devices.list({
+      instance,
+      filter,
+      after: next,
+      limit: limit - shown.length,
+    });
     shown.push(...found.devices.map(showDevice));
     next = found.next;
   }
@@ -106,7 +111,7 @@ export async function removeDevices(call: Call): Promise<ExitCode> {
   let removed = 0;
   let next: number | undefined = 0;
   while (next !== undefined) {
-    const done = await devices.remove(instance, filter, next, dryRun);
+    const done = await devices.remove({ instance, filter, after: next, isDryRun: dryRun });
     removed += done.devices;
     next = done.next;
   }

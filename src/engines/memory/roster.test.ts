@@ -114,7 +114,7 @@ describe('the roster in memory', () => {
 
     Object.assign(most, { presenceMembers: 4 });
     expect(join('4')).not.toBe('full');
-    // Fewer are allowed than are in: they stay, and nobody else comes.
+    // Fewer are allowed than are in: they stay, and no other user gets in.
     Object.assign(most, { presenceMembers: 1 });
     expect(join('5')).toBe('full');
     expect(join('2')).not.toBe('full');

@@ -1,5 +1,5 @@
 import { decodeBase64 } from '../../push/credentials/base64url.ts';
-import { isJsonObject } from '../../runtime/json-object.ts';
+import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import type { SubscriptionKeys } from './encryption.ts';
 
 /** How a browser is reached, and the keys for its messages. */
@@ -17,7 +17,7 @@ const AUTH_BYTES = 16;
 
 /** Reads the token of a browser; `undefined` if it is malformed, although it was checked at registration. */
 export function readSubscription(token: string): Subscription | undefined {
-  const { endpoint, keys } = readJson(token) ?? {};
+  const { endpoint, keys } = parseJsonObject(token) ?? {};
   const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null;
   if (url === null || !isJsonObject(keys)) return undefined;
   const p256dh = decodeKey(keys['p256dh'], POINT_BYTES);
@@ -25,16 +25,6 @@ export function readSubscription(token: string): Subscription | undefined {
   if (p256dh === undefined || auth === undefined) return undefined;
   const { origin, hostname, pathname, search } = url;
   return { origin, hostname, path: pathname + search, keys: { p256dh, auth } };
-}
-
-function readJson(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function decodeKey(value: unknown, bytes: number): Uint8Array | undefined {

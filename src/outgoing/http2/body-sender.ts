@@ -3,7 +3,6 @@ import type { FrameWriter } from './frame-writer.ts';
 import {
   ERROR,
   FLAG,
-  FRAME,
   FRAME_BYTES_MAX,
   ProtocolFault,
   WINDOW_BYTES,
@@ -28,7 +27,7 @@ export class BodySender {
     return this.stalled.size > 0;
   }
 
-  /** Sends as much of a body as the windows allow; the rest follows when they grow. */
+  /** Sends as much of a body as the windows allow; the rest follows when they grow. The caller plans a flush. */
   send(id: number, exchange: Exchange): void {
     const { body } = exchange.request;
     while (!exchange.isSent) {
@@ -40,7 +39,7 @@ export class BodySender {
       }
       const flags = bytes === left ? FLAG.endStream : 0;
       const start = exchange.sentBytes;
-      this.writer.frame(FRAME.data, flags, id, body, start, start + bytes);
+      this.writer.data(id, flags, body, start, start + bytes);
       exchange.sentBytes += bytes;
       exchange.sendWindow -= bytes;
       this.connectionWindow -= bytes;
@@ -56,6 +55,7 @@ export class BodySender {
   resume(): boolean {
     if (this.stalled.size === 0) return false;
     for (const [id, exchange] of this.stalled) this.send(id, exchange);
+    this.writer.planFlush();
     return true;
   }
 

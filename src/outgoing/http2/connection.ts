@@ -147,6 +147,7 @@ export class Connection implements WireListener, FrameListener {
     encoder.write(options.pseudoFields, fields, path, body.length);
     writer.endHeaders(position);
     if (body.length > 0) this.bodies.send(id, exchange);
+    writer.planFlush();
     if (this.streams.isExhausted) this.leave('stream ids used up');
   }
 

@@ -6,6 +6,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 export class Exchange {
   readonly request: Http2Request;
   readonly deadlineMs: number;
+  readonly isTrusted: boolean;
   /** Settles the request; to be called once. */
   readonly settle: (result: Http2Result) => void;
   /** How often a peer refused it. */
@@ -28,11 +29,8 @@ export class Exchange {
   constructor(request: Http2Request, deadlineMs: number, settle: (result: Http2Result) => void) {
     this.request = request;
     this.deadlineMs = deadlineMs;
+    this.isTrusted = request.sender?.isTrusted !== false;
     this.settle = settle;
-  }
-
-  get isTrusted(): boolean {
-    return this.request.sender?.isTrusted !== false;
   }
 
   get isSent(): boolean {

@@ -50,7 +50,10 @@ export class FrameWriter {
     this.planFlush();
   }
 
-  /** Begins a HEADERS frame of at most `bytesMax`, which opens a stream; gives its position for `endHeaders`. */
+  /**
+   * Begins a HEADERS frame of at most `bytesMax`, which opens a stream. Gives its position for `endHeaders`, after which
+   * the caller plans a flush.
+   */
   beginHeaders(streamId: number, flags: number, bytesMax: number): number {
     this.newestStreamId = streamId;
     this.out.reserve(FRAME_HEADER_BYTES + bytesMax);
@@ -61,7 +64,13 @@ export class FrameWriter {
 
   endHeaders(position: number): void {
     this.out.frameLengthAt(position, FRAME_HEADER_BYTES);
-    this.planFlush();
+  }
+
+  /** Writes a DATA frame. The caller plans a flush. */
+  data(streamId: number, flags: number, body: Uint8Array, start: number, end: number): void {
+    this.out.reserve(FRAME_HEADER_BYTES + end - start);
+    this.out.frame(end - start, FRAME.data, flags, streamId);
+    this.out.bytes(body, start, end);
   }
 
   /** Writes bytes that are no frame, such as the client's preface. */
@@ -142,7 +151,8 @@ export class FrameWriter {
     this.planFlush();
   }
 
-  private planFlush(): void {
+  /** Lets everything leave at the end of this turn of the event loop. */
+  planFlush(): void {
     if (this.out.length >= FLUSH_BYTES) return this.flush();
     if (this.isFlushPlanned) return;
     this.isFlushPlanned = true;

@@ -12,6 +12,8 @@ const NO_LIMIT = Number.POSITIVE_INFINITY;
  * A peer that refuses streams although they are within its limit lowers that third number; answers raise it again.
  */
 export class StreamLimit {
+  /** The limit now. A field, because it is read several times for each request. */
+  streams: number;
   private readonly own: number;
   private announced = NO_LIMIT;
   private observed = NO_LIMIT;
@@ -21,10 +23,7 @@ export class StreamLimit {
 
   constructor(own: number) {
     this.own = own;
-  }
-
-  get streams(): number {
-    return Math.min(this.own, this.announced, this.observed);
+    this.streams = own;
   }
 
   /** Whether no stream may be opened for now. */
@@ -35,7 +34,7 @@ export class StreamLimit {
   /** The peer said how many it accepts. That replaces what was observed. */
   announce(streams: number): void {
     this.announced = streams;
-    this.observed = NO_LIMIT;
+    this.observe(NO_LIMIT);
   }
 
   onAnswer(): void {
@@ -44,13 +43,13 @@ export class StreamLimit {
     this.answersSinceRaised++;
     if (this.answersSinceRaised < this.observed) return;
     this.answersSinceRaised = 0;
-    this.observed++;
+    this.observe(this.observed + 1);
   }
 
   /** The peer refused a stream while it had `inFlight` others. */
   onRefused(inFlight: number, nowMs: number): void {
     this.answersSinceRaised = 0;
-    this.observed = Math.max(1, inFlight);
+    this.observe(Math.max(1, inFlight));
     if (inFlight > 0) return;
     this.pausedUntilMs = nowMs + doubledMs(PAUSE_MS, { times: this.pauses, maxMs: PAUSE_MS_MAX });
     this.pauses++;
@@ -61,5 +60,10 @@ export class StreamLimit {
     if (this.pausedUntilMs === undefined || this.pausedUntilMs > nowMs) return false;
     this.pausedUntilMs = undefined;
     return true;
+  }
+
+  private observe(streams: number): void {
+    this.observed = streams;
+    this.streams = Math.min(this.own, this.announced, streams);
   }
 }

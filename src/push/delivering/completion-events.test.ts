@@ -20,12 +20,12 @@ const CLAIM_MS = 60_000;
 const toInterests: PublishTarget = { kind: 'interests', names: ['hello'] };
 const toUsers: PublishTarget = { kind: 'users', names: ['ann', 'bob'] };
 
-/** What webhooks hear of, and when it is durable. */
+/** Records the webhook requests, and decides when they are durable. */
 class Sink implements PushWebhookSink {
-  readonly told: string[] = [];
+  readonly sent: string[] = [];
   readonly times: number[] = [];
   wanted: readonly BeamsEventType[] = [];
-  /** What is told is kept as soon as this settles. */
+  /** Requests are durable as soon as this settles. */
   kept: Promise<void> = Promise.resolve();
 
   publishStarted(owner: string, { id, atMs }: { id: string; atMs: number }): Promise<void> {
@@ -49,7 +49,7 @@ class Sink implements PushWebhookSink {
   }
 
   private hear(what: string, atMs: number): Promise<void> {
-    this.told.push(what);
+    this.sent.push(what);
     this.times.push(atMs);
     return this.kept;
   }
@@ -103,7 +103,7 @@ function start(isAlone = false): CompletionEvents {
   return server;
 }
 
-/** A publish that is to be planned. */
+/** A publish whose plan is claimed. */
 async function claimed(
   target = toInterests,
   webhookUrl: string | undefined = 'https://a.test/',
@@ -129,95 +129,95 @@ async function claimed(
   return claim.publish;
 }
 
-/** The same, and finished: it reaches nobody. */
+/** The same, finished without devices. */
 async function finished(target?: PublishTarget, webhookUrl?: string): Promise<PublishUnderWay> {
   const publish = await claimed(target, webhookUrl);
   await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() });
   return publish;
 }
 
-const isUntold = async ({ number }: PublishUnderWay) =>
+const isPending = async ({ number }: PublishUnderWay) =>
   (await pending.finishedAtMs(number)) !== undefined;
 
 describe('a publish', () => {
-  it('is told of when it starts and when it ends, and is no longer pending when that is kept', async () => {
-    const news = start();
+  it('is reported at its start and its end, and is not pending once that is stored', async () => {
+    const events = start();
     const publish = await claimed();
-    news.started(publish);
+    events.started(publish);
     await deliveries.endPlanning({ publish: publish.number, after: 0, nowMs: timers.now() + 70 });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.kept = promise;
-    news.finished(publish);
+    events.finished(publish);
     await timers.advance(100);
-    expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
+    expect(sink.sent).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(sink.times).toEqual([publish.dueAtMs, publish.dueAtMs + 70]);
-    expect(await isUntold(publish)).toBe(true);
+    expect(await isPending(publish)).toBe(true);
     resolve();
     await timers.advance(0);
-    expect(await isUntold(publish)).toBe(false);
+    expect(await isPending(publish)).toBe(false);
     await timers.advance(10 * CLAIM_MS);
-    expect(sink.told).toHaveLength(2);
+    expect(sink.sent).toHaveLength(2);
   });
 
-  it('is told of to users too, if anybody wants to hear of that', async () => {
-    const news = start();
-    const unheard = await finished(toUsers, '');
-    news.finished(unheard);
+  it('to users is reported to the webhooks of the instance, if one wants that event', async () => {
+    const events = start();
+    const unwanted = await finished(toUsers, '');
+    events.finished(unwanted);
     await timers.advance(0);
-    expect(sink.told).toEqual([]);
-    expect(await isUntold(unheard)).toBe(false);
+    expect(sink.sent).toEqual([]);
+    expect(await isPending(unwanted)).toBe(false);
     sink.wanted = ['v1.PublishToUsersAttempt'];
-    const heard = await finished(toUsers, '');
-    news.finished(heard);
+    const wanted = await finished(toUsers, '');
+    events.finished(wanted);
     await timers.advance(0);
-    expect(sink.told).toEqual([`one users ${heard.id} without ann,bob`]);
-    expect(await isUntold(heard)).toBe(false);
+    expect(sink.sent).toEqual([`one users ${wanted.id} without ann,bob`]);
+    expect(await isPending(wanted)).toBe(false);
   });
 
-  it('that nobody is told of asks nothing of the store', async () => {
-    const news = start();
+  it('without webhooks makes no call to the store', async () => {
+    const events = start();
     const publish = await finished(toInterests, '');
     publishes.status = async () => {
       throw new Error('it was asked');
     };
-    news.started(publish);
-    news.finished(publish);
+    events.started(publish);
+    events.finished(publish);
     await timers.advance(100);
-    expect([sink.told, log.lines]).toEqual([[], []]);
+    expect([sink.sent, log.lines]).toEqual([[], []]);
   });
 });
 
 describe('the end of a publish', () => {
-  it('that a dead server has left is told by another, after a while', async () => {
+  it('is sent by another server after a crash', async () => {
     start();
     const publish = await finished();
     await timers.advance(COMPLETION_GRACE_MS - 1);
-    expect(sink.told).toEqual([]);
+    expect(sink.sent).toEqual([]);
     await timers.advance(CHECK_MS);
-    // Nobody knows whether the dead one has come to tell the start.
-    expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
+    // The server that crashed may not have sent the start.
+    expect(sink.sent).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
     expect(sink.times[1]).toBeGreaterThan(sink.times[0] ?? 0);
-    expect(await isUntold(publish)).toBe(false);
+    expect(await isPending(publish)).toBe(false);
   });
 
-  it('that a dead server has left is told at the start of one that is alone', async () => {
+  it('is sent at the start of the only server after a crash', async () => {
     const some = [];
     for (let index = 0; index < 50; index++) some.push(await finished());
     start(true);
     await timers.advance(0);
-    expect(sink.told.filter((what) => what.includes(' end '))).toEqual(
+    expect(sink.sent.filter((what) => what.includes(' end '))).toEqual(
       some.map(({ id }) => `one end ${id}`),
     );
   });
 
-  it('is told under the same time by whoever tells it', async () => {
-    const news = start();
+  it('has the same time whichever server sends it', async () => {
+    const events = start();
     const publish = await finished();
     sink.kept = new Promise(() => undefined);
     await timers.advance(20);
-    news.finished(publish);
+    events.finished(publish);
     await timers.advance(0);
-    const ended = news[Symbol.asyncDispose]();
+    const ended = events[Symbol.asyncDispose]();
     await timers.advance(1_000);
     await ended;
     const first = sink.times.splice(0);
@@ -228,26 +228,26 @@ describe('the end of a publish', () => {
     expect(sink.times).toEqual(first);
   });
 
-  it('is not told again by a server that is telling it, however long that takes', async () => {
-    const news = start();
+  it('is not sent twice by one server, however long sending takes', async () => {
+    const events = start();
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.kept = promise;
     const publish = await finished();
-    news.finished(publish);
+    events.finished(publish);
     await timers.advance(3 * CLAIM_MS);
-    expect(sink.told).toHaveLength(2);
+    expect(sink.sent).toHaveLength(2);
     resolve();
     await timers.advance(3 * CLAIM_MS);
-    expect(sink.told).toHaveLength(2);
-    expect(await isUntold(publish)).toBe(false);
+    expect(sink.sent).toHaveLength(2);
+    expect(await isPending(publish)).toBe(false);
   });
 
-  it('is told later where the store cannot be asked', async () => {
-    const news = start();
+  it('is sent later if the store fails', async () => {
+    const events = start();
     const publish = await finished();
     const { status } = publishes;
     publishes.status = () => Promise.reject(new Error('away'));
-    news.finished(publish);
+    events.finished(publish);
     await timers.advance(0);
     expect(log.lines).toEqual([expect.stringMatching(/could not be stored yet .*"why":"away"/)]);
     publishes.status = status;
@@ -255,11 +255,11 @@ describe('the end of a publish', () => {
     pending.claim = () => Promise.reject(new Error('away'));
     await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
     expect(storeFaults.length).toBeGreaterThan(0);
-    expect(sink.told).toEqual([]);
+    expect(sink.sent).toEqual([]);
     pending.claim = claim;
     await timers.advance(CHECK_MS);
-    expect(sink.told).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
-    expect(await isUntold(publish)).toBe(false);
+    expect(sink.sent).toEqual([`one start ${publish.id}`, `one end ${publish.id}`]);
+    expect(await isPending(publish)).toBe(false);
   });
 
   it('of an instance that this server does not serve is left to others', async () => {
@@ -267,21 +267,21 @@ describe('the end of a publish', () => {
     const publish = await finished();
     served.clear();
     await timers.advance(COMPLETION_GRACE_MS + CHECK_MS);
-    expect([sink.told, await isUntold(publish)]).toEqual([[], true]);
+    expect([sink.sent, await isPending(publish)]).toEqual([[], true]);
     served.set(instance, 'one');
     await timers.advance(CLAIM_MS + CHECK_MS);
-    expect([sink.told.length, await isUntold(publish)]).toEqual([2, false]);
+    expect([sink.sent.length, await isPending(publish)]).toEqual([2, false]);
   });
 
-  it('is waited for when the server ends, but not for long', async () => {
-    const news = start();
+  it('is waited for at the stop of the server, but not for long', async () => {
+    const events = start();
     const publish = await finished();
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.kept = promise;
-    news.finished(publish);
+    events.finished(publish);
     await timers.advance(0);
     let hasEnded = false;
-    const ended = news[Symbol.asyncDispose]().then(() => {
+    const ended = events[Symbol.asyncDispose]().then(() => {
       hasEnded = true;
     });
     await timers.advance(900);
@@ -289,7 +289,7 @@ describe('the end of a publish', () => {
     resolve();
     await timers.advance(0);
     await ended;
-    expect(await isUntold(publish)).toBe(false);
+    expect(await isPending(publish)).toBe(false);
 
     const other = start();
     sink.kept = new Promise(() => undefined);
@@ -299,6 +299,6 @@ describe('the end of a publish', () => {
     const gaveUp = other[Symbol.asyncDispose]();
     await timers.advance(1_000);
     await gaveUp;
-    expect(await isUntold(left)).toBe(true);
+    expect(await isPending(left)).toBe(true);
   });
 });

@@ -43,7 +43,7 @@ export type PlaceForPage =
   | 'store'
   /** Into the store, to be claimed later: its gateways cannot be reached now. */
   | 'store-later'
-  /** Nowhere: so many pages wait that planning should wait, too. */
+  /** Nowhere: too many pages wait, so planning waits, too. */
   | 'nowhere';
 
 export interface DelivererEvents {

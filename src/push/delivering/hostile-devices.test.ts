@@ -4,7 +4,7 @@ import type { Outcome } from '../gateway.ts';
 import type { DeviceId, Platform } from '../model/device.ts';
 import { accepted, PipelineScene, tryAgain } from './pipeline-scene.fixture.ts';
 
-/** Devices that were accepted before, and turn: their gateway gives the attacker's answer from then on. */
+/** Hostile devices: accepted once, and from then on their gateway gives the attacker's answer. */
 
 let scene: PipelineScene;
 let instance: number;
@@ -18,7 +18,7 @@ const start = () => scene.start({ random: new Random(1).next });
 const seconds = (count: number) => scene.time.advance(count * 1000);
 
 const HONEST = { kind: 'interests', names: ['honest'] } as const;
-const TURNED = { kind: 'interests', names: ['turned'] } as const;
+const HOSTILE = { kind: 'interests', names: ['hostile'] } as const;
 
 const refused: Outcome = { result: 'not-authorised', reason: 'http-403', words: '' };
 
@@ -29,9 +29,9 @@ const evils: readonly (readonly [string, Outcome])[] = [
   ['answer 429 and want to be left alone', tryAgain('device', 900_000)],
 ];
 
-async function turncoats(platform: Platform, count: number, outcome: Outcome): Promise<void> {
+async function hostileDevices(platform: Platform, count: number, outcome: Outcome): Promise<void> {
   const ids = await scene.registerMany(instance, platform, count, {
-    interests: ['hello', 'turned'],
+    interests: ['hello', 'hostile'],
   });
   const hostile = new Set<string>(ids);
   scene.answer = ({ device }) => ({
@@ -59,8 +59,8 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
 
   it.each(
     evils.flatMap(([what, outcome]) => counts.map((count) => [count, what, outcome] as const)),
-  )('are reached at once beside %i that have turned and %s', async (count, _, outcome) => {
-    await turncoats(platform, count, outcome);
+  )('are reached at once beside %i hostile devices that %s', async (count, _, outcome) => {
+    await hostileDevices(platform, count, outcome);
     const ids = await honest(platform);
     const pipeline = start();
     for (let round = 0; round < 3; round++) {
@@ -73,16 +73,16 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
     expect(scene.openCircuits).toEqual([]);
   });
 
-  it.each(evils)('are reached soon behind 400 that have turned and %s', async (_, outcome) => {
+  it.each(evils)('are reached soon behind 400 hostile devices that %s', async (_, outcome) => {
     scene.atOnce = 60;
     scene.useGateways(instance);
-    await turncoats(platform, 400, outcome);
+    await hostileDevices(platform, 400, outcome);
     const ids = await honest(platform);
     const pipeline = start();
     await scene.publish(instance);
     await seconds(70);
     expect(latestMs(ids, 0)).toBeLessThan(60_000);
-    // They were found out.
+    // They are known by now.
     const sinceMs = scene.passedMs;
     await scene.publish(instance);
     pipeline.wake();
@@ -93,10 +93,10 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
   it.each(evils)(
     'are no longer kept waiting by others that %s on their own',
     async (_, outcome) => {
-      await turncoats(platform, 60, outcome);
+      await hostileDevices(platform, 60, outcome);
       const ids = await honest(platform);
       const pipeline = start();
-      await scene.publish(instance, undefined, TURNED);
+      await scene.publish(instance, undefined, HOSTILE);
       for (let minutes = 0; minutes < 30; minutes += 3) {
         await seconds(180);
         const sinceMs = scene.passedMs;
@@ -111,10 +111,10 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
   it.each(evils)(
     'are reached soon beside 200 that turn back again and again and %s',
     async (_, outcome) => {
-      await turncoats(platform, 200, outcome);
+      await hostileDevices(platform, 200, outcome);
       const answer = scene.answer;
-      let isTurned = false;
-      scene.answer = (send) => (isTurned ? answer(send) : accepted);
+      let isHostile = false;
+      scene.answer = (send) => (isHostile ? answer(send) : accepted);
       const ids = await honest(platform);
       const pipeline = start();
       for (let round = 0; round < 6; round++) {
@@ -123,7 +123,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
         pipeline.wake();
         await seconds(70);
         expect(latestMs(ids, sinceMs)).toBeLessThan(500);
-        isTurned = !isTurned;
+        isHostile = !isHostile;
       }
       expect(scene.openCircuits).toEqual([]);
     },
@@ -137,7 +137,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
     await scene.publish(instance);
     await seconds(300);
     expect(scene.devices.of(instance)).toHaveLength(10);
-    // The next publish shows that it is wrong for all.
+    // The next publish shows that all devices are refused.
     scene.answer = () => refused;
     await scene.publish(instance);
     pipeline.wake();
@@ -146,15 +146,15 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s', (platform) => {
   });
 });
 
-describe('a device that has turned', () => {
-  it('gets only the share of newcomers of the connections from then on', async () => {
-    await turncoats('web', 20, tryAgain('device'));
+describe('a hostile device', () => {
+  it('gets only the connection share of untrusted devices once it is known', async () => {
+    await hostileDevices('web', 20, tryAgain('device'));
     await honest('web');
     const pipeline = start();
     await scene.publish(instance);
     await seconds(60);
     const sent = scene.sends.length;
-    await scene.publish(instance, undefined, TURNED);
+    await scene.publish(instance, undefined, HOSTILE);
     pipeline.wake();
     await seconds(1);
     const later = scene.sends.slice(sent);
@@ -165,7 +165,7 @@ describe('a device that has turned', () => {
 
 describe('a circuit that is closed within a second', () => {
   it('is not reported', async () => {
-    await turncoats('web', 60, refused);
+    await hostileDevices('web', 60, refused);
     await honest('web');
     const pipeline = start();
     await scene.publish(instance);

@@ -11,7 +11,7 @@ const seconds = (count: number) => scene.time.advance(count * 1000);
 
 const HOUR_MS = 3_600_000;
 
-describe('a clock that is set on by an hour', () => {
+describe('after the clock was set forward by an hour', () => {
   it.each([1, 2])(
     'leaves nothing to the end of claims that it has had again, page %i on its route',
     async (begun) => {
@@ -25,7 +25,7 @@ describe('a clock that is set on by an hour', () => {
       const pipeline = scene.start();
       while (scene.sends.length <= (begun - 1) * 10) await scene.time.advance(10);
       scene.time.setClock(HOUR_MS);
-      // What seems to be free is claimed before anybody looks at what is held.
+      // Jobs whose claims seem to have expired are claimed before this server extends them.
       pipeline.wake();
       await seconds(5);
       expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 30, accepted: 30 });
@@ -34,12 +34,12 @@ describe('a clock that is set on by an hour', () => {
   );
 });
 
-describe('a clock that is set back by an hour', () => {
+describe('after the clock was set back by an hour', () => {
   let instance: number;
   beforeEach(() => {
     instance = scene.newInstance();
   });
-  /** Publishes anew, as whoever has the right time. */
+  /** Publishes once more. */
   const finishes = async (pipeline: ReturnType<PipelineScene['start']>, afterSeconds: number) => {
     const id = await scene.publish(instance, { fcm: {} });
     pipeline.wake();
@@ -47,7 +47,7 @@ describe('a clock that is set back by an hour', () => {
     return (await scene.counts(id))['state'] === 'finished';
   };
 
-  it('does not keep a route shut for longer than its pause', async () => {
+  it('a circuit stays open no longer than its pause', async () => {
     await scene.registerMany(instance, 'fcm', 100);
     let isDown = true;
     scene.answer = () => (isDown ? tryAgain('gateway') : accepted);
@@ -63,7 +63,7 @@ describe('a clock that is set back by an hour', () => {
     expect(await finishes(pipeline, 1)).toBe(true);
   });
 
-  it('does not keep an instance waiting of which jobs were sent away', async () => {
+  it('an instance whose jobs were given back does not wait longer', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 1, platformDevices: 1, instanceJobs: 1 };
     await scene.registerMany(instance, 'fcm', 20);
     let isDown = true;
@@ -80,7 +80,7 @@ describe('a clock that is set back by an hour', () => {
     expect(await finishes(pipeline, 10)).toBe(true);
   });
 
-  it('does not hide that others of a page wait for one that hangs', async () => {
+  it('a device that hangs does not hold up others of its page', async () => {
     await scene.registerMany(instance, 'fcm', 10);
     await scene.registerMany(instance, 'apns', 10);
     scene.atOnce = 1;
@@ -95,7 +95,7 @@ describe('a clock that is set back by an hour', () => {
     expect(await scene.counts(id)).toMatchObject({ planned: 10, accepted: 10 });
   });
 
-  it('lets a gateway that gives no outcome be given up as before', async () => {
+  it('a gateway that gives no outcome is given up as before', async () => {
     await scene.register(instance, 'fcm');
     scene.answer = () => ({ outcome: accepted, afterMs: undefined });
     await scene.publish(instance, { fcm: {} });

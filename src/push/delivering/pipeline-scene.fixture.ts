@@ -18,11 +18,11 @@ export interface SceneSend {
   readonly publish: PublishId;
   readonly device: string;
   readonly token: string;
-  /** As the gateway is told. */
+  /** As the gateway sees it. */
   readonly acceptedBefore: boolean;
 }
 
-/** What a gateway answers, and after how long. */
+/** What a gateway answers, and after which time. */
 export interface Answer {
   readonly outcome: Outcome;
   /** `undefined`: never. */
@@ -38,7 +38,7 @@ export function tryAgain(scope: 'device' | 'gateway', afterMs?: number): Outcome
 /** Platforms that an instance has a gateway for. */
 const all: readonly Platform[] = platforms;
 
-/** A pipeline with devices and gateways around it that do what a test says. */
+/** A pipeline with devices and gateways that behave as a test says. */
 export class PipelineScene {
   readonly time = new FakeTime();
   readonly devices = new MemoryDevices();
@@ -46,18 +46,18 @@ export class PipelineScene {
   readonly sends: SceneSend[] = [];
   readonly log: string[] = [];
   readonly openCircuits: OpenCircuit[] = [];
-  /** At the same time, and at most so far, by instance and platform. */
+  /** Sends in flight now, and the most so far, by instance and platform. */
   readonly inFlight = new Map<string, number>();
   readonly inFlightMax = new Map<string, number>();
   atOnce = 1_000;
   limits = deliveryLimits;
-  /** What gateways answer, and whether the store can be asked. */
+  /** What gateways answer, and whether the store fails. */
   answer: (send: SceneSend) => Answer | Outcome = () => accepted;
   isStoreAway = false;
   readonly startedAtMs = this.time.now();
   private readonly instances = new Map<number, DeliveredInstance>();
   private named = 0;
-  /** Those who died before hear nothing any more. */
+  /** How often all servers have crashed. Earlier ones get no answers. */
   private deaths = 0;
 
   /** Milliseconds since the scene began. */
@@ -71,7 +71,7 @@ export class PipelineScene {
     return instance;
   }
 
-  /** Gives an instance new gateways, as where an operator has mended something. */
+  /** Gives an instance new gateways, as when an operator has changed a credential. */
   useGateways(instance: number, given: readonly Platform[] = all): void {
     const has = (platform: Platform) => given.includes(platform);
     this.instances.set(instance, {
@@ -178,12 +178,12 @@ export class PipelineScene {
     expect(counts).toEqual({ state: 'finished', planned, accepted: planned });
   }
 
-  /** The store as one more server has it. */
+  /** The store, as another server uses it. */
   deliveries(): MemoryDeliveries {
     return new MemoryDeliveries(this.publishes, this.devices);
   }
 
-  /** All servers die, without a word. */
+  /** All servers crash. */
   kill(): void {
     this.deaths += 1;
   }
@@ -227,7 +227,7 @@ export class PipelineScene {
     return Object.fromEntries([...byDevice].map(([device, sends]) => [device, sends.length]));
   }
 
-  /** What has become of a publish: its state, and the counts that are not 0. */
+  /** The state of a publish, and its counts that are not 0. */
   async counts(id: PublishId, platform: Platform = 'fcm'): Promise<Record<string, unknown>> {
     const instance = this.publishes.all().find(({ publish }) => publish.id === id)
       ?.publish.instance;
@@ -236,7 +236,7 @@ export class PipelineScene {
     return { state: status?.state, ...Object.fromEntries(counts.filter(([, count]) => count > 0)) };
   }
 
-  /** Rows of devices that wait for another attempt. */
+  /** The number of stored retries. */
   rowsWaiting(): number {
     return this.publishes
       .all()

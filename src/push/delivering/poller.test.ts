@@ -3,7 +3,7 @@ import { FakeTime, settled } from '../../../testing/fake-time.ts';
 import { Poller } from './poller.ts';
 
 describe('a poller', () => {
-  it('runs when it is woken, and again after the pause that it gives', async () => {
+  it('runs when it is woken, and again after the pause that a run returns', async () => {
     const time = new FakeTime();
     let runs = 0;
     const poller = new Poller(time, async () => {
@@ -22,7 +22,7 @@ describe('a poller', () => {
     expect(runs).toBe(4);
   });
 
-  it('runs once more where it was woken meanwhile, and never twice at the same time', async () => {
+  it('runs once more if it was woken during a run, and never twice at the same time', async () => {
     const time = new FakeTime();
     let underWay = 0;
     let runs = 0;
@@ -43,7 +43,7 @@ describe('a poller', () => {
     expect(runs).toBe(2);
   });
 
-  it('settles its end when nothing is in flight', async () => {
+  it('stops after the current run', async () => {
     const time = new FakeTime();
     const poller = new Poller(time, async () => {
       await new Promise<void>((resolve) => time.after(10, resolve));

@@ -5,14 +5,14 @@ import { StoreAccess } from './store-access.ts';
 
 describe('access to the store', () => {
   let time: FakeTime;
-  let told: string[];
+  let reports: string[];
   let access: StoreAccess;
   beforeEach(() => {
     time = new FakeTime();
-    told = [];
+    reports = [];
     const notices: PipelineNotices = {
-      storeFailed: (error) => told.push(`failed: ${String(error)}`),
-      storeWorked: () => told.push('worked'),
+      storeFailed: (error) => reports.push(`failed: ${String(error)}`),
+      storeWorked: () => reports.push('worked'),
       circuitOpened: () => undefined,
       circuitClosed: () => undefined,
       refused: () => undefined,
@@ -21,7 +21,7 @@ describe('access to the store', () => {
     access = new StoreAccess(time, notices);
   });
 
-  it('tells that it fails, and once that it works again', async () => {
+  it('reports each failure, and the recovery once', async () => {
     const error = new Error('away');
     const failing = () => Promise.reject(error);
     await expect(access.ask(failing)).rejects.toBe(error);
@@ -29,10 +29,10 @@ describe('access to the store', () => {
     expect(access.wasReported(new Error('other'))).toBe(false);
     expect(await access.ask(async () => 1)).toBe(1);
     expect(await access.ask(async () => 2)).toBe(2);
-    expect(told).toEqual(['failed: Error: away', 'worked']);
+    expect(reports).toEqual(['failed: Error: away', 'worked']);
   });
 
-  it('insists each second until there is an answer', async () => {
+  it('repeats a call each second until it succeeds', async () => {
     let tries = 0;
     const answer = access.insist(async () => {
       tries += 1;
@@ -45,7 +45,7 @@ describe('access to the store', () => {
     expect(await answer).toBe('at last');
   });
 
-  it('asks seldom what fails for more than a minute, or no more than so many times', async () => {
+  it('repeats less often after a minute, and at most `triesMax` times', async () => {
     let tries = 0;
     const failing = async () => {
       tries += 1;
@@ -61,7 +61,7 @@ describe('access to the store', () => {
     expect(tries).toBe(3);
   });
 
-  it('gives up when it is told to, also what waits', async () => {
+  it('ends pauses and repetitions when it gives up', async () => {
     const answer = access.insist(() => Promise.reject(new Error('away')));
     await settled();
     access.giveUp();

@@ -92,8 +92,12 @@ export class ChannelsApi {
     if (tooLarge !== undefined) return this.refuse(exchange, tooLarge, { closes: true });
     const known = authenticate(
       this.apps,
-      route.appId === undefined ? undefined : decodeLeniently(route.appId),
-      { method, target, pathPrefix },
+      {
+        appId: route.appId === undefined ? undefined : decodeLeniently(route.appId),
+        method,
+        target,
+        pathPrefix,
+      },
       this.hub.clock.now(),
     );
     // Bun skips the body of a request that is answered before it arrives.

@@ -48,7 +48,7 @@ interface Sent {
 function ask(sent: Sent): Authenticated | ApiRefusal {
   const { method = 'POST', appId = '3', target, pathPrefix = '', nowMs = WORKED_AT_MS } = sent;
   const request = { method, target: requestTarget(target), pathPrefix };
-  const known = authenticate(apps, appId, request, nowMs);
+  const known = authenticate(apps, { appId, ...request }, nowMs);
   if (known instanceof ApiRefusal) return known;
   return refuseBody(known.parameters, Buffer.from(sent.body ?? '')) ?? known;
 }

@@ -15,6 +15,8 @@ import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from 
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
 
 export interface SignedHead {
+  /** The app in the path; `undefined` if the path has none. */
+  readonly appId: string | undefined;
   readonly method: string;
   readonly target: RequestTarget;
   /** The path prefix of the server; some libraries sign the path with it and some without. */
@@ -35,10 +37,10 @@ const unauthenticated = (text: string) => new ApiRefusal('unauthenticated', text
  */
 export function authenticate(
   apps: AppDirectory,
-  appId: string | undefined,
   request: SignedHead,
   nowMs: number,
 ): Authenticated | ApiRefusal {
+  const { appId } = request;
   const { query } = request.target;
   if (hasTooManyParameters(query)) {
     return invalid(`Too many query parameters: at most ${PARAMETERS_MAX} are allowed`);
@@ -54,7 +56,7 @@ export function authenticate(
   return (
     refuseVersion(parameterOf(parameters, 'auth_version')) ??
     refuseTimestamp(parameterOf(parameters, 'auth_timestamp'), nowMs) ??
-    checkSignature(app, secret, request, parameters)
+    checkSignature({ app, secret, request, parameters })
   );
 }
 
@@ -98,12 +100,15 @@ function isoSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function checkSignature(
-  app: App,
-  secret: string,
-  request: SignedHead,
-  parameters: readonly Parameter[],
-): Authenticated | ApiRefusal {
+interface SignedRequest {
+  readonly app: App;
+  readonly secret: string;
+  readonly request: SignedHead;
+  readonly parameters: readonly Parameter[];
+}
+
+function checkSignature(signed: SignedRequest): Authenticated | ApiRefusal {
+  const { app, secret, request, parameters } = signed;
   const sent = parameterOf(parameters, 'auth_signature');
   if (sent === undefined) return unauthenticated('Missing parameter: auth_signature');
 
@@ -111,7 +116,7 @@ function checkSignature(
   const likeliest = `${request.method}\n${path}\n${literalForm(parameters)}`;
   if (sameSignature(sign(secret, likeliest), sent)) return { app, parameters };
   return (
-    inAnotherSpelling(app, secret, request, parameters, sent) ??
+    inAnotherSpelling(signed, sent) ??
     unauthenticated(
       `Invalid signature: you should have sent HmacSHA256Hex(${JSON.stringify(likeliest)}, your_secret_key), but you sent ${JSON.stringify(sent)}`,
     )
@@ -123,10 +128,7 @@ const SPELLINGS_MAX = 12;
 
 /** Tries other spellings of what was signed: not all libraries sign exactly what they send. */
 function inAnotherSpelling(
-  app: App,
-  secret: string,
-  request: SignedHead,
-  parameters: readonly Parameter[],
+  { app, secret, request, parameters }: SignedRequest,
   sent: string,
 ): Authenticated | undefined {
   const readings = request.target.query.includes('+')

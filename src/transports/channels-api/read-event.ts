@@ -33,63 +33,29 @@ interface Fields {
   text(name: string): string | undefined;
 }
 
-class JsonFields implements Fields {
-  private readonly object: Readonly<Record<string, unknown>>;
-  /** Only called if a value is passed on as it was written. */
-  private readonly json: () => string;
-
-  constructor(object: Readonly<Record<string, unknown>>, json: () => string) {
-    this.object = object;
-    this.json = json;
-  }
-
-  value(name: string): unknown {
-    return Object.hasOwn(this.object, name) ? this.object[name] : undefined;
-  }
-
-  text(name: string): string | undefined {
-    return memberText(this.json(), name);
-  }
+/** `json` is only called if a value is passed on as it was written. */
+function jsonFields(object: Readonly<Record<string, unknown>>, json: () => string): Fields {
+  return {
+    value: (name) => (Object.hasOwn(object, name) ? object[name] : undefined),
+    text: (name) => memberText(json(), name),
+  };
 }
 
-class QueryFields implements Fields {
-  private readonly parameters: readonly Parameter[];
-
-  constructor(parameters: readonly Parameter[]) {
-    this.parameters = parameters;
-  }
-
-  value(name: string): unknown {
-    return elementsOf(this.parameters, name) ?? parameterOf(this.parameters, name);
-  }
-
-  text(): undefined {
-    return undefined;
-  }
+function queryFields(parameters: readonly Parameter[]): Fields {
+  return {
+    value: (name) => elementsOf(parameters, name) ?? parameterOf(parameters, name),
+    text: () => undefined,
+  };
 }
 
 /** The fields of body and query together; those of the body win. Source: the seed, "Parameter placement". */
-class BothFields implements Fields {
-  private readonly first: Fields;
-  private readonly second: Fields;
-
-  constructor(first: Fields, second: Fields) {
-    this.first = first;
-    this.second = second;
-  }
-
-  value(name: string): unknown {
-    return this.from(name).value(name);
-  }
-
-  text(name: string): string | undefined {
-    return this.from(name).text(name);
-  }
-
-  private from(name: string): Fields {
-    const isSecond = isAbsent(this.first.value(name)) && !isAbsent(this.second.value(name));
-    return isSecond ? this.second : this.first;
-  }
+function bothFields(body: Fields, query: Fields): Fields {
+  const holder = (name: string) =>
+    isAbsent(body.value(name)) && !isAbsent(query.value(name)) ? query : body;
+  return {
+    value: (name) => holder(name).value(name),
+    text: (name) => holder(name).text(name),
+  };
 }
 
 /** Whether a query has only the parameters of a signature, so that all fields are in the body. */
@@ -129,16 +95,16 @@ export function readTrigger(
 ): Trigger | ApiRefusal {
   const read = readObject(body);
   if (read instanceof ApiRefusal) return read;
-  const inBody = new JsonFields(read.object, () => read.json);
+  const inBody = jsonFields(read.object, () => read.json);
   if (isOnlySigned(parameters)) {
     const channels = readChannels(app, inBody);
     return channels instanceof ApiRefusal ? channels : readFields(app, inBody, channels, '');
   }
-  const inQuery = new QueryFields(parameters);
+  const inQuery = queryFields(parameters);
   // The two names are one parameter, so `channel` in the body wins over `channels[]` in the query.
   const elsewhere = isAbsent(inBody.value('channels')) && isAbsent(inBody.value('channel'));
   const channels = readChannels(app, elsewhere ? inQuery : inBody);
-  const fields = new BothFields(inBody, inQuery);
+  const fields = bothFields(inBody, inQuery);
   return channels instanceof ApiRefusal ? channels : readFields(app, fields, channels, '');
 }
 
@@ -176,7 +142,7 @@ function readBatchElement(
   if (typeof element !== 'object' || element === null || Array.isArray(element)) {
     return invalid(`${at}: must be an object`);
   }
-  const fields = new JsonFields(element as Readonly<Record<string, unknown>>, json);
+  const fields = jsonFields(element as Readonly<Record<string, unknown>>, json);
   const channel = readChannel(fields.value('channel'), `${at}.channel`);
   return channel instanceof ApiRefusal ? channel : readFields(app, fields, [channel], `${at}.`);
 }

@@ -41,7 +41,7 @@ function stage(subscriptionsMax?: number) {
   const departures = new Departures(hub, (_, error) => {
     throw error;
   });
-  /** So many connections in so many channels each. */
+  /** Opens connections that are in `channels` channels each. */
   const connect = (count: number, channels: number) => {
     for (let n = 0; n < count; n++) {
       const session = sessionOf(app, `${n}.1`);

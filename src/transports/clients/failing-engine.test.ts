@@ -83,7 +83,7 @@ function stage(mode: EngineMode) {
       pings: () => says('pusher:ping', {}),
       leaves: () => connection.terminate(),
       /** The events it got since the last call. */
-      heard: () =>
+      received: () =>
         connection.sent
           .splice(0)
           .map((frame) => (frame.startsWith('{') ? JSON.parse(frame).event : frame)),
@@ -151,7 +151,7 @@ async function play(mode: EngineMode, failAt: number) {
   await clients.departed();
   const calls = [...engine.calls];
   engine.failAt(0);
-  bob.heard();
+  bob.received();
   expect((await triggers('last')).status).toBe(200);
   await answered();
   return { ...stageOf, ann, bob, statuses, calls };
@@ -181,14 +181,14 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
       const isOfClient = failAt < firstOfApi;
       const isOfApi = failAt >= firstOfApi && failAt <= lastOfApi;
 
-      const closed = ann.heard().filter((text: string) => text.startsWith('closed'));
+      const closed = ann.received().filter((text: string) => text.startsWith('closed'));
       expect([scene, closed]).toEqual([
         scene,
         isOfClient ? ['closed with 4200: Server cannot answer now, please reconnect'] : [],
       ]);
       const failures = got.filter((status) => status === 503).length;
       expect([scene, failures]).toEqual([scene, isOfApi ? 1 : 0]);
-      expect([scene, bob.heard(), bob.connection.isOpen]).toEqual([scene, ['last'], true]);
+      expect([scene, bob.received(), bob.connection.isOpen]).toEqual([scene, ['last'], true]);
       const errors = hub.logged.filter(({ level }) => level === 'error');
       expect([scene, errors.length]).toEqual([scene, 1]);
       expect(JSON.stringify(errors)).toContain(`No answer to ${engine.failed}`);
@@ -225,38 +225,38 @@ describe('an engine that answers late', () => {
     const [ann, bob] = [connect('1.1', 'ann'), connect('2.2', 'bob')];
     bob.entersRoom();
     await answered();
-    ann.heard();
-    bob.heard();
+    ann.received();
+    bob.received();
     ann.entersRoom();
     ann.waves();
     ann.subscribes('news');
     ann.unsubscribes('news');
     ann.subscribes('news');
     ann.unsubscribes('sport');
-    expect(ann.heard()).toEqual([]);
+    expect(ann.received()).toEqual([]);
     await answered();
     await answered();
     const SUCCEEDED = 'pusher_internal:subscription_succeeded';
-    // After the room its cached event; after the news, the error about the sport.
-    expect(ann.heard().filter((event: string) => event !== 'client-wave')).toEqual([
+    // The cache miss follows the room; the error is about leaving `sport`.
+    expect(ann.received().filter((event: string) => event !== 'client-wave')).toEqual([
       SUCCEEDED,
       'pusher:cache_miss',
       SUCCEEDED,
       SUCCEEDED,
       'pusher:error',
     ]);
-    expect(bob.heard()).toEqual(['pusher_internal:member_added', 'client-wave']);
+    expect(bob.received()).toEqual(['pusher_internal:member_added', 'client-wave']);
   });
 
   it('does not keep a ping waiting', async () => {
     const { connect } = stage('rejects');
     const ann = connect('1.1', 'ann');
-    ann.heard();
+    ann.received();
     ann.subscribes('news');
     ann.pings();
-    expect(ann.heard()).toEqual(['pusher:pong']);
+    expect(ann.received()).toEqual(['pusher:pong']);
     await answered();
-    expect(ann.heard()).toEqual(['pusher_internal:subscription_succeeded']);
+    expect(ann.received()).toEqual(['pusher_internal:subscription_succeeded']);
   });
 
   it('does not answer what a connection sent before it ended', async () => {

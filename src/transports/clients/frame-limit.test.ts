@@ -13,7 +13,7 @@ function stage(settings: Partial<App> = {}, limits: Partial<AppLimits> = {}, fra
   return {
     limit,
     connection,
-    /** The verdicts of so many frames, without repetitions of one after the other. */
+    /** Counts frames; returns each verdict with how often it came in a row. */
     send: (frames: number, bytes = 0) => {
       const verdicts: [FrameVerdict, number][] = [];
       for (let n = 0; n < frames; n++) {

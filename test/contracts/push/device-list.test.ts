@@ -46,8 +46,10 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     await Promise.all(made.map((device) => devices.register(instance, device, NOW_MS)));
   }
 
-  const ids = async (filter: Partial<DeviceFilter> = {}, most = 100) =>
-    (await list.list(instance, { ...ALL, ...filter }, 0, most)).devices.map(({ id }) => id);
+  const ids = async (filter: Partial<DeviceFilter> = {}, limit = 100) =>
+    (await list.list({ instance, filter: { ...ALL, ...filter }, after: 0, limit })).devices.map(
+      ({ id }) => id,
+    );
 
   it('shows all but the token, the oldest first', async () => {
     const first = await register({ platform: 'apns', client: 'push-notifications-swift 4' });
@@ -59,7 +61,12 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
       NOW_MS + 9,
     );
     await acceptDevice(database, instance, first);
-    const { devices: listed, next } = await list.list(instance, ALL, 0, 10);
+    const { devices: listed, next } = await list.list({
+      instance,
+      filter: ALL,
+      after: 0,
+      limit: 10,
+    });
     expect(next).toBeUndefined();
     expect(listed).toEqual([
       {
@@ -101,7 +108,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     await crowd(1100);
     const all: DeviceId[] = [];
     for (let next: number | undefined = 0; next !== undefined; ) {
-      const page = await list.list(instance, ALL, next, 400);
+      const page = await list.list({ instance, filter: ALL, after: next, limit: 400 });
       all.push(...page.devices.map(({ id }) => id));
       next = page.next;
     }
@@ -117,9 +124,15 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     const gone = await register();
     await devices.setInterests(instance, gone, ['a', 'b']);
     const never = { ...ALL, neverAccepted: true };
-    expect(await list.remove(instance, never, 0, true)).toEqual({ devices: 701, next: undefined });
+    expect(await list.remove({ instance, filter: never, after: 0, isDryRun: true })).toEqual({
+      devices: 701,
+      next: undefined,
+    });
     expect((await readCounts(database.read, instance)).devices).toBe(702);
-    expect(await list.remove(instance, never, 0, false)).toEqual({ devices: 701, next: undefined });
+    expect(await list.remove({ instance, filter: never, after: 0, isDryRun: false })).toEqual({
+      devices: 701,
+      next: undefined,
+    });
     expect(await ids()).toEqual([kept]);
     const garbage = new GarbageCollector(database);
     while (await garbage.collectSome(NOW_MS));
@@ -153,20 +166,30 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     });
     let turns = 0;
     const turning = setInterval(() => turns++, 0);
-    const first = await list.list(instance, { ...ALL, platform: 'web' }, 0, 10);
+    const first = await list.list({
+      instance,
+      filter: { ...ALL, platform: 'web' },
+      after: 0,
+      limit: 10,
+    });
     expect(first.devices).toEqual([]);
     expect(first.next).toBeGreaterThan(0);
     expect(turns).toBeGreaterThan(1);
-    const second = await list.list(instance, { ...ALL, platform: 'web' }, first.next ?? 0, 10);
+    const second = await list.list({
+      instance,
+      filter: { ...ALL, platform: 'web' },
+      after: first.next ?? 0,
+      limit: 10,
+    });
     expect(second).toMatchObject({ devices: [{ id: 'fcm-20900' }], next: undefined });
 
     turns = 0;
     const filter = { ...ALL, platform: 'fcm' } as const;
-    const some = await list.remove(instance, filter, 0, false);
+    const some = await list.remove({ instance, filter, after: 0, isDryRun: false });
     clearInterval(turning);
     expect(some.devices).toBe(20_000);
     expect(turns).toBeGreaterThan(20);
-    const rest = await list.remove(instance, filter, some.next ?? 0, false);
+    const rest = await list.remove({ instance, filter, after: some.next ?? 0, isDryRun: false });
     expect(rest).toEqual({ devices: 999, next: undefined });
     expect((await readCounts(database.read, instance)).devices).toBe(1);
   });

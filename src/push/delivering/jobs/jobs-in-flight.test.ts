@@ -31,8 +31,8 @@ function retries(devices: readonly number[], claimedUntilMs = 1): Job {
   };
 }
 
-function workOf(job: Job): InFlightJob {
-  const recipients = job.devices.map(
+function jobOf(claim: Job): InFlightJob {
+  const recipients = claim.devices.map(
     (number): Recipient => ({
       number,
       id: `fcm-${number}` as DeviceId,
@@ -44,23 +44,23 @@ function workOf(job: Job): InFlightJob {
       acceptedBefore: true,
     }),
   );
-  return new InFlightJob(job, recipients, { nowMs: 0 });
+  return new InFlightJob(claim, recipients, { nowMs: 0 });
 }
 
-describe('the jobs that are held', () => {
+describe('jobs in flight', () => {
   let held: JobsInFlight;
   beforeEach(() => {
     held = new JobsInFlight(deliveryLimits);
   });
 
-  function hold(job: Job): InFlightJob {
-    const work = workOf(job);
-    held.claim(job);
-    held.add(work);
-    return work;
+  function hold(claim: Job): InFlightJob {
+    const job = jobOf(claim);
+    held.claim(claim);
+    held.add(job);
+    return job;
   }
 
-  it('are held once each, though their claims may have ended and been had again', () => {
+  it('are held once, even if they are claimed again', () => {
     expect(held.claim(page(1, [1, 2]))).toEqual(page(1, [1, 2]));
     expect(held.claim(page(1, [1, 2]))).toBeUndefined();
     expect(held.claim(page(2, [3]))).toEqual(page(2, [3]));
@@ -68,7 +68,7 @@ describe('the jobs that are held', () => {
     expect(held.claim(page(1, [1, 2]))).toEqual(page(1, [1, 2]));
   });
 
-  it('are held once for each device that is tried again, also where they overlap', () => {
+  it('hold each retried device once, even if claims overlap', () => {
     expect(held.claim(retries([1, 2]))).toEqual(retries([1, 2]));
     expect(held.claim(retries([2, 3]))).toEqual(retries([3]));
     expect(held.claim(retries([2, 3]))).toBeUndefined();
@@ -78,14 +78,14 @@ describe('the jobs that are held', () => {
     expect(held.claim(retries([1]))).toEqual(retries([1]));
   });
 
-  it('go on with the claim that was had again', () => {
+  it('go on under a later claim of the same page', () => {
     const first = hold(page(1, [1, 2]));
     const second = hold(page(2, [3]));
     held.claim(page(1, [1, 2], 90));
     expect([first.claimedUntilMs, second.claimedUntilMs]).toEqual([90, 1]);
   });
 
-  it('go on so with what is tried again only where all of it was had', () => {
+  it('of retries go on under a later claim only if it has all of their devices', () => {
     const first = hold(retries([1, 2]));
     const second = hold(retries([3, 4]));
     const other = hold(page(1, [1]));
@@ -93,11 +93,11 @@ describe('the jobs that are held', () => {
     expect([first, second, other].map(({ claimedUntilMs }) => claimedUntilMs)).toEqual([90, 1, 1]);
   });
 
-  it('count until they are dropped', () => {
-    const work = hold(page(1, [1, 2, 3]));
+  it('use memory until they are dropped', () => {
+    const job = hold(page(1, [1, 2, 3]));
     expect([held.budget.devices, held.budget.jobs, held.isEmpty]).toEqual([3, 1, false]);
-    held.drop(work);
+    held.drop(job);
     expect([held.budget.devices, held.budget.jobs, held.isEmpty]).toEqual([0, 0, true]);
-    expect(held.claim(work.claim)).toBe(work.claim);
+    expect(held.claim(job.claim)).toBe(job.claim);
   });
 });

@@ -14,13 +14,13 @@ const limits = {
 const fcm = (count: number) => ({ apns: 0, fcm: count, web: 0 });
 const apns = (count: number) => ({ apns: count, fcm: 0, web: 0 });
 
-describe('what is held', () => {
+describe('the memory budget', () => {
   let room: MemoryBudget;
   beforeEach(() => {
     room = new MemoryBudget(limits);
   });
 
-  it('is bounded for each platform of an instance, and leaves the others their room', () => {
+  it('limits each platform of an instance, and leaves room for the others', () => {
     room.hold(1, fcm(100));
     expect(room.hasRoom(1, 'fcm')).toBe(false);
     expect(room.hasRoom(1, 'apns')).toBe(true);
@@ -29,7 +29,7 @@ describe('what is held', () => {
     expect(room.hasRoom(1, 'fcm')).toBe(true);
   });
 
-  it('is bounded in all, and an instance of which there is nothing has room nevertheless', () => {
+  it('limits all instances together, but an instance without jobs always has room', () => {
     for (const instance of [1, 2, 3, 4]) room.hold(instance, fcm(75));
     expect(room.devices).toBe(300);
     expect(room.hasRoom(1, 'fcm')).toBe(false);
@@ -39,7 +39,7 @@ describe('what is held', () => {
     expect(room.hasRoom(5, 'fcm')).toBe(false);
   });
 
-  it('is bounded where publishes are large as well', () => {
+  it('counts large publish bodies', () => {
     room.hold(1, fcm(1), 200 * 1024);
     expect(room.hasRoom(1, 'fcm')).toBe(false);
     expect(room.hasRoom(2, 'fcm')).toBe(true);
@@ -48,13 +48,13 @@ describe('what is held', () => {
     expect(room.hasRoom(1, 'fcm')).toBe(true);
   });
 
-  it('is bounded in jobs, however small they are', () => {
+  it('limits the number of jobs, however small they are', () => {
     for (let count = 0; count < 10; count++) room.hold(1, fcm(1));
     expect(room.hasRoom(1, 'fcm')).toBe(false);
     expect(room.jobs).toBe(10);
   });
 
-  it('is enough of an instance where all that is held of it is full', () => {
+  it('is full for an instance when all platforms with devices are full', () => {
     room.hold(1, fcm(100));
     expect(room.full()).toEqual([1]);
     room.hold(1, apns(1));
@@ -63,7 +63,7 @@ describe('what is held', () => {
     expect(room.full()).toEqual([1]);
   });
 
-  it('takes what was claimed in one go, and no more', () => {
+  it('takes one claim beyond the limit, and no more', () => {
     room.hold(1, fcm(199));
     expect(room.isOverfull(1, 'fcm')).toBe(false);
     room.hold(1, fcm(1));
@@ -71,7 +71,7 @@ describe('what is held', () => {
     expect(room.isOverfull(1, 'apns')).toBe(false);
   });
 
-  it('is crowded where others need the room', () => {
+  it('is crowded when others need the room', () => {
     room.hold(1, fcm(100));
     expect(room.isCrowded(1, fcm(50))).toBe(true);
     expect(room.isCrowded(1, { apns: 1, fcm: 50, web: 0 })).toBe(false);
@@ -79,7 +79,7 @@ describe('what is held', () => {
     expect(room.isCrowded(3, fcm(1))).toBe(true);
   });
 
-  it('counts pages that were left in the store, until they come back', () => {
+  it('counts pages in the store until they are claimed', () => {
     expect(room.mayStorePage(1)).toBe(true);
     room.storedPage(1);
     room.storedPage(1);
@@ -87,7 +87,7 @@ describe('what is held', () => {
     expect(room.mayStorePage(2)).toBe(true);
     room.claimedPage(1);
     expect(room.mayStorePage(1)).toBe(true);
-    // More than was left comes back where another server has left it.
+    // Pages that another server stored may be claimed here, too.
     for (let count = 0; count < 5; count++) room.claimedPage(1);
     room.storedPage(1);
     expect(room.mayStorePage(1)).toBe(true);

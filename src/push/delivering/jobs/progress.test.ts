@@ -14,7 +14,7 @@ beforeEach(() => {
 
 const seconds = (count: number) => scene.time.advance(count * 1000);
 
-/** A store that tells when results were kept, and how many. */
+/** A store that records when results were stored, and how many. */
 function watchedStore(): { readonly store: DeliveryStore; readonly kept: [string, number][] } {
   const kept: [string, number][] = [];
   const store = new Proxy<DeliveryStore>(scene.deliveries(), {
@@ -34,7 +34,7 @@ function watchedStore(): { readonly store: DeliveryStore; readonly kept: [string
 }
 
 describe('the results of a page', () => {
-  it('are kept 90 ms after the first of them, and then with the page', async () => {
+  it('are stored 90 ms after the first of them, and then with the page', async () => {
     await scene.registerMany(instance, 'fcm', 20);
     const id = await scene.publish(instance, { fcm: {} });
     scene.answer = () => ({ outcome: accepted, afterMs: 200 });
@@ -48,7 +48,7 @@ describe('the results of a page', () => {
     expect(await scene.counts(id)).toEqual({ state: 'finished', planned: 20, accepted: 20 });
   });
 
-  it('are kept once where all of them come at the same time', async () => {
+  it('are stored once if all come at the same time', async () => {
     await scene.registerMany(instance, 'fcm', 20);
     await scene.publish(instance, { fcm: {} });
     scene.answer = () => ({ outcome: accepted, afterMs: 40 });
@@ -58,7 +58,7 @@ describe('the results of a page', () => {
     expect(kept).toEqual([['settle 80', 20]]);
   });
 
-  it('are kept along with those of another page that is done', async () => {
+  it('are stored along with those of another page that is done', async () => {
     await scene.registerMany(instance, 'fcm', 2);
     const slow = await scene.register(instance, 'apns');
     await scene.register(instance, 'apns');
@@ -78,7 +78,7 @@ describe('the results of a page', () => {
     ]);
   });
 
-  it('are tried again where the store could not keep them, and nobody is sent to twice', async () => {
+  it('are stored later if the store fails, and no device is sent to twice', async () => {
     await scene.registerMany(instance, 'fcm', 20);
     const id = await scene.publish(instance, { fcm: {} });
     scene.answer = ({ atMs }) => ({ outcome: accepted, afterMs: atMs === 0 ? 10 : 5_000 });
@@ -94,7 +94,7 @@ describe('the results of a page', () => {
     expect(scene.sends).toHaveLength(20);
   });
 
-  it('make room for other pages before the last one of them is there', async () => {
+  it('make room for other pages before the last of them', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 10, jobsAtOnce: 1 };
     const [slow] = [await scene.register(instance, 'fcm')];
     await scene.registerMany(instance, 'fcm', 49);
@@ -105,7 +105,7 @@ describe('the results of a page', () => {
     expect(await scene.counts(id)).toEqual({ state: 'delivering', planned: 50, accepted: 49 });
   });
 
-  it('tell that a publish was cancelled, and nothing more of the page goes out', async () => {
+  it('show that the publish was cancelled, and nothing more of the page is sent', async () => {
     await scene.registerMany(instance, 'fcm', 100);
     const id = await scene.publish(instance, { fcm: {} });
     scene.answer = () => ({ outcome: accepted, afterMs: 200 });

@@ -5,7 +5,7 @@ import { PlanningPace } from './planning-pace.ts';
 const NOW_MS = 1_800_000_000_000;
 
 describe('the pace of planning', () => {
-  it('begins at once, and lets some come together then', () => {
+  it('claims at once, and then collects publishes for 5 ms', () => {
     const pace = new PlanningPace();
     pace.accepted(1, NOW_MS);
     expect(pace.waitMs(NOW_MS)).toBe(0);
@@ -14,7 +14,7 @@ describe('the pace of planning', () => {
     expect(pace.waitMs(NOW_MS + PLAN_MS)).toBe(0);
   });
 
-  it('lets accepting go first in a burst, but never for longer than a step', () => {
+  it('claims every 100 ms in a burst', () => {
     const pace = new PlanningPace();
     let nowMs = NOW_MS;
     pace.began(nowMs);
@@ -29,7 +29,7 @@ describe('the pace of planning', () => {
     expect(pace.waitMs(nowMs + PLAN_MS_IN_BURST)).toBe(0);
   });
 
-  it('does not slow down what comes steadily and is not too much', () => {
+  it('does not slow down a steady rate below a burst', () => {
     const pace = new PlanningPace();
     for (let nowMs = NOW_MS; nowMs < NOW_MS + 10_000; nowMs += 5) {
       pace.accepted((5 * 0.9 * BURST_PER_SECOND) / 1000, nowMs);
@@ -38,14 +38,14 @@ describe('the pace of planning', () => {
     }
   });
 
-  it('is the ordinary one soon after a burst, however long that was', () => {
+  it('is normal again soon after a burst', () => {
     const pace = new PlanningPace();
     pace.accepted(1_000_000, NOW_MS);
     pace.began(NOW_MS + 110);
     expect(pace.waitMs(NOW_MS + 110)).toBe(PLAN_MS);
   });
 
-  it('does not wait for a clock that was set back', () => {
+  it('does not wait after the clock was set back', () => {
     const pace = new PlanningPace();
     pace.accepted(1_000_000, NOW_MS);
     pace.began(NOW_MS);

@@ -31,7 +31,7 @@ describe('after an attempt', () => {
     expect(after({ result: 'accepted' })).toEqual({ what: 'accepted' });
   });
 
-  it('one that may succeed later is tried again, not before its gateway wants', () => {
+  it('one that may succeed later is retried, after the pause that its gateway asked for', () => {
     const retry = { what: 'retry', reason: 'busy', words: '' } as const;
     expect(after(tryAgain())).toEqual({ ...retry, dueAtMs: NOW_MS + 1_000 });
     expect(after(tryAgain(30_000))).toEqual({ ...retry, dueAtMs: NOW_MS + 30_000 });
@@ -41,14 +41,14 @@ describe('after an attempt', () => {
     });
   });
 
-  it('one whose next attempt would come too late has expired', () => {
+  it('one whose retry would come after its time to live has expired', () => {
     const expired = { what: 'expired', reason: 'busy', words: '' } as const;
     expect(after(tryAgain(), { endsAtMs: NOW_MS + 1_000 })).toEqual(expired);
     expect(after(tryAgain(3_600_000))).toEqual(expired);
     expect(after(tryAgain(), { endsAtMs: NOW_MS + 1_001 }).what).toBe('retry');
   });
 
-  it('one whose token reaches nobody is pruned', () => {
+  it('one with a dead token is pruned', () => {
     const gone: Outcome = { result: 'token-gone', reason: 'Unregistered', sinceMs: undefined };
     expect(after(gone)).toEqual({ what: 'pruned', reason: 'Unregistered', words: '' });
   });
@@ -62,7 +62,7 @@ describe('after an attempt', () => {
     expect(since(999)).toEqual(stale);
   });
 
-  it('one that is refused has failed, and it is known why', () => {
+  it('one that is refused has failed, with the reason', () => {
     expect(after({ result: 'refused', reason: 'TooLarge', words: 'Too large' })).toEqual({
       what: 'failed',
       reason: 'TooLarge',
@@ -83,14 +83,14 @@ describe('after an attempt', () => {
     });
   });
 
-  it('a newcomer that is not authorised is given up at the third attempt, also where nobody was accepted lately', () => {
-    const newcomer = { wasAccepted: false, attempts: 3 };
-    expect(after(otherKey, newcomer).what).toBe('retry');
-    expect(after(otherKey, { ...newcomer, others: 'here' }).what).toBe('pruned');
-    expect(after(otherKey, { ...newcomer, others: 'somewhere', attempts: 2 }).what).toBe('retry');
+  it('an untrusted device that is not authorised is given up at the third attempt, even if no device was accepted recently', () => {
+    const untrusted = { wasAccepted: false, attempts: 3 };
+    expect(after(otherKey, untrusted).what).toBe('retry');
+    expect(after(otherKey, { ...untrusted, others: 'here' }).what).toBe('pruned');
+    expect(after(otherKey, { ...untrusted, others: 'somewhere', attempts: 2 }).what).toBe('retry');
     const given = { what: 'failed', reason: 'http-403', words: 'Other key' } as const;
-    expect(after(otherKey, { ...newcomer, others: 'somewhere' })).toEqual(given);
-    const apns = { ...newcomer, isBoundToKey: false };
+    expect(after(otherKey, { ...untrusted, others: 'somewhere' })).toEqual(given);
+    const apns = { ...untrusted, isBoundToKey: false };
     for (const others of ['here', 'somewhere'] as const) {
       expect(after(otherKey, { ...apns, others })).toEqual(given);
     }
@@ -102,7 +102,7 @@ describe('after an attempt', () => {
     expect(after(refused, more).what).toBe('retry');
   });
 
-  it('a newcomer whose gateway has trouble with it alone is given up, later if others were accepted only long ago', () => {
+  it('an untrusted device whose gateway has trouble with it alone is given up, later if others were accepted only long ago', () => {
     const trouble: Outcome = { ...tryAgain(), scope: 'gateway' };
     const alone = { wasAccepted: false, others: 'here', attempts: 10 } as const;
     expect(after(trouble, alone)).toEqual({ what: 'failed', reason: 'busy', words: '' });
@@ -113,7 +113,7 @@ describe('after an attempt', () => {
     expect(after(trouble, { ...alone, wasAccepted: true }).what).toBe('retry');
   });
 
-  it('nothing is tried again after its time', () => {
+  it('nothing is retried after its time to live', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),

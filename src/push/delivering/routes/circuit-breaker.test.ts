@@ -11,10 +11,10 @@ const trouble = (
 ): Outcome => ({ result: 'try-again', reason: 'http-503', afterMs, scope });
 const unauthorised: Outcome = { result: 'not-authorised', reason: 'BadKey', words: 'Bad key' };
 
-/** A breaker with a clock and devices. Each send goes to a new device unless a test names one. */
+/** A circuit breaker with a clock and devices. Each send goes to a new device unless a test names one. */
 class Scene {
-  readonly doubted: number[] = [];
-  readonly breaker = new CircuitBreaker((device) => this.doubted.push(device));
+  readonly distrusted: number[] = [];
+  readonly breaker = new CircuitBreaker((device) => this.distrusted.push(device));
   nowMs = 1_000_000;
   private devices = 100;
 
@@ -33,7 +33,7 @@ class Scene {
     return Array.from({ length: count }, () => this.send(outcome, to));
   }
 
-  /** Waits until something may be sent, and gives how long that was. */
+  /** Waits until a device may be sent to, and returns how long that took. */
   wait(): number {
     const ms = this.breaker.waitMs(this.nowMs);
     this.nowMs += ms;
@@ -53,10 +53,10 @@ class Scene {
   }
 }
 
-const newcomer = { isTrusted: false };
+const untrusted = { isTrusted: false };
 
-describe('a breaker', () => {
-  it('opens when the gateway fails five witnesses in a row', () => {
+describe('a circuit', () => {
+  it('opens when the gateway fails five trusted devices in a row', () => {
     const scene = new Scene();
     expect(scene.sendMany(trouble(), 4)).toEqual(Array(4).fill('unchanged'));
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
@@ -70,7 +70,7 @@ describe('a breaker', () => {
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(1_000);
   });
 
-  it('opens when the credential is refused to three witnesses in a row', () => {
+  it('opens when the credential is refused to three trusted devices in a row', () => {
     const scene = new Scene();
     expect(scene.sendMany(unauthorised, 3)).toEqual(['unchanged', 'unchanged', 'opened']);
     expect(scene.breaker.fault).toMatchObject({
@@ -81,7 +81,7 @@ describe('a breaker', () => {
     expect(scene.breaker.fault?.isUnproven).toBeUndefined();
   });
 
-  it('opens for trouble of single devices only when twenty have it in a row', () => {
+  it('opens for failures of single devices only when twenty fail in a row', () => {
     const scene = new Scene();
     scene.sendMany(trouble('device'), 19);
     scene.send(accepted);
@@ -90,7 +90,7 @@ describe('a breaker', () => {
     expect(scene.send(trouble('device'))).toBe('opened');
   });
 
-  it('starts counting again after each witness that is answered', () => {
+  it('starts counting again after each trusted device that is answered', () => {
     for (const answer of [accepted, refused, gone]) {
       const scene = new Scene();
       scene.sendMany(trouble(), 4);
@@ -124,79 +124,79 @@ describe('a breaker', () => {
   });
 });
 
-describe('newcomers', () => {
+describe('untrusted devices', () => {
   it.each([unauthorised, trouble(), trouble('device'), trouble('gateway', 900_000)])(
-    'never open it while a witness is known, however many fail: %j',
+    'never open it while a trusted device is known, however many fail: %j',
     (outcome) => {
       const scene = new Scene();
       scene.send(accepted);
-      scene.sendMany(outcome, 1_000, newcomer);
+      scene.sendMany(outcome, 1_000, untrusted);
       expect(scene.isOpen).toBe(false);
       expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
     },
   );
 
-  it('neither cancel the failures of witnesses nor close it', () => {
+  it('neither cancel the failures of trusted devices nor close it', () => {
     const scene = new Scene();
     scene.sendMany(unauthorised, 2);
-    scene.sendMany(gone, 10, newcomer);
-    scene.sendMany(refused, 10, newcomer);
+    scene.sendMany(gone, 10, untrusted);
+    scene.sendMany(refused, 10, untrusted);
     expect(scene.send(unauthorised)).toBe('opened');
     scene.wait();
     for (const outcome of [gone, refused, unauthorised, trouble()]) {
-      scene.send(outcome, newcomer);
+      scene.send(outcome, untrusted);
       expect(scene.isOpen).toBe(true);
     }
   });
 
-  it('open it while no witness is known, and ten a second are still sent to', () => {
+  it('open it while no trusted device is known, and ten a second are still sent to', () => {
     const scene = new Scene();
-    expect(scene.sendMany(unauthorised, 3, newcomer)).toContain('opened');
+    expect(scene.sendMany(unauthorised, 3, untrusted)).toContain('opened');
     expect(scene.breaker.fault).toMatchObject({ why: 'credential', isUnproven: true });
     let sent = 0;
     for (const endMs = scene.nowMs + 10_000; scene.nowMs < endMs; scene.nowMs += 10) {
       if (scene.untrustedWaitMs > 0) continue;
-      scene.send(unauthorised, newcomer);
+      scene.send(unauthorised, untrusted);
       sent += 1;
     }
     expect(sent).toBe(100);
-    expect(scene.send(accepted, newcomer)).toBe('closed');
-    // That device is a witness now.
-    scene.sendMany(unauthorised, 1_000, newcomer);
+    expect(scene.send(accepted, untrusted)).toBe('closed');
+    // That device is a trusted device now.
+    scene.sendMany(unauthorised, 1_000, untrusted);
     expect(scene.isOpen).toBe(false);
   });
 
-  it('no longer count when a witness arrives', () => {
+  it('no longer count when a trusted device arrives', () => {
     const scene = new Scene();
-    scene.sendMany(trouble('gateway', 900_000), 5, newcomer);
+    scene.sendMany(trouble('gateway', 900_000), 5, untrusted);
     expect(scene.isOpen).toBe(true);
     scene.breaker.learnOfTrusted();
     expect(scene.untriedWaitMs).toBeLessThanOrEqual(100);
     expect(scene.send(accepted)).toBe('closed');
   });
 
-  it('leave the probes of a round to witnesses that arrive later', () => {
+  it('leave the probes of a round to trusted devices that arrive later', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     scene.nowMs += 1_000;
     for (let count = 0; count < 4; count++) {
-      scene.send(trouble(), newcomer);
+      scene.send(trouble(), untrusted);
       scene.nowMs += 100;
     }
     expect(scene.breaker.waitMs(scene.nowMs)).toBe(0);
   });
 
-  it('are sent to while no witness waits, and close it when one is accepted', () => {
+  it('are sent to while no trusted device waits, and close it when one is accepted', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
     expect(scene.breaker.untrustedWaitMs(scene.nowMs, true)).toBe(1_000);
-    expect(scene.send(accepted, newcomer)).toBe('closed');
+    expect(scene.send(accepted, untrusted)).toBe('closed');
   });
 });
 
-describe('an open breaker', () => {
-  it('lets a few through after a second, and waits twice as long each time, up to a minute', () => {
+describe('an open circuit', () => {
+  it('sends probes after 1 s, and doubles the pause each time, up to a minute', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     const pauses = Array.from({ length: 8 }, () => {
@@ -207,7 +207,7 @@ describe('an open breaker', () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   });
 
-  it('lets four through at a time, and no more after the first that fails', () => {
+  it('sends four probes at a time, and no more after the first that fails', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     scene.wait();
@@ -273,7 +273,7 @@ describe('an open breaker', () => {
     expect(scene.send(accepted)).toBe('closed');
   });
 
-  it('remembers since when it is open', () => {
+  it('knows since when it is open', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     const sinceMs = scene.nowMs;
@@ -282,7 +282,7 @@ describe('an open breaker', () => {
     expect(scene.breaker.fault).toMatchObject({ why: 'credential', sinceMs });
   });
 
-  it('says how long other devices should stay away: until the next probes', () => {
+  it('keeps other devices away until the next probes', () => {
     const scene = new Scene();
     const awayMs = () => scene.breaker.awayMs(scene.nowMs);
     expect(awayMs()).toBe(0);
@@ -310,7 +310,7 @@ describe('an open breaker', () => {
     expect(isShut).toEqual([false, false, false, true, true]);
   });
 
-  it('waits no longer than a pause from when the clock was set back', () => {
+  it('waits no longer than a pause after the clock was set back', () => {
     for (const outcome of [trouble(), unauthorised]) {
       const scene = new Scene();
       while (scene.send(outcome) === 'unchanged');
@@ -319,7 +319,7 @@ describe('an open breaker', () => {
       expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
       scene.nowMs += 400;
       expect(scene.wait()).toBe(600);
-      scene.send(outcome, newcomer);
+      scene.send(outcome, untrusted);
       scene.nowMs -= 3_600_000;
       expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
     }
@@ -344,7 +344,7 @@ describe('a pause that a gateway asks for', () => {
     expect(scene.breaker.awayMs(scene.nowMs)).toBeLessThanOrEqual(60_000);
   });
 
-  it('counts for all if three witnesses got it: the shortest of theirs, at most 15 minutes', () => {
+  it('counts for all if three trusted devices got it: the shortest of theirs, at most 15 minutes', () => {
     const scene = new Scene();
     scene.send(trouble('gateway', 900_000));
     scene.send(trouble('gateway', 20_000));
@@ -353,7 +353,7 @@ describe('a pause that a gateway asks for', () => {
     const patient = new Scene();
     patient.sendMany(trouble('gateway', 24 * 3_600_000), 3);
     expect(patient.wait()).toBe(15 * 60_000);
-    // Newcomers need not wait longer, even if no witness is left.
+    // Untrusted devices need not wait longer, even if no trusted device is left.
     expect(patient.untrustedWaitMs).toBe(0);
   });
 
@@ -363,16 +363,16 @@ describe('a pause that a gateway asks for', () => {
     expect(scene.wait()).toBe(1_000);
   });
 
-  it('does not count for all if only newcomers got it', () => {
+  it('does not count for all if only untrusted devices got it', () => {
     const scene = new Scene();
-    scene.sendMany(trouble('gateway', 900_000), 10, newcomer);
+    scene.sendMany(trouble('gateway', 900_000), 10, untrusted);
     expect(scene.isOpen).toBe(true);
     expect(scene.breaker.awayMs(scene.nowMs)).toBe(1_000);
     expect(scene.untrustedWaitMs).toBeLessThanOrEqual(100);
   });
 });
 
-describe('a witness that has turned', () => {
+describe('a hostile device', () => {
   it('counts alone as long as more others were accepted within the last minute', () => {
     for (const outcome of [unauthorised, trouble(), trouble('gateway', 900_000)]) {
       const scene = new Scene();
@@ -402,7 +402,7 @@ describe('a witness that has turned', () => {
     }
   });
 
-  it('asks for nobody else if most that fail do not', () => {
+  it('asks for no other device if most that fail do not ask', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 4);
     scene.sendMany(trouble('gateway', 900_000), 3);
@@ -410,38 +410,38 @@ describe('a witness that has turned', () => {
     expect(scene.wait()).toBe(1_000);
   });
 
-  it('is doubted when another device is accepted after it has failed', () => {
+  it('is distrusted when another device is accepted after it has failed', () => {
     const scene = new Scene();
     scene.send(trouble(), { device: 1 });
     scene.send(unauthorised, { device: 2 });
     scene.send(accepted, { device: 2 });
-    expect(scene.doubted).toEqual([1]);
+    expect(scene.distrusted).toEqual([1]);
     scene.send(trouble('device'), { device: 3 });
     scene.nowMs += 60_000;
     scene.send(accepted);
-    expect(scene.doubted).toEqual([1]);
+    expect(scene.distrusted).toEqual([1]);
   });
 
-  it('is doubted and does not count when another is accepted while it is sent to', () => {
+  it('is distrusted and does not count when another is accepted while it is sent to', () => {
     const scene = new Scene();
     const tickets = Array.from({ length: 100 }, () => scene.breaker.begin(true, scene.nowMs));
     scene.send(accepted, { device: 1_000 });
     scene.nowMs += 60_000;
     for (const [device, ticket] of tickets.entries()) scene.end(ticket, unauthorised, { device });
     expect(scene.isOpen).toBe(false);
-    expect(scene.doubted).toEqual([...tickets.keys()]);
+    expect(scene.distrusted).toEqual([...tickets.keys()]);
   });
 
-  it('is not doubted for an acceptance of its own', () => {
+  it('is not distrusted for an acceptance of its own', () => {
     const scene = new Scene();
     const ticket = scene.breaker.begin(true, scene.nowMs);
     scene.send(unauthorised, { device: 1 });
     scene.send(accepted, { device: 1 });
     scene.end(ticket, unauthorised, { device: 1 });
-    expect(scene.doubted).toEqual([]);
+    expect(scene.distrusted).toEqual([]);
   });
 
-  it('leaves others well only if more were accepted than have failed since', () => {
+  it('counts against others only if fewer were accepted than have failed since', () => {
     const scene = new Scene();
     scene.sendMany(accepted, 4);
     scene.sendMany(unauthorised, 4);
@@ -452,19 +452,19 @@ describe('a witness that has turned', () => {
 });
 
 describe('a failure before any device is named', () => {
-  it('counts for newcomers too', () => {
+  it('counts for untrusted devices too', () => {
     const scene = new Scene();
     scene.send(accepted);
-    const outcomes = scene.sendMany(trouble('connection'), 5, newcomer);
+    const outcomes = scene.sendMany(trouble('connection'), 5, untrusted);
     expect(outcomes.at(-1)).toBe('opened');
     expect(scene.breaker.fault).toMatchObject({ why: 'gateway' });
   });
 
   it('opens at once for a credential, or for a pause', () => {
     const scene = new Scene();
-    expect(scene.send({ ...unauthorised, scope: 'connection' }, newcomer)).toBe('opened');
+    expect(scene.send({ ...unauthorised, scope: 'connection' }, untrusted)).toBe('opened');
     const asked = new Scene();
-    expect(asked.send(trouble('connection', 20_000), newcomer)).toBe('opened');
+    expect(asked.send(trouble('connection', 20_000), untrusted)).toBe('opened');
     expect(asked.wait()).toBe(20_000);
   });
 
@@ -475,17 +475,17 @@ describe('a failure before any device is named', () => {
       scene.sendMany(trouble('connection'), 5);
       scene.wait();
       expect(scene.untrustedWaitMs).toBe(0);
-      expect(scene.send(outcome, newcomer)).toBe('closed');
+      expect(scene.send(outcome, untrusted)).toBe('closed');
     }
   });
 
-  it('makes newcomers probes, with the pauses of all', () => {
+  it('makes untrusted devices probes, with the pauses of all', () => {
     const scene = new Scene();
-    scene.sendMany(trouble('connection'), 5, newcomer);
+    scene.sendMany(trouble('connection'), 5, untrusted);
     const pauses = Array.from({ length: 4 }, () => {
       const ms = scene.untrustedWaitMs;
       scene.nowMs += ms;
-      scene.send(trouble('connection'), newcomer);
+      scene.send(trouble('connection'), untrusted);
       return ms;
     });
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000]);

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { endpointOrigin } from './endpoint-origin.ts';
 
-it('is that of the endpoint as it was written when the device registered', () => {
+it('is the origin of the endpoint in a token', () => {
   const tokenOf = (endpoint: string) =>
     JSON.stringify({ endpoint, keys: { p256dh: '', auth: '' } });
   const endpoints = [

@@ -15,33 +15,33 @@ function lifetime(platform: 'apns' | 'fcm' | 'web', payload: object) {
 
 const seconds = (count: number) => ({ endsMs: count * 1000, firstTryMs: count * 1000 });
 
-describe('what a publish says', () => {
-  it('is worth four weeks where it does not say otherwise', () => {
+describe('the lifetime of a notification', () => {
+  it('is four weeks by default', () => {
     const fourWeeks = { endsMs: FOUR_WEEKS_MS, firstTryMs: FOUR_WEEKS_MS };
     expect(lifetime('web', {})).toEqual(fourWeeks);
     expect(lifetime('fcm', {})).toEqual(fourWeeks);
     expect(lifetime('apns', { aps: {} })).toEqual(fourWeeks);
   });
 
-  it('is worth as long as it says, from when it was due', () => {
+  it('is the time to live, from when the publish was due', () => {
     expect(lifetime('web', { time_to_live: 60 })).toEqual(seconds(60));
     expect(lifetime('fcm', { time_to_live: 7 })).toEqual(seconds(7));
     expect(lifetime('fcm', { message: { android: { ttl: '90s' } } })).toEqual(seconds(90));
     expect(lifetime('apns', { aps: {}, expiration: DUE_MS / 1000 + 300 })).toEqual(seconds(300));
   });
 
-  it('is tried once where it is for now or never, if that comes soon', () => {
+  it('is one attempt within a minute if the time to live is 0', () => {
     const once = { endsMs: 0, firstTryMs: 60_000 };
     expect(lifetime('web', { time_to_live: 0 })).toEqual(once);
     expect(lifetime('fcm', { time_to_live: 0 })).toEqual(once);
     expect(lifetime('apns', { aps: {}, expiration: 0 })).toEqual(once);
   });
 
-  it('is worth nothing where its time was over before it was due', () => {
+  it('is over if it expired before it was due', () => {
     expect(lifetime('apns', { aps: {}, expiration: DUE_MS / 1000 - 1 })).toEqual(seconds(-1));
   });
 
-  it('does not wait for ever', () => {
+  it('is at most four weeks', () => {
     const never = lifetime('apns', { aps: {}, expiration: Number.MAX_SAFE_INTEGER });
     expect(never.endsMs).toBe(FOUR_WEEKS_MS);
   });

@@ -34,7 +34,7 @@ function refused(reason: string): Outcome {
 }
 
 describe('a prepared publish', () => {
-  it('is made once of what the publish says', () => {
+  it('is made once from the payload', () => {
     const { gateway, notifications } = makeGateway();
     const prepared = new PreparedPublish(publish, readStoredPublish(publish), 'instance', gateway);
     expect(notifications).toMatchObject([
@@ -49,7 +49,7 @@ describe('a prepared publish', () => {
     expect(prepared.refusal).toBeUndefined();
   });
 
-  it('is given up where three devices in a row are refused for what it says', () => {
+  it('is given up after three refusals of the whole publish in a row', () => {
     const { gateway } = makeGateway();
     const prepared = new PreparedPublish(publish, readStoredPublish(publish), 'instance', gateway);
     const outcomes: readonly Outcome[] = [
@@ -71,7 +71,7 @@ describe('a prepared publish', () => {
     expect(prepared.refusal).toBeUndefined();
   });
 
-  it('refuses every device where it cannot be read any more', () => {
+  it('refuses every device if it cannot be read', () => {
     const { gateway, notifications } = makeGateway();
     const prepared = new PreparedPublish(publish, undefined, 'instance', gateway);
     expect(notifications).toEqual([]);

@@ -45,7 +45,7 @@ function newSlice(route: Route): Slice {
 }
 
 describe('a route', () => {
-  it('holds up others when a device has waited too long for its turn, and for a while after that', () => {
+  it('does not hold up other routes once a device has waited too long, and for a while after', () => {
     const route = newRoute();
     const slice = newSlice(route);
     expect(slice.holdsUp(NOW_MS + TURN_MS_MAX)).toBe(false);
@@ -57,7 +57,7 @@ describe('a route', () => {
     expect(slice.holdsUp(NOW_MS + SLOW_MS)).toBe(false);
   });
 
-  it('lets devices come back one after the other', () => {
+  it('lets devices return one after the other', () => {
     const route = newRoute();
     const times = Array.from(
       { length: 3 },
@@ -67,8 +67,8 @@ describe('a route', () => {
   });
 });
 
-describe('what a route has accepted', () => {
-  it('says something of others, and nothing of the device itself', () => {
+describe('an acceptance on a route', () => {
+  it('says something about other devices, not about the same', () => {
     const route = newRoute();
     const accept = (device: number, atMs: number) =>
       route.learn(
@@ -88,30 +88,30 @@ describe('what a route has accepted', () => {
   });
 });
 
-describe('a route by a clock that was set back', () => {
+describe('a route after the clock was set back', () => {
   const backMs = NOW_MS - HOUR_MS;
 
-  it('counts from then on how long a device waits for its turn', () => {
+  it('measures from then on how long a device waits', () => {
     const slice = newSlice(newRoute());
     expect(slice.holdsUp(backMs)).toBe(false);
     expect(slice.holdsUp(backMs + TURN_MS_MAX + 1)).toBe(true);
   });
 
-  it('is not slow for as much longer', () => {
+  it('is not slow for longer', () => {
     const route = newRoute();
     const slice = newSlice(route);
     slice.returnMs(NOW_MS);
     expect(slice.holdsUp(backMs)).toBe(false);
   });
 
-  it('does not let devices come back after those of before', () => {
+  it('does not queue returning devices behind earlier ones', () => {
     const route = newRoute();
     for (let count = 0; count < 100_000; count++) route.trusted.returnMs(NOW_MS, route.circuit);
     expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBe(1_000);
     expect(route.trusted.returnMs(backMs, route.circuit) - backMs).toBeLessThan(LATER_MS_MAX);
   });
 
-  it('does not take what was accepted by it for accepted lately', () => {
+  it('does not count an acceptance in the future as recent', () => {
     const route = newRoute();
     const sent = { device: 1, isTrusted: true };
     route.learn(route.circuit.begin(true, NOW_MS), sent, { result: 'accepted' }, NOW_MS);

@@ -12,40 +12,40 @@ function device(number: number, acceptedBefore: boolean, token = 'token'): Recip
   } as unknown as Recipient;
 }
 
-describe('a witness', () => {
-  it('is a device that was accepted, with the token that was', () => {
-    const witnesses = new TrustedDevices();
-    expect(witnesses.has(device(1, false))).toBe(false);
-    expect(witnesses.has(device(1, true))).toBe(true);
-    witnesses.add(device(1, false));
-    expect(witnesses.has(device(1, false))).toBe(true);
-    expect(witnesses.has(device(1, false, 'other'))).toBe(false);
+describe('a trusted device', () => {
+  it('was accepted with its current token', () => {
+    const devices = new TrustedDevices();
+    expect(devices.has(device(1, false))).toBe(false);
+    expect(devices.has(device(1, true))).toBe(true);
+    devices.add(device(1, false));
+    expect(devices.has(device(1, false))).toBe(true);
+    expect(devices.has(device(1, false, 'other'))).toBe(false);
   });
 
-  it('is none while it is doubted, until it is accepted again', () => {
-    const witnesses = new TrustedDevices();
+  it('is distrusted until it is accepted again', () => {
+    const devices = new TrustedDevices();
     for (const before of [true, false]) {
       const one = device(before ? 1 : 2, before);
-      witnesses.add(one);
-      witnesses.distrust(one.number);
-      expect(witnesses.has(one)).toBe(false);
-      expect(witnesses.wasAccepted(one)).toBe(true);
-      witnesses.add(one);
-      expect(witnesses.has(one)).toBe(true);
+      devices.add(one);
+      devices.distrust(one.number);
+      expect(devices.has(one)).toBe(false);
+      expect(devices.wasAccepted(one)).toBe(true);
+      devices.add(one);
+      expect(devices.has(one)).toBe(true);
     }
   });
 
-  it('is doubted no more when the credential was replaced', () => {
-    const witnesses = new TrustedDevices();
-    witnesses.distrust(1);
-    witnesses.clear();
-    expect(witnesses.has(device(1, true))).toBe(true);
+  it('is trusted again when the credential was replaced', () => {
+    const devices = new TrustedDevices();
+    devices.distrust(1);
+    devices.clear();
+    expect(devices.has(device(1, true))).toBe(true);
   });
 
-  it('is forgotten to be doubted before memory grows', () => {
-    const witnesses = new TrustedDevices();
-    for (let number = 1; number <= 4_001; number++) witnesses.distrust(number);
-    expect(witnesses.has(device(1, true))).toBe(true);
-    expect(witnesses.has(device(2, true))).toBe(false);
+  it('is trusted again when 4,000 others were distrusted since', () => {
+    const devices = new TrustedDevices();
+    for (let number = 1; number <= 4_001; number++) devices.distrust(number);
+    expect(devices.has(device(1, true))).toBe(true);
+    expect(devices.has(device(2, true))).toBe(false);
   });
 });

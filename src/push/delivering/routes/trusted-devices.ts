@@ -8,7 +8,7 @@ const DEVICES_MAX = 4_000;
 
 /**
  * The devices that were accepted with one credential. Their outcomes say something about the gateway, while those of
- * other devices may be made up by whoever registered them.
+ * other devices may be made up by an attacker who registered them.
  */
 export class TrustedDevices {
   /**

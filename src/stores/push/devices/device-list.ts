@@ -51,6 +51,13 @@ const CALL_DEVICES = 20_000;
 /** Milliseconds between two commits that remove devices. */
 const PAUSE_MS = 5;
 
+/** The selected devices of an instance after a place; 0: from the first. */
+interface DeviceRange {
+  readonly instance: number;
+  readonly filter: DeviceFilter;
+  readonly after: number;
+}
+
 /** A range of an instance's devices, in the order of registration; without `upTo`, to the end. */
 interface Piece {
   readonly after: number;
@@ -69,12 +76,15 @@ export class DeviceList {
    * Returns up to `limit` devices after a place, the oldest first. There may be more even if it returns fewer: `next` is
    * the place to continue from, `undefined` at the end.
    */
-  async list(
-    instance: number,
-    filter: DeviceFilter,
-    after: number,
-    limit: number,
-  ): Promise<{ readonly devices: readonly ListedDevice[]; readonly next: number | undefined }> {
+  async list({
+    instance,
+    filter,
+    after,
+    limit,
+  }: DeviceRange & { readonly limit: number }): Promise<{
+    readonly devices: readonly ListedDevice[];
+    readonly next: number | undefined;
+  }> {
     const devices: ListedDevice[] = [];
     for await (const piece of this.pieces(instance, after)) {
       const { read } = this.database;
@@ -94,12 +104,15 @@ export class DeviceList {
   }
 
   /** Removes devices after a place, or only counts them; `next` is the place to continue from, `undefined` at the end. */
-  async remove(
-    instance: number,
-    filter: DeviceFilter,
-    after: number,
-    isDryRun: boolean,
-  ): Promise<{ readonly devices: number; readonly next: number | undefined }> {
+  async remove({
+    instance,
+    filter,
+    after,
+    isDryRun,
+  }: DeviceRange & { readonly isDryRun: boolean }): Promise<{
+    readonly devices: number;
+    readonly next: number | undefined;
+  }> {
     let devices = 0;
     for await (const piece of this.pieces(instance, after)) {
       devices += isDryRun

@@ -11,6 +11,14 @@ interface Known {
   reading: Promise<void> | undefined;
 }
 
+interface NewBody {
+  readonly instance: number;
+  readonly bytes: number;
+  /** Limit of the instance. */
+  readonly max: number;
+  readonly nowMs: number;
+}
+
 /** A smaller publish counts as this much, because its rows take as much. */
 const BYTES_MIN = 512;
 
@@ -33,13 +41,8 @@ export class PendingBodies {
   private readonly instances = new Map<number, Known>();
 
   /** Counts a body if there is room, and returns whether there was. Uses `read` only if needed. */
-  add(
-    instance: number,
-    bytes: number,
-    max: number,
-    nowMs: number,
-    read: SQL,
-  ): boolean | Promise<boolean> {
+  add(body: NewBody, read: SQL): boolean | Promise<boolean> {
+    const { instance, bytes, max, nowMs } = body;
     const known = this.instances.get(instance);
     // Waits while the store is read: the result may or may not include this body.
     const isKnown = known?.reading === undefined;
@@ -52,30 +55,28 @@ export class PendingBodies {
       const agoMs = nowMs - known.readAtMs;
       if (agoMs >= 0 && agoMs < READ_AGAIN_MS) return false;
     }
-    return this.readFirst(instance, bytes, max, nowMs, read);
+    return this.readFirst(body, read);
   }
 
-  private async readFirst(
-    instance: number,
-    bytes: number,
-    max: number,
-    nowMs: number,
-    read: SQL,
-  ): Promise<boolean> {
+  private async readFirst({ instance, bytes, max, nowMs }: NewBody, read: SQL): Promise<boolean> {
     let known = this.instances.get(instance);
     if (known === undefined) {
       known = { readBytes: 0, readAtMs: nowMs, addedBytes: 0, reading: undefined };
       this.instances.set(instance, known);
     }
     // Concurrent publishes share one query.
-    known.reading ??= this.read(known, instance, nowMs, read);
+    known.reading ??= this.read(known, { instance, nowMs }, read);
     await known.reading;
     const fits = known.readBytes + known.addedBytes + bytes <= max;
     if (fits) known.addedBytes += bytes;
     return fits;
   }
 
-  private async read(known: Known, instance: number, nowMs: number, read: SQL): Promise<void> {
+  private async read(
+    known: Known,
+    { instance, nowMs }: Pick<NewBody, 'instance' | 'nowMs'>,
+    read: SQL,
+  ): Promise<void> {
     try {
       known.addedBytes = 0;
       const [row]: { bytes: BigInteger | null }[] = await read`

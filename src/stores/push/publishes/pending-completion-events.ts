@@ -6,12 +6,11 @@ import {
   type PendingCompletionEvents,
 } from '../../../push/pending-completion-events.ts';
 import type { Database } from '../../database/database.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
 
-interface EndRow {
+interface PendingRow {
   readonly publish: BigInteger;
   readonly finished_at: BigInteger;
 }
@@ -62,7 +61,7 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
   }
 
   async finishedAtMs(publish: number): Promise<number | undefined> {
-    const [row]: Pick<EndRow, 'finished_at'>[] = await this.database.read`
+    const [row]: Pick<PendingRow, 'finished_at'>[] = await this.database.read`
       SELECT finished_at FROM untold_ends WHERE publish = ${publish}`;
     return row === undefined ? undefined : Number(row.finished_at);
   }
@@ -70,13 +69,13 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
   async claim(
     nowMs: number,
     untilMs: number,
-    most: number,
+    limit: number,
   ): Promise<readonly PendingCompletionEvent[]> {
     // There is hardly ever one, and this read needs no commit.
     const [due]: unknown[] = await this.database.read`
       SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
     if (due === undefined) return [];
-    return await this.database.write((sql) => this.claimSome(sql, nowMs, untilMs, most));
+    return await this.database.write((sql) => this.claimSome(sql, nowMs, untilMs, limit));
   }
 
   async remove(publish: number): Promise<void> {
@@ -89,29 +88,29 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     sql: TransactionSQL,
     nowMs: number,
     untilMs: number,
-    most: number,
+    limit: number,
   ): Promise<readonly PendingCompletionEvent[]> {
     const { dialect } = this.database;
-    const ends: EndRow[] = await sql`
+    const rows: PendingRow[] = await sql`
       WITH due AS MATERIALIZED (
         SELECT publish FROM untold_ends WHERE ready_at <= ${nowMs}
-        ORDER BY ready_at, publish LIMIT ${most} ${skipLocked(dialect, sql)})
+        ORDER BY ready_at, publish LIMIT ${limit} ${skipLocked(dialect, sql)})
       UPDATE untold_ends SET ready_at = ${untilMs}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
       RETURNING publish, finished_at`;
     const finishedAtMs = new Map(
-      ends.map(({ publish, finished_at }) => [Number(publish), Number(finished_at)]),
+      rows.map(({ publish, finished_at }) => [Number(publish), Number(finished_at)]),
     );
     const publishes: PublishRow[] = await sql`
       SELECT number, id, instance, target, created_at, due_at, body FROM publishes
       WHERE ${isAmong(dialect, sql, 'number', [...finishedAtMs.keys()])}`;
     return publishes
-      .map((row) => endOf(row, finishedAtMs.get(Number(row.number)) ?? nowMs))
+      .map((row) => eventOf(row, finishedAtMs.get(Number(row.number)) ?? nowMs))
       .sort((a, b) => a.finishedAtMs - b.finishedAtMs || a.publish.number - b.publish.number);
   }
 }
 
-function endOf(row: PublishRow, finishedAtMs: number): PendingCompletionEvent {
+function eventOf(row: PublishRow, finishedAtMs: number): PendingCompletionEvent {
   const publish = {
     number: Number(row.number),
     id: row.id,

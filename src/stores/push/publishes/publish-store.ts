@@ -90,9 +90,13 @@ export class StoredPublishes implements PublishStore {
   accept(publish: NewPublish): Promise<Acceptance> {
     const { instance, body, pendingBytesMax, createdAtMs } = publish;
     if (pendingBytesMax === 0) return this.keep(publish);
-    const bytes = countedBytes(body);
-    const { read } = this.database;
-    const fits = this.pending.add(instance, bytes, pendingBytesMax, createdAtMs, read);
+    const counted = {
+      instance,
+      bytes: countedBytes(body),
+      max: pendingBytesMax,
+      nowMs: createdAtMs,
+    };
+    const fits = this.pending.add(counted, this.database.read);
     if (fits === true) return this.keep(publish);
     return this.keepIf(publish, fits);
   }

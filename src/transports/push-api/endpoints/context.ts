@@ -24,15 +24,12 @@ export interface PushEndpointSettings {
   readonly addressLimits: AddressLimits;
 }
 
-/** Reads what is known about one device and one publish. */
-export type DeviceStories = Pick<StoryStore, 'story'>;
-
 /** What the endpoints share. */
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
   readonly devices: DeviceStore;
   readonly publishes: PublishStore;
-  readonly stories: DeviceStories;
+  readonly stories: Pick<StoryStore, 'story'>;
   /** The routes to devices, of all instances, that are paused now. */
   readonly pauses: () => readonly OpenCircuit[];
   /** Notified of what devices report. */

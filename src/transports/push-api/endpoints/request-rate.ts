@@ -7,12 +7,17 @@ const RETRY_AFTER_SECONDS = 1;
 /** The rates of one kind of request, by the number of the instance. */
 export type InstanceRates = RateLimiter<number>;
 
-/** Counts a request of an instance, or refuses it. `limit` is per second; 0: no limit. */
+interface InstanceRequest {
+  readonly instance: number;
+  /** Per second. 0: no limit. */
+  readonly limit: number;
+  readonly nowMs: number;
+}
+
+/** Counts a request of an instance, or refuses it. */
 export function refuseOverRate(
   rates: InstanceRates,
-  instance: number,
-  limit: number,
-  nowMs: number,
+  { instance, limit, nowMs }: InstanceRequest,
 ): PushRefusal | undefined {
   if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
   return tooManyRequests(limit);

@@ -24,7 +24,11 @@ export class BackendRates {
 
   /** Counts a request other than a publish, or refuses it. */
   refuse({ number, limits }: Limited): PushRefusal | undefined {
-    return refuseOverRate(this.requests, number, limits.backendRequestsPerSecond, this.now());
+    return refuseOverRate(this.requests, {
+      instance: number,
+      limit: limits.backendRequestsPerSecond,
+      nowMs: this.now(),
+    });
   }
 
   /** Refuses a publish before it is read, if too many before it were invalid. */

@@ -21,7 +21,12 @@ export function deleteUser(context: EndpointContext): Endpoint {
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
     const refused =
-      refuseUserId(userId) ?? refuseOverRate(rates, instance.number, DELETIONS_PER_SECOND, now());
+      refuseUserId(userId) ??
+      refuseOverRate(rates, {
+        instance: instance.number,
+        limit: DELETIONS_PER_SECOND,
+        nowMs: now(),
+      });
     if (refused !== undefined) return refused;
     const spaced = withSpaces(call);
     return guard.ask(

@@ -36,7 +36,11 @@ export function publish(
       return request;
     }
     const { number, limits } = instance;
-    const refused = refuseOverRate(rates, number, limits.publishesPerSecond, nowMs);
+    const refused = refuseOverRate(rates, {
+      instance: number,
+      limit: limits.publishesPerSecond,
+      nowMs,
+    });
     if (refused !== undefined) return refused;
     return guard.ask(
       () =>

@@ -21,7 +21,7 @@ const refused: Outcome = { result: 'not-authorised', reason: 'http-403', words: 
 const hangs: Answer = { outcome: tryAgain('device'), afterMs: 15_000 };
 const isNew = { isNew: true };
 
-/** Registers fakes: newcomers for which the gateway gives the attacker's answer. */
+/** Registers fakes: untrusted devices for which the gateway gives the attacker's answer. */
 async function fakes(
   platform: Platform,
   count: number,
@@ -102,7 +102,7 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
 
 describe('devices of one push service that were accepted', () => {
   it('are reached at once while fakes hang at many others', async () => {
-    // More routes than places, so that one newcomer on each would take them all.
+    // More routes than places: one untrusted device on each would take all places.
     scene.limits = { ...deliveryLimits, routes: 60 };
     const origin = 'https://good.example';
     await fakes('web', 500, hangs, { origin: (index) => `https://bad-${index % 50}.example` });
@@ -219,7 +219,7 @@ describe('a fake', () => {
     },
   );
 
-  it('whose gateway is in trouble with it alone is given up within hours after a single other publish', async () => {
+  it('whose gateway fails for it alone is given up within hours after the last acceptance of others', async () => {
     const vip = { kind: 'interests', names: ['vip'] } as const;
     await scene.register(instance, 'web', { interests: vip.names });
     await fakes('web', 20, tryAgain('gateway'));
@@ -233,7 +233,7 @@ describe('a fake', () => {
     expect(await scene.counts(id, 'web')).toEqual({ state: 'finished', planned: 20, failed: 20 });
   });
 
-  it('whose gateway is in trouble with it alone is given up after some minutes', async () => {
+  it('whose gateway fails for it alone is given up after some minutes', async () => {
     await scene.register(instance, 'web', { interests: ['vip'] });
     await fakes('web', 5, tryAgain('gateway'));
     const pipeline = start();
@@ -338,7 +338,7 @@ describe('an instance of which no device was ever accepted', () => {
     const before = scene.sends.length;
     await seconds(60);
     expect(scene.sends.length - before).toBeLessThanOrEqual(610);
-    // Only probed devices have a row of their own.
+    // Only probed devices have rows.
     expect(scene.rowsWaiting()).toBeLessThan(1_300);
   });
 });
@@ -408,7 +408,7 @@ describe('an instance whose devices were accepted', () => {
     expect(scene.log).toContain('closed fcm');
   });
 
-  it('probes witnesses to find out whether a gateway is back, however many fakes wait', async () => {
+  it('probes trusted devices to find out whether a gateway is back, however many fakes wait', async () => {
     await fakes('fcm', 500, tryAgain('gateway'));
     const honest = await scene.registerMany(instance, 'fcm', 20);
     let isDown = true;
@@ -422,8 +422,8 @@ describe('an instance whose devices were accepted', () => {
     const sinceMs = scene.passedMs;
     await seconds(120);
     const probes = scene.sends.filter(({ atMs }) => atMs >= sinceMs);
-    const witnesses = new Set<string>(honest);
-    expect(probes.filter(({ device }) => witnesses.has(device)).length).toBeGreaterThanOrEqual(4);
+    const devices = new Set<string>(honest);
+    expect(probes.filter(({ device }) => devices.has(device)).length).toBeGreaterThanOrEqual(4);
     isDown = false;
     await seconds(65);
     expect(scene.log).toContain('closed fcm');
@@ -444,7 +444,7 @@ describe('an instance whose devices were accepted', () => {
     await seconds(118);
     const after = scene.sends.slice(sent);
     expect(after.filter(({ device }) => honest.has(device))).toEqual([]);
-    // Newcomers may still find out that the gateway is well, some at a time.
+    // Some untrusted devices at a time may still find that the gateway has recovered.
     expect(after.length).toBeLessThanOrEqual(10);
     await seconds(60);
     expect(await scene.counts(id)).toMatchObject({ accepted: 10 });

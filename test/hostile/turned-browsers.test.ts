@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { type Browser, BrowserSite, type Evil, HONEST } from './fake-browsers-site.ts';
+import { type Browser, BrowserSite, type Evil, HONEST } from './browser-site.ts';
 
 const LONG_MS = 60_000;
 

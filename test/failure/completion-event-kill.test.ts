@@ -6,7 +6,7 @@ import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/
 import { startWebhookEndpoint, type WebhookEndpoint } from '../admin/webhook-endpoint.ts';
 import { countOf, openRows } from './push-rows.ts';
 
-/** A server that is killed between the end of a publish and what tells of it. */
+/** A server that is killed between the end of a publish and its completion event. */
 
 const LOOK_MS = 10;
 
@@ -26,7 +26,7 @@ afterEach(() => parts.disposeAsync());
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + WAIT_MAX_MS;
   while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error('it never came to pass');
+    if (performance.now() > deadlineMs) throw new Error('it never happened');
     await Bun.sleep(LOOK_MS);
   }
 }
@@ -44,7 +44,7 @@ async function start(held: 'requests' | 'removals'): Promise<Fanfare> {
         webhooks: { allowPrivateAddresses: true },
       },
       environment: { HELD: held },
-      program: join(import.meta.dir, 'held-news-server.fixture.ts'),
+      program: join(import.meta.dir, 'held-events-server.fixture.ts'),
     }),
   );
 }
@@ -65,7 +65,7 @@ async function publish(server: Fanfare): Promise<string> {
   return id;
 }
 
-/** What the endpoint was told, in no order. */
+/** The events that the endpoint has received, in no order. */
 const heard = () =>
   endpoint.bodies
     .map((text) => JSON.parse(text))
@@ -76,7 +76,7 @@ const heard = () =>
     )
     .sort();
 
-/** What the store has: ends that were not told for certain, and requests, those among them that are delivered. */
+/** What the store has: pending completion events, and webhook requests, the delivered ones among them. */
 function left(server: Fanfare) {
   using rows = openRows(server);
   return {
@@ -88,7 +88,7 @@ function left(server: Fanfare) {
 
 const everything = (id: string) => [`FINISHED ${id}`, `STARTED ${id}`, `ann ${id}`];
 
-it('is told by the next server where nothing of it was kept', async () => {
+it('is reported by the next server if nothing of it was stored', async () => {
   const server = await start('requests');
   const id = await publish(server);
   await server.stop('SIGKILL');
@@ -100,7 +100,7 @@ it('is told by the next server where nothing of it was kept', async () => {
   expect(heard()).toEqual(everything(id));
 }, 60_000);
 
-it('is sent once where it was kept, however often it is told', async () => {
+it('is sent once if it was stored, however often it is reported', async () => {
   const server = await start('removals');
   const id = await publish(server);
   await until(() => left(server).delivered === 3);

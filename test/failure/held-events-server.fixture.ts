@@ -2,14 +2,14 @@ import { run } from '../../src/cli/run.ts';
 
 /**
  * The server as `src/main.ts` runs it, with a store that is slow for ever at one thing: at keeping requests that
- * leave the server, or at taking away ends of publishes that were told. `HELD` says which.
+ * leave the server, or before it removes the pending completion events that were sent. `HELD` says which.
  */
 
 const RealWorker = globalThis.Worker;
 
 globalThis.Worker = class extends RealWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
-    super(url, { ...options, preload: [`${import.meta.dir}/held-news-background.fixture.ts`] });
+    super(url, { ...options, preload: [`${import.meta.dir}/held-events-background.fixture.ts`] });
   }
 };
 

@@ -190,7 +190,7 @@ function instanceAt(place: number, directory: string, allowedHosts: readonly str
   return { id, secretKey, settings };
 }
 
-/** All browsers share one key, since nobody decrypts their messages. */
+/** All browsers share one key, since their messages are not decrypted. */
 const browserKey = newP256Pair().publicText;
 
 function rowOf(allowedHosts: readonly string[], endpoint: string, isHonest: boolean): StoredRow {
