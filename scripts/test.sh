@@ -36,13 +36,15 @@ export TEST_RUN_FOLDER TMPDIR
 # PostgreSQL runs as a user of its own, and must reach its folder in here.
 chmod 711 "$TEST_RUN_FOLDER"
 
+# Ends what tests have left running: servers that were started in this folder, and PostgreSQL, which cleans up after itself.
 tidy_up() {
-  postgres=$TEST_RUN_FOLDER/postgres/data/postmaster.pid
-  if [ -f "$postgres" ]; then
-    pid=$(head -n 1 "$postgres")
-    kill -QUIT "$pid" 2>/dev/null || true
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-  fi
+  for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
+    if [ -f "$file" ]; then kill -INT "$(head -n 1 "$file")" 2>/dev/null || true; fi
+  done
+  for pid in $(pgrep -f -- "--config $TEST_RUN_FOLDER" 2>/dev/null || true); do kill -KILL "$pid" 2>/dev/null || true; done
+  for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
+    for _ in 1 2 3 4 5 6 7 8 9 10; do [ -f "$file" ] && sleep 0.3; done
+  done
   rm -rf "$TEST_RUN_FOLDER"
 }
 trap tidy_up EXIT

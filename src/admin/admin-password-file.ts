@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../runtime/error-code.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
 
 /** 192 random bits. They are written as base64url, which needs no quoting in URLs and shells. */
@@ -52,8 +53,8 @@ export function readAdminPassword(file: string): FilePassword | undefined {
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw fault(file, codeOf(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error));
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw fault(file, errorCode(error) === 'ELOOP' ? 'it is a symbolic link' : messageOf(error));
   }
   try {
     return { password: passwordIn(descriptor, file), isExposed: isExposed(descriptor, file) };
@@ -70,7 +71,7 @@ export function createAdminPassword(file: string): FilePassword {
     linkSync(written.file, file);
     return { password: written.password, isExposed: false };
   } catch (error) {
-    const existing = codeOf(error) === 'EEXIST' ? readAdminPassword(file) : undefined;
+    const existing = errorCode(error) === 'EEXIST' ? readAdminPassword(file) : undefined;
     if (existing === undefined) throw error;
     return existing;
   } finally {
@@ -134,10 +135,6 @@ function fault(file: string, why: string): PasswordFileFault {
   return new PasswordFileFault(
     `The password of the admin API cannot be read from ${file}: ${why}. It must be a file that only the server's user can read and write. To make a new one: fanfare admin password --new`,
   );
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function messageOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
+import { errorCode } from '../runtime/error-code.ts';
 import { findJsonFault } from './json-position.ts';
 
 /** The content of a file, or why it cannot be read. */
@@ -65,7 +66,7 @@ function fault(message: string): ReadFile {
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':

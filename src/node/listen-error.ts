@@ -1,3 +1,4 @@
+import { errorCode } from '../runtime/error-code.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** Explains to the operator why a listener could not be opened, in one line that names the setting. */
@@ -6,7 +7,7 @@ export function listenError(
   setting: string,
   { host, port }: { readonly host: string; readonly port: number },
 ): StartFailed {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   const where = `${host}:${port} (${setting}.host, ${setting}.port)`;
   const why =
     code === 'EADDRINUSE'

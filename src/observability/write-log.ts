@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { errorCode } from '../runtime/error-code.ts';
 
 /** The log thread: writes the text from each port to standard error. */
 
@@ -29,5 +30,5 @@ function writeAll(text: string): boolean {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+  return errorCode(error) === 'EAGAIN';
 }

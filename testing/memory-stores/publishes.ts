@@ -1,5 +1,4 @@
-import type { Platform } from '../../src/push/model/device.ts';
-import { platforms } from '../../src/push/model/device.ts';
+import { type Platform, platforms } from '../../src/push/model/device.ts';
 import type {
   Acceptance,
   NewPublish,

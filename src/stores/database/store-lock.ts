@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { errorCode } from '../../runtime/error-code.ts';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
 import { fileIdentity, makeFile, requireOneName } from './sqlite.ts';
@@ -146,7 +147,7 @@ function isSame(one: Owner | undefined, { pid, host, since }: Owner): boolean {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+  return errorCode(error) === 'SQLITE_BUSY';
 }
 
 function inUse(owner: Owner | undefined): string {

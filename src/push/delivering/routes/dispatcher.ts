@@ -12,7 +12,8 @@ import { endpointOrigin } from './endpoint-origin.ts';
 import { isWithin } from './is-within.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { returnLater } from './returning-devices.ts';
-import { Route, type SendLimits, Slice } from './route.ts';
+import { type Route, Slice } from './route.ts';
+import { RouteTable } from './route-table.ts';
 import { TrustedDevices } from './trusted-devices.ts';
 
 /** Devices by what became of them. */
@@ -43,9 +44,6 @@ const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
 /** A circuit that is open for less than this is not reported: an acceptance that was in flight has closed it. */
 const REPORT_MS = 1_000;
 
-/** The origin of the route that push services beyond `limits.routes` share. */
-const OTHER_SERVICES = 'others';
-
 const ACCEPTED: After = { what: 'accepted' };
 
 /** The time to live ran out while the device waited. */
@@ -70,9 +68,8 @@ const FAULT: Outcome = {
 };
 
 /**
- * Sends to the devices of one platform of one instance. Dispatchers do not wait for each other. Within one, no push
- * service waits for another: each has a route of its own. Push services beyond `limits.routes` share a route, on which
- * the outcome at one service never stops the others.
+ * Sends to the devices of one platform of one instance. Dispatchers do not wait for each other, and within one, no push
+ * service waits for another: each has a route of its own.
  */
 export class Dispatcher {
   readonly instance: number;
@@ -80,8 +77,7 @@ export class Dispatcher {
   usedAtMs: number;
   private readonly options: DispatcherOptions;
   private gateway: AnyGateway;
-  private readonly routes: Route[] = [];
-  private readonly routeByOrigin = new Map<string, Route>();
+  private readonly routes: RouteTable;
   private readonly prepared = new Map<number, PreparedPublish>();
   private readonly trusted = new TrustedDevices();
   /** Whether any device was accepted with the current credential. */
@@ -90,8 +86,6 @@ export class Dispatcher {
   /** Sends without an outcome: all, and those to untrusted devices. */
   private inFlight = 0;
   private untrustedInFlight = 0;
-  /** The route whose turn is next. */
-  private turn = 0;
   private isStopped = false;
   private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private claimedUntilMs = 0;
@@ -104,6 +98,13 @@ export class Dispatcher {
     this.instance = options.instance;
     this.platform = options.gateway.platform;
     this.usedAtMs = options.timers.now();
+    this.routes = new RouteTable({
+      rate: options.rate,
+      random: options.random,
+      routesMax: options.limits.routes,
+      isByService: this.platform === 'web',
+      distrust: (device) => this.trusted.distrust(device),
+    });
   }
 
   /** Sends in flight. */
@@ -119,13 +120,13 @@ export class Dispatcher {
   /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
   isShut(nowMs: number): boolean {
     return (
-      this.routes.some((route) => route.hasProbe()) &&
-      this.routes.every(({ circuit }) => circuit.isShut(nowMs))
+      this.routes.all.some((route) => route.hasProbe()) &&
+      this.routes.all.every(({ circuit }) => circuit.isShut(nowMs))
     );
   }
 
   openCircuits(): readonly OpenCircuit[] {
-    return this.routes.flatMap((route) => this.openCircuitOf(route) ?? []);
+    return this.routes.all.flatMap((route) => this.openCircuitOf(route) ?? []);
   }
 
   /** Adds the devices at some places of a job, and returns them in slices. `start` sends to them. */
@@ -138,10 +139,12 @@ export class Dispatcher {
     const prepared = this.prepare(job, readStored);
     const slices: Slice[] = [];
     if (this.platform === 'web') {
-      const byRoute = Map.groupBy(places, (place) => this.routeTo(originOf(job, place)));
+      const byRoute = Map.groupBy(places, (place) =>
+        this.routes.to(originOf(job, place), this.usedAtMs),
+      );
       for (const [route, some] of byRoute) this.addSlices(slices, { job, prepared, route }, some);
     } else {
-      this.addSlices(slices, { job, prepared, route: this.routeTo('') }, places);
+      this.addSlices(slices, { job, prepared, route: this.routes.to('', this.usedAtMs) }, places);
     }
     this.returnJammed();
     return slices;
@@ -165,7 +168,7 @@ export class Dispatcher {
     this.trusted.clear();
     this.hasAccepted = false;
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
-    for (const route of this.routes) {
+    for (const route of this.routes.all) {
       const circuit = this.openCircuitOf(route);
       route.circuit.reset();
       if (circuit !== undefined) this.reportClosed(route, circuit);
@@ -176,20 +179,16 @@ export class Dispatcher {
   /** To be called about once a second. */
   check(passedMs: number): void {
     const nowMs = this.options.timers.now();
-    for (const { trusted, untrusted } of this.routes) {
+    for (const { trusted, untrusted } of this.routes.all) {
       trusted.measure(passedMs);
       untrusted.measure(passedMs);
     }
-    for (const route of this.routes) this.reportOpen(route, nowMs);
+    for (const route of this.routes.all) this.reportOpen(route, nowMs);
     this.returnJammed();
     for (const [number, { slices }] of this.prepared) {
       if (slices === 0) this.prepared.delete(number);
     }
-    for (const [origin, route] of this.routeByOrigin) {
-      if (route.inFlight > 0 || !route.isEmpty || nowMs - route.usedAtMs <= IDLE_MS) continue;
-      this.routeByOrigin.delete(origin);
-      this.routes.splice(this.routes.indexOf(route), 1);
-    }
+    this.routes.forgetIdle(nowMs);
     // Extended claims let more be sent.
     this.start();
   }
@@ -251,7 +250,7 @@ export class Dispatcher {
     const nowMs = this.options.timers.now();
     const { untrustedWaitMs } = this.options.limits;
     const inFlightMax = this.inFlightMaxOfRoute();
-    for (const route of this.routes) {
+    for (const route of this.routes.all) {
       const { untrusted, circuit } = route;
       if (circuit.fault !== undefined) continue;
       if (this.hasUntrustedPlace() && route.hasUntrustedPlace(inFlightMax)) continue;
@@ -264,45 +263,17 @@ export class Dispatcher {
     }
   }
 
-  private routeTo(origin: string): Route {
-    const known = this.routeByOrigin.get(origin);
-    if (known !== undefined) return known;
-    const { limits, rate, random, timers } = this.options;
-    if (this.routes.length >= limits.routes && origin !== OTHER_SERVICES) {
-      return this.routeTo(OTHER_SERVICES);
-    }
-    const route = new Route({
-      origin: this.platform === 'web' ? origin : undefined,
-      isShared: origin === OTHER_SERVICES,
-      rate,
-      nowMs: timers.now(),
-      random,
-      distrust: (device) => this.trusted.distrust(device),
-    });
-    this.routeByOrigin.set(origin, route);
-    this.routes.push(route);
-    return route;
-  }
-
-  /** A slice with a device that may be sent to now. Routes take turns. */
+  /** A slice with a device that may be sent to now. */
   private next(): Slice | undefined {
     if (this.isStopped) return undefined;
     const nowMs = this.options.timers.now();
     this.claimedUntilMs = nowMs + this.options.limits.sendMs;
-    const limits: SendLimits = {
+    return this.routes.next({
       nowMs,
       inFlightMax: this.inFlightMaxOfRoute(),
       hasUntrustedPlace: this.hasUntrustedPlace(),
       isClaimed: this.isClaimed,
-    };
-    for (let tried = this.routes.length; tried > 0; tried--) {
-      if (this.turn >= this.routes.length) this.turn = 0;
-      const route = this.routes[this.turn];
-      this.turn++;
-      const slice = route?.next(limits);
-      if (slice !== undefined) return slice;
-    }
-    return undefined;
+    });
   }
 
   /** Untrusted devices leave some places of the dispatcher to others, however many routes they wait on. */
@@ -467,15 +438,9 @@ export class Dispatcher {
     if (this.isStopped || this.senders >= this.gateway.atOnce) return;
     const { timers } = this.options;
     const nowMs = timers.now();
-    let atMs = Number.POSITIVE_INFINITY;
-    for (const route of this.routes) {
-      if (route.isEmpty) continue;
-      const waitMs = route.waitMs(nowMs);
-      // 0: the end of a send, or an extended claim, continues.
-      if (waitMs > 0) atMs = Math.min(atMs, nowMs + waitMs);
-    }
-    if (atMs === Number.POSITIVE_INFINITY || (this.alarm !== undefined && this.alarm.atMs <= atMs))
-      return;
+    const atMs = nowMs + this.routes.waitMs(nowMs);
+    if (!Number.isFinite(atMs)) return;
+    if (this.alarm !== undefined && this.alarm.atMs <= atMs) return;
     this.alarm?.cancel();
     const cancel = timers.after(atMs - nowMs, () => {
       this.alarm = undefined;

@@ -3,8 +3,7 @@ import type { AudienceSource } from '../../../push/audience-source.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
-import type { BigInteger } from '../../database/rows.ts';
-import { isAmong } from '../../database/rows.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
 
 /** Rows read in one turn of the event loop, which takes about 1 ms. */
 const TURN_ROWS = 500;

@@ -1,6 +1,5 @@
 import type { DeviceResult } from '../../../push/model/delivery.ts';
-import type { BigInteger } from '../../database/rows.ts';
-import { isAmong } from '../../database/rows.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { InstanceChange } from './device-rows.ts';
 import { count } from './instance-counts.ts';
 

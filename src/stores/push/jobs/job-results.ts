@@ -3,8 +3,7 @@ import type { AfterJob, AfterPart, JobResults } from '../../../push/model/delive
 import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
 import { type Dialect, skipLocked } from '../../database/dialect.ts';
-import type { BigInteger } from '../../database/rows.ts';
-import { isAmong } from '../../database/rows.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { markAccepted } from '../devices/mark-accepted.ts';
 import { pruneDevices } from '../devices/prune-devices.ts';
 import type { Answer, LockedPublish } from '../publishes/locked-publish.ts';

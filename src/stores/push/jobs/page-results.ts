@@ -1,9 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../../push/model/device.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
-import type { BigInteger } from '../../database/rows.ts';
-import { isAmong } from '../../database/rows.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
 import { readPlaces, writePlaces } from '../publishes/page-places.ts';

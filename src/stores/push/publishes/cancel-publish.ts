@@ -1,7 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../../push/model/device.ts';
-import type { Dialect } from '../../database/dialect.ts';
-import { skipLocked } from '../../database/dialect.ts';
+import { type Dialect, skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
 

@@ -2,8 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { AfterJob, PublishUnderWay } from '../../../push/model/delivery.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import type { Dialect } from '../../database/dialect.ts';
-import type { BigInteger } from '../../database/rows.ts';
-import { isAmong } from '../../database/rows.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { Tally } from './publish-counts.ts';
 
 /** What a change returns about its publish after the commit. */

@@ -1,0 +1,79 @@
+import { IDLE_MS } from '../limits.ts';
+import { Route, type RouteOptions, type SendLimits, type Slice } from './route.ts';
+
+/** The origin of the route that push services beyond `routesMax` share. */
+const OTHER_SERVICES = 'others';
+
+export interface RouteTableOptions extends Pick<RouteOptions, 'rate' | 'random' | 'distrust'> {
+  readonly routesMax: number;
+  /** Whether each push service has a route of its own. Otherwise the only origin is ''. */
+  readonly isByService: boolean;
+}
+
+/**
+ * The routes of a dispatcher, one for each push service. Those beyond `routesMax` share one, on which the outcome at one
+ * service never stops the others.
+ */
+export class RouteTable {
+  readonly all: Route[] = [];
+  private readonly options: RouteTableOptions;
+  private readonly byOrigin = new Map<string, Route>();
+  /** The route whose turn is next. */
+  private turn = 0;
+
+  constructor(options: RouteTableOptions) {
+    this.options = options;
+  }
+
+  /** Finds the route to a push service, or adds it. */
+  to(origin: string, nowMs: number): Route {
+    const known = this.byOrigin.get(origin);
+    if (known !== undefined) return known;
+    const { routesMax, isByService, ...options } = this.options;
+    if (this.all.length >= routesMax && origin !== OTHER_SERVICES) {
+      return this.to(OTHER_SERVICES, nowMs);
+    }
+    const route = new Route({
+      ...options,
+      origin: isByService ? origin : undefined,
+      isShared: origin === OTHER_SERVICES,
+      nowMs,
+    });
+    this.byOrigin.set(origin, route);
+    this.all.push(route);
+    return route;
+  }
+
+  /** A slice with a device that may be sent to now. Routes take turns. */
+  next(limits: SendLimits): Slice | undefined {
+    for (let tried = this.all.length; tried > 0; tried--) {
+      if (this.turn >= this.all.length) this.turn = 0;
+      const route = this.all[this.turn];
+      this.turn++;
+      const slice = route?.next(limits);
+      if (slice !== undefined) return slice;
+    }
+    return undefined;
+  }
+
+  /** Forgets routes that were not used for long. */
+  forgetIdle(nowMs: number): void {
+    for (const [origin, route] of this.byOrigin) {
+      if (route.inFlight > 0 || !route.isEmpty || nowMs - route.usedAtMs <= IDLE_MS) continue;
+      this.byOrigin.delete(origin);
+      this.all.splice(this.all.indexOf(route), 1);
+    }
+  }
+
+  /** Milliseconds until a waiting device may be sent to; infinite if none waits for its time. */
+  waitMs(nowMs: number): number {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const route of this.all) {
+      if (route.isEmpty) continue;
+      const waitMs = route.waitMs(nowMs);
+      // 0: the end of a send, or an extended claim, continues.
+      if (waitMs > 0) leastMs = Math.min(leastMs, waitMs);
+    }
+    return leastMs;
+  }
+}
