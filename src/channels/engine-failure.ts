@@ -17,9 +17,9 @@ export function ask<T>(call: string, question: () => MaybePromise<T>): MaybeProm
   );
 }
 
-/** The stack of an error and of what caused it, for the log. */
+/** An error for the log: the message, then the stack of what caused it. The log shortens it, so the cause must come early. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const text = error.stack ?? error.message;
-  return error.cause === undefined ? text : `${text}\ncaused by ${describeFailure(error.cause)}`;
+  if (error.cause === undefined) return error.stack ?? error.message;
+  return `${error.message}, caused by ${describeFailure(error.cause)}`;
 }

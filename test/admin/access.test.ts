@@ -8,7 +8,7 @@ const PASSWORD = 'geheim: ü';
 const basic = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
-/** As a client sends it: the bytes of UTF-8. */
+/** The header as a client sends it: the bytes of UTF-8. */
 const bearer = (password: string) => ({
   authorization: `Bearer ${Buffer.from(password).toString('latin1')}`,
 });
@@ -36,7 +36,7 @@ describe('an admin listener with a configured password', () => {
     ]);
   });
 
-  it('takes it as a token, or as the password of any user, by any name and through a proxy', async () => {
+  it('accepts it as a token or as the password of any user, under any host name and through a proxy', async () => {
     for (const headers of [bearer(PASSWORD), basic('', PASSWORD), basic('anybody', PASSWORD)]) {
       expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
       expect((await admin(server, 'GET', '//metrics', { headers })).status).toBe(200);
@@ -46,7 +46,7 @@ describe('an admin listener with a configured password', () => {
     expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
   });
 
-  it('makes no other one, and never logs it', async () => {
+  it('creates no other password, and never logs it', async () => {
     expect(server.adminPassword).toBeUndefined();
     expect(server.output.stdout).not.toContain('its password');
     await admin(server, 'GET', '/apps', { headers: bearer(`${PASSWORD} is wrong`) });
@@ -189,7 +189,7 @@ it('an admin listener that others can reach shows only its health without the pa
     await answer.arrayBuffer();
     return answer.status;
   };
-  // A machine without a network has only itself to ask; what other addresses get is tested beside the code as well.
+  // Without a network this machine has no other address; unit tests cover other addresses as well.
   for (const host of own === undefined ? [] : [own.address]) {
     expect(await status(host, '/healthz')).toBe(200);
     expect(await status(host, '/metrics')).toBe(401);

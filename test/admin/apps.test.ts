@@ -17,7 +17,7 @@ const statusOf = async (app: MadeApp) =>
   (await api(server, 'GET', `/apps/${app.id}/channels`, app)).status;
 
 describe('the apps of the admin API', () => {
-  it('are served as soon as they are made', async () => {
+  it('are served as soon as they are created', async () => {
     const app = await makeApp(server, { name: 'shop', clientEvents: true });
     expect(app.id).toMatch(/^\d+$/);
     expect(await statusOf(app)).toBe(200);
@@ -42,7 +42,7 @@ describe('the apps of the admin API', () => {
     expect((await admin(server, 'POST', '/apps', { body: { keys: configured } })).status).toBe(409);
   });
 
-  it('show their secrets only when they are made, or when that is asked for', async () => {
+  it('show their secrets only when they are created or on request', async () => {
     const app = await makeApp(server);
     for (const path of ['/apps', `/apps/${app.id}`]) {
       const { text } = await admin(server, 'GET', path);
@@ -118,7 +118,7 @@ describe('the apps of the admin API', () => {
     expect(await statusOf(app)).toBe(200);
   });
 
-  it('end with their connections when they are deleted', async () => {
+  it('lose their connections when they are deleted', async () => {
     const app = await makeApp(server);
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
     const deleted = await admin(server, 'DELETE', `/apps/${app.id}`);
@@ -150,7 +150,7 @@ describe('the apps of the admin API', () => {
     }
   });
 
-  it('that are not there are named', async () => {
+  it('that do not exist are named in the error', async () => {
     for (const [method, path, body] of [
       ['GET', '/apps/42'],
       ['PATCH', '/apps/42', {}],

@@ -29,7 +29,7 @@ function routesWith(gate: Promise<void>): readonly AdminRoute[] {
   ];
 }
 
-/** A listener with bounds that tests can reach, and what it has refused. */
+/** A listener with low bounds, and its refusals. */
 async function listening(bounds: Partial<typeof adminBounds> = {}) {
   const refused: string[] = [];
   const log = keptLog();
@@ -71,7 +71,7 @@ async function connectFrom(localAddress: string, port: number): Promise<Socket> 
   return socket;
 }
 
-/** Whether a request from an address is answered, and its connection not closed instead. */
+/** Whether a request from an address is answered rather than its connection closed. */
 async function answersFrom(localAddress: string, port: number): Promise<boolean> {
   const socket = await connectFrom(localAddress, port);
   socket.write('ET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -119,7 +119,7 @@ describe('the admin listener reads a body', () => {
     expect(await allowed.reads()).toMatchObject({ status: 200, body });
   });
 
-  it('of 64 KiB at most, and no more of a refused one than its sender needs to see the answer', async () => {
+  it('of at most 64 KiB, and of a refused one only what its sender needs to read the answer', async () => {
     await using server = await listening({ restMs: 300 });
     for (const headers of [JSON_TYPE, { ...JSON_TYPE, authorization }]) {
       await using http = await RawHttp.open({ port: server.port });
@@ -178,7 +178,7 @@ describe('the admin listener ends connections', () => {
     }
   });
 
-  it('that do not speak HTTP, or have too large a head', async () => {
+  it('with invalid HTTP or too large a head', async () => {
     await using server = await listening();
     for (const [said, status] of [
       ['\x16\x03\x01\x02\x00\x01\x00', 400],
@@ -196,7 +196,7 @@ describe('the admin listener ends connections', () => {
     expect(server.refused).toEqual(['not-http', 'not-http', 'not-http']);
   });
 
-  it('that ask without end', async () => {
+  it('that send requests without end', async () => {
     await using server = await listening({ requestRate: { perSecond: 0.001, burst: 20 } });
     await using http = await RawHttp.open({ port: server.port });
     http.writes('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
@@ -233,12 +233,12 @@ describe('the admin listener ends connections', () => {
     await using other = await RawHttp.open({ port: server.port });
     expect((await other.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
     open[0]?.destroy();
-    // As soon as the server knows that one is gone, there is room for another.
+    // There is room for another once the server has noticed the end of one.
     while (!(await answersFrom('127.0.0.2', server.port)));
     for (const socket of open) socket.destroy();
   });
 
-  it('of the address that has the most, so that others get in when there are as many as there may be', async () => {
+  it('of the address with most, so that others can connect at the limit', async () => {
     await using server = await listening({ connections: 6, connectionsPerAddress: 5 });
     const many: Socket[] = [];
     for (let n = 0; n < 5; n++) many.push(await connectFrom('127.0.0.2', server.port));
@@ -260,12 +260,12 @@ it('the admin listener admits a new address, however many addresses have a conne
   for (const socket of open) socket.destroy();
 });
 
-it('the admin listener has a bounded number of requests of one address under way', async () => {
+it('the admin listener limits the requests in flight of one address', async () => {
   await using server = await listening({ requestsPerAddress: 3 });
   const ask = (target: string) =>
     fetch(`http://127.0.0.1:${server.port}${target}`, { headers: { authorization } });
   const slow = [1, 2, 3].map(() => ask('/slow'));
-  // One of them answers only when there is no room for a fourth.
+  // One of them is answered only while there is no room for a fourth.
   let refused: Response;
   do refused = await ask('/healthz');
   while (refused.status === 200);
@@ -278,18 +278,18 @@ it('the admin listener has a bounded number of requests of one address under way
   expect((await ask('/healthz')).status).toBe(200);
 });
 
-it('the admin listener answers one address only so often', async () => {
+it('the admin listener limits the rate of one address', async () => {
   await using server = await listening({ requestRate: { perSecond: 0.001, burst: 3 } });
   const ask = (headers: Readonly<Record<string, string>> = {}) =>
     fetch(`http://127.0.0.1:${server.port}/healthz`, { headers });
   for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200);
   const refused = await ask();
   expect([refused.status, refused.headers.get('connection')]).toEqual([429, 'close']);
-  // What comes through a proxy is somebody else.
+  // A request through a proxy counts for another client.
   expect((await ask({ via: '1.1 proxy' })).status).toBe(200);
 });
 
-it('the admin listener ends with every connection that it has', async () => {
+it('the admin listener closes all its connections when it stops', async () => {
   const server = await listening();
   const idle = await connectFrom('127.0.0.1', server.port);
   const half = await connectFrom('127.0.0.1', server.port);

@@ -20,7 +20,7 @@ it('answers 503 while the realtime loop is busy, and serves everything else', as
   expect(metrics.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(live).toMatchObject({ status: 503, json: { error: why } });
   expect(channels).toMatchObject({ status: 503, json: { error: why } });
-  // The change is kept; the loop takes it over when it can.
+  // The change is stored; the realtime loop applies it later.
   expect((await admin(server, 'GET', `/apps/${created.id}`)).json).toMatchObject({ name: 'later' });
   expect((await admin(server, 'GET', `/apps/${APP.id}/usage`)).status).toBe(200);
 });

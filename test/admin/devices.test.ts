@@ -180,7 +180,7 @@ describe('fanfare devices', () => {
   });
 });
 
-it('devices that were removed free room for others at once', async () => {
+it('removed devices free room for others at once', async () => {
   const full = await newInstance(server, { limits: { devices: 2 } });
   const registering = device('fcm', full.id);
   await registered(full, 'fcm');

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe('the admin API names what is wrong with', () => {
+describe('the admin API refuses with a reason', () => {
   it.each<[object, string, string]>([
     [{ nam: 'x' }, 'nam', 'unknown setting'],
     [{ limits: { connections: -1 } }, 'limits.connections', 'must be between 0 and'],
@@ -96,7 +96,7 @@ describe('the admin API names what is wrong with', () => {
     }
   });
 
-  it('a query or a path of which no database has anything', async () => {
+  it('a query or a path with characters that no database stores', async () => {
     for (const query of ['app=%00', 'before=%00', 'instance=%ed%a0%80', 'app=%ff', 'before=%']) {
       expect(await admin(server, 'GET', `/webhooks?${query}`)).toMatchObject({ status: 200 });
     }
@@ -105,7 +105,7 @@ describe('the admin API names what is wrong with', () => {
     }
   });
 
-  it('a body that is no object', async () => {
+  it('a body that is not an object', async () => {
     for (const raw of ['[]', 'null', '"x"', '1', 'true', '']) {
       const answer = await admin(server, 'POST', '/apps', { raw });
       expect([raw, answer.status]).toEqual([raw, 400]);
@@ -113,7 +113,7 @@ describe('the admin API names what is wrong with', () => {
     }
   });
 
-  it('a body that is no JSON or no text, without repeating it', async () => {
+  it('a body that is not JSON or not text, without repeating it', async () => {
     for (const raw of ['{"secret":', "{'a':1}", '{}{}', '{"a":1,}', '['.repeat(60_000)]) {
       const answer = await admin(server, 'POST', '/apps', { raw });
       expect([answer.status, answer.json]).toEqual([400, { error: 'The body is not valid JSON' }]);
@@ -124,7 +124,7 @@ describe('the admin API names what is wrong with', () => {
     });
   });
 
-  it('a body that is not wanted', async () => {
+  it('an unexpected body', async () => {
     const app = await makeApp(server);
     const body = { enabled: true };
     expect(await admin(server, 'POST', `/apps/${app.id}/disable`, { body })).toMatchObject({
@@ -133,7 +133,7 @@ describe('the admin API names what is wrong with', () => {
     });
   });
 
-  it('a body that is too long, however it is framed', async () => {
+  it('a body that is too long, with a length and in chunks', async () => {
     const name = 'x'.repeat(65_536);
     const raw = JSON.stringify({ name });
     expect(await admin(server, 'POST', '/apps', { raw })).toMatchObject({ status: 413 });
@@ -176,7 +176,7 @@ it('the admin API answers any request without a server error', async () => {
   await fc.assert(
     fc.asyncProperty(methods, paths, bodies, async (method, path, body) => {
       const raw = typeof body === 'string' ? body : JSON.stringify(body);
-      // What deletes or makes apps in earnest is not asked for here.
+      // Requests that would really create or delete apps are left out.
       if (method === 'DELETE' && path === `/apps/${app.id}`) return;
       const { status } = await admin(server, method, path, { raw });
       expect(status).toBeLessThan(500);

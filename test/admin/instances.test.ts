@@ -32,7 +32,7 @@ async function show(id: string): Promise<Shown> {
 }
 
 describe('the instances of the admin API', () => {
-  it('are made with all that SDKs and browsers need, and served at once', async () => {
+  it('are created with all that SDKs and browsers need, and served at once', async () => {
     const made = await make({ name: 'shop', limits: { devices: 7 } });
     expect(made).toMatchObject({
       name: 'shop',
@@ -64,11 +64,11 @@ describe('the instances of the admin API', () => {
     }
   });
 
-  it('may have no browsers', async () => {
+  it('may be without web push', async () => {
     expect(await make({ web: null })).not.toHaveProperty('web');
   });
 
-  it('show their secrets only when they are made, or when that is asked for', async () => {
+  it('show their secrets only when they are created or on request', async () => {
     const hook = { url: 'https://example.com/', events: ['v1.UserNotificationOpen'] };
     const { id, secretKeys, web } = await make({ webhooks: [{ ...hook, secret: 'hook-secret' }] });
     const secrets = [secretKeys[0], web.vapid['privateKey'] ?? '', 'hook-secret'];

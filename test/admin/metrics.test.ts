@@ -22,7 +22,7 @@ async function metricsOf(server: Fanfare): Promise<Metrics> {
   );
 }
 
-/** What changed between two looks. */
+/** The metrics that changed while `act` ran, and by how much. */
 async function changed(server: Fanfare, act: () => Promise<void>): Promise<Record<string, number>> {
   const before = await metricsOf(server);
   await act();
@@ -156,7 +156,7 @@ describe('/metrics', () => {
     await until(server, 'fanfare_connections', 0);
   });
 
-  it('counts handshakes that are not valid', async () => {
+  it('counts invalid handshakes', async () => {
     const counted = await changed(server, async () => {
       const response = await fetch(`http://127.0.0.1:${server.port}${pathOf()}`, {
         headers: { upgrade: 'websocket', connection: 'Upgrade' },

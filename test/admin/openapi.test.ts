@@ -55,7 +55,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** How each operation is asked so that it succeeds: what stands in its path, and its body. */
+/** A valid call of each operation: its path parameters and its body. */
 const successes: Readonly<
   Record<string, () => Promise<{ path?: Readonly<Record<string, string>>; body?: object }>>
 > = {
@@ -118,7 +118,7 @@ async function makeInstanceWithDevice(): Promise<string> {
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name) => steps[name] ?? 'missing');
 
-/** Checks an answer against what is described for its status. */
+/** Checks an answer against the description for its status. */
 function expectDescribed(operation: Described, answer: AdminAnswer): void {
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
   const content = operation.responses[answer.status]?.content[type];
@@ -139,7 +139,7 @@ describe('the OpenAPI description', () => {
     expect(json).toEqual(description);
   });
 
-  it('has names that are unique, and a parameter for each step of a path', () => {
+  it('has unique names, and a parameter for each variable of a path', () => {
     const ids = described.map(({ operation }) => operation.operationId);
     expect(ids.toSorted()).toEqual(Object.keys(successes).toSorted());
     for (const { path, operation } of described) {
@@ -149,7 +149,7 @@ describe('the OpenAPI description', () => {
     }
   });
 
-  it('refers to nothing that is not there', () => {
+  it('has no dangling references', () => {
     const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)];
     for (const [, target] of references) expect(target).toBe('#/components/schemas/Error');
     expect(references.length).toBeGreaterThan(10);
@@ -164,7 +164,7 @@ describe('the OpenAPI description', () => {
       expectDescribed(operation, done);
       expect(body !== undefined).toBe(operation.requestBody !== undefined);
 
-      // Refused in every way that it can be refused from outside.
+      // All refusals that a client can cause.
       if (path.includes('{')) {
         const unknown = filled(path, { id: 'nowhere', key: 'nothing' });
         const refused = await admin(server, method, `/${unknown}`, { body });
@@ -189,7 +189,7 @@ describe('the OpenAPI description', () => {
     },
   );
 
-  it('is true of apps of the configuration, which are not changed', async () => {
+  it('holds for apps of the configuration, which cannot be changed', async () => {
     for (const { method, path, operation } of described) {
       if (method === 'GET' || !path.startsWith('/api/v1/apps/{id}')) continue;
       const { body } = (await successes[operation.operationId]?.()) ?? {};
@@ -200,7 +200,7 @@ describe('the OpenAPI description', () => {
     }
   });
 
-  it('has every method that a path takes, and no path takes another', async () => {
+  it('has every method of a path, and no path accepts another', async () => {
     for (const [path, methods] of Object.entries(description.paths)) {
       const taken = Object.keys(methods).map((method) => method.toUpperCase());
       for (const method of METHODS.filter((one) => !taken.includes(one))) {

@@ -60,7 +60,7 @@ async function makeInstance(urls: readonly string[]): Promise<string> {
 }
 
 describe('the URL of a webhook', () => {
-  it('is shown without its secrets, unless these are asked for', async () => {
+  it('is shown without its secrets, except on request', async () => {
     const app = await makeApp(server, { webhooks: [{ url: whole(), events: EVENTS }] });
     const instance = await makeInstance([whole()]);
     for (const path of ['/apps', `/apps/${app.id}`, '/instances', `/instances/${instance}`]) {
@@ -75,7 +75,7 @@ describe('the URL of a webhook', () => {
     expectNoSecret((await admin(server, 'POST', `/apps/${app.id}/disable`)).text);
   });
 
-  it('is sent to with its secrets, which neither the log of webhooks nor that of the server shows', async () => {
+  it('is called with its secrets, which neither the webhook log nor the server log shows', async () => {
     const app = await makeApp(server, { webhooks: [{ url: whole(), events: EVENTS }] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
     await client.subscribes('a');
@@ -151,7 +151,7 @@ describe('the URL of a webhook', () => {
     expect(urlsOf(after.json)).toEqual([`${whole()}1`, `${whole()}2`]);
   });
 
-  it('may be one that needs no secret, shown as it is', async () => {
+  it('without secrets is shown unchanged', async () => {
     const url = 'https://hooks.example.test/a/b';
     const app = await makeApp(server, { webhooks: [{ url, events: EVENTS }] });
     expect(urlsOf((await admin(server, 'GET', `/apps/${app.id}`)).json)).toEqual([url]);

@@ -2,13 +2,13 @@ import type { AdminServer } from '../../testing/clients/admin-api.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { eventually } from '../../testing/eventually.ts';
 
-/** An endpoint on 127.0.0.1 that remembers what it was sent. */
+/** An endpoint on 127.0.0.1 that keeps the bodies that it gets. */
 export interface WebhookEndpoint extends AsyncDisposable {
-  /** What an app needs so that its webhooks come here. */
+  /** The webhook setting of an app that sends to this endpoint. */
   readonly webhook: object;
   readonly url: string;
   readonly bodies: readonly string[];
-  /** What it answers from now on; 200 until this is called. */
+  /** Sets the status of its answers, which is 200 at first. */
   answerWith(status: number): void;
 }
 

@@ -197,7 +197,7 @@ describe('server and command line refuse a password file that', () => {
     expect(stderr).toContain('fanfare admin password --new');
   });
 
-  // Root may read and trusts everything, so this takes a user who is not root.
+  // Root may read everything and trusts every owner, so this needs another user.
   it.if(isRoot)('belongs to another user, or that its own user may not read', async () => {
     for (const [prepare, why] of [
       [(file: string) => chownSync(file, 12_345, 12_345), 'it belongs to another user (12345)'],

@@ -38,7 +38,7 @@ describe('fanfare apps, beside a running server', () => {
     );
   }
 
-  it('makes an app that the server then serves', async () => {
+  it('makes an app that the server serves', async () => {
     const app = await created('--name', 'shop', '--client-events');
     await using client = await app.connect();
     await client.subscribes('news');
@@ -90,7 +90,7 @@ describe('fanfare apps, beside a running server', () => {
     expect(last).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('the only key') });
   });
 
-  it('ends the connections of an app that is deleted, and does not know its key any more', async () => {
+  it('closes the connections of a deleted app, and refuses its key', async () => {
     const app = await created();
     await using client = await app.connect();
     await fanfare(directory.path, ['apps', 'delete', app.id]);

@@ -41,7 +41,7 @@ function keepBusy(server: Fanfare) {
   };
 }
 
-/** What a store has of the two that are written all the time. */
+/** The rows of the two tables that are written all the time. */
 function holds(file: string) {
   using database = new Database(file, { readonly: true });
   const count = (table: string) =>

@@ -16,7 +16,7 @@ export async function tcpServer(
   const treat = (socket: Socket) => {
     open.add(socket);
     socket.on('close', () => open.delete(socket));
-    // The doctor cuts connections once it knows enough.
+    // The doctor closes connections once it knows enough.
     socket.on('error', () => socket.destroy());
     talk(socket);
   };
@@ -67,7 +67,7 @@ export interface Tampering {
   readonly idleMs?: number;
 }
 
-/** A proxy before a server that works. */
+/** A proxy in front of a working server. */
 export function proxy(
   server: { readonly port: number },
   { toServer = same, toClient = same, instead, idleMs = 0 }: Tampering,
@@ -91,7 +91,7 @@ const same = (bytes: Buffer): Buffer => bytes;
 
 /** Replaces letters by others of the same length in bytes. */
 export function replacing(from: string | RegExp, to: string): (bytes: Buffer) => Buffer {
-  // Byte by byte, so that what is no text stays as it is.
+  // Byte by byte, so that binary data stays unchanged.
   const pattern = typeof from === 'string' ? Buffer.from(from).toString('latin1') : from;
   return (bytes) =>
     Buffer.from(

@@ -1,8 +1,8 @@
 import type { BrokenServer } from './broken-servers.ts';
 
-/** What a server of this protocol, other than Fanfare, does in its own way. */
+/** How a server of this protocol may differ from Fanfare. */
 export interface Manners {
-  /** The first message; by default a good greeting. */
+  /** The first message; by default a valid greeting. */
   readonly first?: string;
   /** The answer to a trigger. */
   readonly triggerAnswer?: string;
@@ -15,7 +15,7 @@ interface Event {
   readonly data: string;
 }
 
-/** A greeting as it should be, but for what is changed. */
+/** A valid greeting with changes. */
 export function greeting(changed: object = {}): string {
   const data = { socket_id: '1.1', activity_timeout: 120, ...changed };
   return JSON.stringify({
@@ -24,9 +24,9 @@ export function greeting(changed: object = {}): string {
   });
 }
 
-/** A small server that checks nothing, greets everyone alike, and sends each event to everyone. */
+/** A small server that checks nothing and sends each event to everyone. */
 export function carelessServer(manners: Manners = {}): BrokenServer & {
-  /** The events that clients have said. */
+  /** The events that clients have sent. */
   readonly said: readonly string[];
 } {
   const said: string[] = [];

@@ -11,7 +11,7 @@ export interface Certificate {
 
 const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
 
-/** Makes a certificate that vouches for itself, good for 127.0.0.1. */
+/** Makes a self-signed certificate for 127.0.0.1. */
 export function selfSigned(directory: string, name: string): Certificate {
   openssl(
     directory,
@@ -20,7 +20,7 @@ export function selfSigned(directory: string, name: string): Certificate {
   return read(directory, name);
 }
 
-/** Makes a certificate that an authority vouches for. */
+/** Makes a certificate that is signed by an authority. */
 export function issued(
   directory: string,
   authority: string,

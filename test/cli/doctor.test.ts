@@ -18,7 +18,7 @@ import { carelessServer, greeting } from './careless-server.ts';
 import { issued, selfSigned } from './certificates.ts';
 import { temporaryDirectory } from './run-fanfare.ts';
 
-/** What the doctor said of a server. */
+/** The report of the doctor on a server. */
 class Diagnosis {
   readonly code: number;
   readonly checks: readonly Check[];
@@ -41,10 +41,10 @@ class Diagnosis {
 type Options = Readonly<Record<string, string | true | undefined>>;
 
 const BACKEND = { secret: APP.secret, 'app-id': APP.id } as const;
-/** Below it, a slow machine fails; a server that says nothing costs this much. */
+/** Long enough for a slow machine; a silent server costs this much time. */
 const SHORT_SECONDS = '0.4';
 
-/** Lets the doctor look at a server on this machine; its arguments are those of the command line. */
+/** Runs the doctor on a server of this machine, with arguments of the command line. */
 async function examine(
   server: { readonly port: number } | string,
   options: Options = {},
@@ -72,7 +72,7 @@ async function doctor(options: Options) {
     complain: (text) => void complained.push(text),
   });
   const said = { code, printed: printed.join('\n'), complained: complained.join('\n') };
-  // Whatever a test is about: no secret in what is printed.
+  // In every test: no secret in the output.
   if (options['secret'] !== undefined && options['secret'] !== true) {
     expect(said.printed.includes(options['secret'])).toBe(false);
     expect(said.complained.includes(options['secret'])).toBe(false);
@@ -94,7 +94,7 @@ function warned(detail: string | RegExp, advice: string | RegExp = /./) {
 
 const DISABLED = { id: '4', key: 'disabledkey00000000', secret: 'disabledsecret000000' };
 
-describe('the doctor, at a server that works', () => {
+describe('the doctor, at a working server', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare({
@@ -118,7 +118,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.code).toBe(0);
   });
 
-  it('says so in text, one line for each check and one at the end', async () => {
+  it('prints text with one line for each check and one at the end', async () => {
     const said = await doctor({
       url: `ws://127.0.0.1:${server.port}/`,
       key: APP.key,
@@ -185,7 +185,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.of('websocket')).toMatchObject({ detail: 'because "tls" failed' });
   });
 
-  it('says of a proxy that takes Upgrade away which headers are lost, and how to pass them on', async () => {
+  it('names the headers that a proxy drops, and how to pass them on', async () => {
     await using broken = await proxy(server, {
       toServer: replacing(/(?:Upgrade: websocket|Connection: Upgrade)\r\n/g, ''),
     });
@@ -194,11 +194,11 @@ describe('the doctor, at a server that works', () => {
     expect(found.of('websocket')).toMatchObject(
       failure('Upgrade and Connection are lost', /nginx:.*\nApache:.*\nCaddy:.*\nHAProxy:.*\nAWS/),
     );
-    // What needs no WebSocket is checked all the same.
+    // Checks without a WebSocket run all the same.
     expect(found.of('trigger')).toMatchObject({ result: 'ok' });
   });
 
-  it('says of a proxy that delivers nothing after the handshake that it buffers', async () => {
+  it('recognises a proxy that buffers after the handshake', async () => {
     await using broken = await proxy(server, {
       toClient: (bytes) =>
         bytes.includes(' 101 ')
@@ -210,7 +210,7 @@ describe('the doctor, at a server that works', () => {
     expect(found.of('first-message')).toMatchObject(failure('nothing arrives', 'proxy_buffering'));
   });
 
-  it('says of a proxy that cuts idle connections after how long, and what to set', async () => {
+  it('names the idle timeout of a proxy, and what to set', async () => {
     await using broken = await proxy(server, { idleMs: 500 });
     const found = await examine(broken, { idle: '30' });
     expect(found.of('idle')).toMatchObject(
@@ -240,7 +240,7 @@ describe('the doctor, at a server that works', () => {
     );
   });
 
-  it('warns where large headers and large bodies do not pass, and how to let them', async () => {
+  it('warns if large headers or bodies do not pass, with the remedy', async () => {
     await using broken = await proxy(server, {
       instead: (request) =>
         /X-Fanfare-Doctor/.test(request)
@@ -271,7 +271,7 @@ function noFrames(bytes: Buffer): Buffer {
   return bytes[0] === 'H'.charCodeAt(0) ? bytes : Buffer.alloc(0);
 }
 
-describe('the doctor, at something that does not work', () => {
+describe('the doctor, at something broken', () => {
   it('detects an invalid URL, and one with too many parts', async () => {
     expect((await examine('localhost 6001')).of('url')).toMatchObject(failure('not a URL'));
     expect((await examine('localhost:6001')).of('url')).toMatchObject(failure('begin with'));
@@ -400,7 +400,7 @@ describe('the doctor, at other servers of the protocol', () => {
     );
   });
 
-  it('asks like a client when it is silent for longer than the activity_timeout', async () => {
+  it('pings like a client when the server is silent for longer than the activity_timeout', async () => {
     await using server = carelessServer({ first: greeting({ activity_timeout: 0.1 }) });
     const found = await examine(server, { idle: '0.35' });
     expect(found.of('idle')).toMatchObject({ result: 'ok' });
@@ -520,7 +520,7 @@ describe('what the doctor reads', () => {
     );
   });
 
-  it('is the frame that was written, once it is whole', () => {
+  it('is the frame that was written, once it is complete', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70_000 }), fc.nat(), (payload, cut) => {
         const bytes = clientFrame(opcodes.text, payload);

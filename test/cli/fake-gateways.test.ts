@@ -17,7 +17,7 @@ interface Received {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** The command while it runs. */
+/** The running command. */
 interface Running extends AsyncDisposable {
   readonly controlUrl: string;
   readonly settings: Readonly<Record<'apns' | 'fcm' | 'web', Readonly<Record<string, unknown>>>>;
@@ -173,7 +173,7 @@ describe('a server that uses fake gateways', () => {
     expect(await received(gateways)).toEqual([]);
   });
 
-  it('meets the failures that a test wants', async () => {
+  it('gets the failures that a test sets up', async () => {
     const failures = [
       { gateway: 'apns', to: apnsToken, status: 410, error: 'Unregistered' },
       { gateway: 'fcm', to: fcmToken, status: 503, error: 'UNAVAILABLE', times: 1 },
@@ -188,7 +188,7 @@ describe('a server that uses fake gateways', () => {
       fcm: { data: { again: 'yes' } },
       web: { notification: { title: 'Again' } },
     });
-    // One is gone, the others get it at the second attempt.
+    // One token is dead, the others are delivered at the second attempt.
     const shown: Received[] = [];
     while (shown.length < 5) shown.push(JSON.parse(await gateways.nextLine()).received);
     const inShort = shown.map(({ gateway, status, reason }) => [gateway, status, reason].join(' '));
@@ -204,7 +204,7 @@ describe('a server that uses fake gateways', () => {
 });
 
 describe('fanfare fake-gateways', () => {
-  it('keeps its keys for the next time, and ends with 0', async () => {
+  it('keeps its keys for the next start, and ends with 0', async () => {
     using directory = temporaryDirectory();
     const file = (name: string) => join(directory.path, 'keys', name);
     const shownIn = async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { commands } from '../../src/cli/commands.ts';
 import { run } from '../../src/cli/run.ts';
 
-/** What a command line printed, and how it ended. */
+/** The output and the exit code of a command line. */
 async function tryOut(...argv: string[]) {
   const printed: string[] = [];
   const complained: string[] = [];
@@ -29,7 +29,7 @@ describe('the command line', () => {
     }
   });
 
-  it('shows the commands of a group that is named alone, and ends with 2', async () => {
+  it('shows the commands of a group that is given alone, and ends with 2', async () => {
     const { code, complained } = await tryOut('apps');
     expect(code).toBe(2);
     expect(complained).toContain('fanfare apps rotate ID');

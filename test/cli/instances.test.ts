@@ -290,7 +290,7 @@ async function publish({ pushPort }: Fanfare, id: string, secretKey: string): Pr
   return answer.status;
 }
 
-/** Does to the store of a directory what the command line does not do. */
+/** Changes the store of a directory in ways that the command line does not offer. */
 async function changeStore(
   directory: string,
   change: (store: StoredInstances) => Promise<unknown>,

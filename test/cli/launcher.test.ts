@@ -5,7 +5,7 @@ import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
 
 const LAUNCHER = join(import.meta.dir, '../../bin/fanfare');
 
-/** What a server that was started as an operator does it has in its environment, once it has said something. */
+/** The environment of a server that was started with the launcher, read after its first output. */
 async function environmentOf(given: Readonly<Record<string, string>>): Promise<readonly string[]> {
   using directory = temporaryDirectory();
   const child = Bun.spawn(['sh', LAUNCHER, 'serve'], {

@@ -17,7 +17,7 @@ interface Pair {
   readonly secret: string;
 }
 
-/** The app that a first start has printed. */
+/** The app that the first start printed. */
 function printedApp({ output: { stdout } }: Fanfare): Pair {
   const field = (pattern: RegExp) => pattern.exec(stdout)?.[1] ?? '';
   return {
@@ -27,7 +27,7 @@ function printedApp({ output: { stdout } }: Fanfare): Pair {
   };
 }
 
-/** Whether a client of an app hears an event that a backend triggers. */
+/** Expects that a client of an app gets an event of its backend. */
 async function talks(server: Fanfare, app: Pair, channel = 'news'): Promise<void> {
   await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
   await client.subscribes(channel);
@@ -77,7 +77,7 @@ describe('a server with its store in PostgreSQL', () => {
     expect(printed).toHaveLength(1);
     for (const server of servers) for (const app of printed) await talks(server, app);
 
-    // What one of them, or the command line, changes is seen by both.
+    // Both see changes of one of them, or of the command line.
     const { stdout } = await fanfare(directory.path, ['apps', 'create', '--json'], environment);
     const created = JSON.parse(stdout) as { id: string; keys: { key: string; secret: string }[] };
     const app = { id: created.id, key: '', secret: '', ...created.keys[0] };
@@ -136,7 +136,7 @@ describe('a server with its store in PostgreSQL', () => {
     await using sql = new SQL(store.url, { max: 1 });
     const rows: { messages: string }[] = await sql`
       SELECT messages FROM usage_days WHERE app_id = ${app.id}`;
-    // Twice a request and a delivery, at least.
+    // At least two requests and two deliveries.
     expect(Number(rows[0]?.messages)).toBeGreaterThanOrEqual(4);
   });
 

@@ -10,7 +10,7 @@ import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { selfSigned } from './certificates.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
-/** An instance that stands in the configuration, which is asked first. */
+/** An instance of the configuration, which is asked first. */
 const CONFIGURED = { id: crypto.randomUUID(), secretKeys: ['C'.repeat(64)] };
 
 interface Tenant {
@@ -22,7 +22,7 @@ const directory = temporaryDirectory({
   'fanfare.json': JSON.stringify({ push: { instances: [CONFIGURED] } }),
 });
 let server: Fanfare;
-/** An instance that is kept in the store. */
+/** An instance of the store. */
 let stored: Tenant;
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
 const HOUR_MS = 3_600_000;
 const urlOf = ({ pushPort }: Fanfare) => `http://127.0.0.1:${pushPort}`;
 
-/** Asks the running server, as an operator does beside it. */
+/** Runs a command against the server. */
 const push = (...args: readonly string[]) =>
   fanfare(directory.path, ['push', ...args, '--url', urlOf(server)]);
 
@@ -58,7 +58,7 @@ async function send(
   return text === '' ? {} : JSON.parse(text);
 }
 
-/** Publishes something that goes out in an hour, so that nothing happens to it by itself. */
+/** Publishes for an hour later, so that the server does nothing with it meanwhile. */
 async function publish(interest: string, of: Tenant = stored): Promise<PublishId> {
   const { publishId } = await send(
     'POST',
@@ -84,7 +84,7 @@ async function register(interest: string, of: Tenant = stored): Promise<DeviceId
   return id as DeviceId;
 }
 
-/** Does what the server would do in an hour: plans the publish, and keeps what became of its devices. */
+/** Does what the server would do in an hour: plans the publish and stores the results of its devices. */
 async function deliver(
   id: PublishId,
   interest: string,
@@ -211,8 +211,8 @@ describe('fanfare push explain', () => {
     for (const _ of outcomes) devices.push(await register('c'));
     const id = await publish('c');
     await deliver(id, 'c', outcomes);
-    const told = await Promise.all(devices.map((device) => push('explain', id, device)));
-    const [taken = '', failed = '', gone = '', waits = ''] = told.map(({ stdout }) => stdout);
+    const explained = await Promise.all(devices.map((device) => push('explain', id, device)));
+    const [taken = '', failed = '', gone = '', waits = ''] = explained.map(({ stdout }) => stdout);
     expect(taken).toContain(
       '  accepted\n    FCM accepted it.\n    → The device has not reported it',
     );
@@ -223,7 +223,7 @@ describe('fanfare push explain', () => {
     expect(waits).toMatch(
       /1 attempt failed so far: .*\(UNAVAILABLE\)\. The next attempt is due at 2/,
     );
-    expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect(explained.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
 
     const { exitCode, stdout } = await push('status', id);
     expect(exitCode).toBe(0);

@@ -52,7 +52,7 @@ describe('SIGHUP', () => {
     expect((await api(server, 'GET', `/apps/${APP.id}/channels`)).status).toBe(200);
   });
 
-  it('shows another certificate from then on, and open connections go on hearing events', async () => {
+  it('uses another certificate from then on, and open connections still get events', async () => {
     using directory = temporaryDirectory();
     const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
     const tls = {
@@ -92,7 +92,7 @@ describe('SIGHUP', () => {
     await triggerOverTls(server.port, { name: 'e', channel: 'news', data: 'd', ...left });
     expect((await before.next()).event).toBe('e');
     await triggerOverTls(server.port, { name: 'f', channel: 'news', data: 'd' });
-    // The one that was left out hears only what came after.
+    // The excluded connection gets only the later event.
     expect((await after.next()).event).toBe('f');
     expect((await before.next()).event).toBe('f');
 

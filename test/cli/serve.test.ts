@@ -176,14 +176,14 @@ describe('stopping', () => {
     server.process.kill('SIGINT');
     server.process.kill('SIGINT');
     const last = clients.at(-1);
-    // The drain goes on after both: two connections are closed every 100 ms.
+    // The drain continues after both signals: two connections are closed every 100 ms.
     await clients[19]?.closed;
     expect(server.process.exitCode).toBeNull();
     await last?.hearsNothing();
     expect(await server.stop('SIGINT')).toBe(0);
   });
 
-  it('passes a signal that npm start gets on to the server', async () => {
+  it('gets a signal that was sent to npm start', async () => {
     using directory = temporaryDirectory();
     const file = join(directory.path, 'config.json');
     writeFileSync(file, JSON.stringify(configOf(directory.path)));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { type Ended, FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
-/** What a terminal must never get raw from a stranger, and between two words. */
+/** Characters that strangers must not be able to send to a terminal. */
 const UNSAFE = /(?!\n)[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 const ATTACK = `before${[
   ...Array(0xa1).keys(),
@@ -66,7 +66,7 @@ const pauses = {
   ],
 };
 
-/** A server that means no good, as all that the command line talks to. */
+/** A malicious server, in place of everything that the command line talks to. */
 let server: Bun.Server<undefined>;
 beforeAll(() => {
   server = Bun.serve({
@@ -118,13 +118,13 @@ describe('text of strangers', () => {
     expect(lines[0]).toContain('\\u009b');
   });
 
-  it('controls no terminal and makes no line in a webhook, its body and its answers', async () => {
+  it('controls no terminal and adds no line to a webhook, its body and its answers', async () => {
     const ended = await run('webhooks', 'show', 'id', ...admin());
     expectSafe(ended);
     expect(ended.stdout.trimEnd().split('\n')).toHaveLength(5);
   });
 
-  it('controls no terminal and makes no line in an error of the admin API', async () => {
+  it('controls no terminal and adds no line to an error of the admin API', async () => {
     const ended = await run('webhooks', 'show', 'refused', ...admin());
     expectSafe(ended);
     expect(ended.exitCode).toBe(1);
@@ -151,7 +151,7 @@ describe('text of strangers', () => {
     expect(ended.exitCode).toBe(1);
   });
 
-  it('is the same in JSON when it is read, and yet safe to print', async () => {
+  it('is unchanged in parsed JSON, and yet safe to print', async () => {
     const list = await run('webhooks', 'list', '--json', ...admin());
     expectSafe(list);
     expect(JSON.parse(list.stdout)).toEqual([webhook, webhook]);
@@ -161,10 +161,10 @@ describe('text of strangers', () => {
   });
 });
 
-it('a name that a tenant was given makes no line in lists', async () => {
+it('the name of a tenant adds no line to lists', async () => {
   using directory = temporaryDirectory();
   const here = (...args: readonly string[]) => fanfare(directory.path, args, FREE_PORTS);
-  // An argument of a process holds no zero.
+  // An argument of a process cannot contain NUL.
   const name = ATTACK.replace('\0', '');
   for (const kind of ['apps', 'instances']) {
     const made = await here(kind, 'create', '--name', name);

@@ -40,7 +40,7 @@ const beside = (to: Fanfare, args: readonly string[], environment = {}) =>
     environment,
   );
 
-/** Through the admin API of a server: its port is not in its configuration. */
+/** Runs a command through the admin API of a server, whose port is not in its configuration. */
 const through = (to: Fanfare, args: readonly string[]) =>
   beside(to, args, { FANFARE_ADMIN_PORT: String(to.adminPort) });
 
@@ -82,7 +82,7 @@ describe('fanfare webhooks', () => {
     const { app, id } = await delivered(first);
     await first.stop();
 
-    // Nobody listens where the configuration says; where it says nothing, nobody is asked.
+    // Without a running server, with and without a port in the configuration.
     for (const run of [beside, through]) {
       const list = await run(first, ['list', '--state', 'delivered', '--app', app.id, '--json']);
       expect(JSON.parse(list.stdout)).toContainEqual(expect.objectContaining({ id, app: app.id }));

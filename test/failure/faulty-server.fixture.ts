@@ -1,5 +1,6 @@
 import { run } from '../../src/cli/run.ts';
 import { MemoryRoster } from '../../src/engines/memory/roster.ts';
+import { ClientAudience } from '../../src/transports/clients/audience.ts';
 
 /**
  * The server as `src/main.ts` runs it, with a fault inside that SIGUSR2 sets off. `FAULT` names it; nothing
@@ -17,6 +18,10 @@ globalThis.Worker = class extends realWorker {
   }
 };
 
+function fail(): never {
+  throw new Error('a fault of the test');
+}
+
 const faults: Readonly<Record<string, () => void>> = {
   'background ends': () => background?.terminate(),
   'background throws': () => background?.postMessage({ fault: 'throws' }),
@@ -25,11 +30,13 @@ const faults: Readonly<Record<string, () => void>> = {
     throw new Error('a fault of the test');
   },
   'realtime rejects': () => void Promise.reject(new Error('a fault of the test')),
-  'joining throws': () => {
-    MemoryRoster.prototype.join = () => {
-      throw new Error('a fault of the test');
-    };
-    process.stderr.write('joining throws\n');
+  'the engine throws': () => {
+    MemoryRoster.prototype.join = fail;
+    process.stderr.write('subscribing fails\n');
+  },
+  'the server throws': () => {
+    ClientAudience.prototype.join = fail;
+    process.stderr.write('subscribing fails\n');
   },
 };
 

@@ -44,17 +44,20 @@ describe('a server of which a part dies', () => {
     expect(await client.closed).toMatchObject({ code: 4200 });
   });
 
-  it.concurrent('ends one connection whose message it fails at, and no other', async () => {
-    await using server = await startFaulty('joining throws');
+  it.concurrent.each([
+    ['the engine throws', 4200],
+    ['the server throws', 1011],
+  ])('ends one connection whose message fails, and no other: %s, %p', async (fault, code) => {
+    await using server = await startFaulty(fault);
     await using other = await RawClient.connect(server);
     await other.subscribes('news');
     await using unlucky = await RawClient.connect(server);
     server.process.kill('SIGUSR2');
-    await server.logged(/^joining throws/);
+    await server.logged(/^subscribing fails/);
 
     unlucky.says({ event: 'pusher:subscribe', data: { channel: 'news' } });
 
-    expect(await unlucky.closed).toMatchObject({ code: 1011 });
+    expect(await unlucky.closed).toMatchObject({ code });
     expect(JSON.parse(await server.logged(/A message failed inside/))).toMatchObject({
       level: 'error',
       connection: unlucky.socketId,

@@ -43,7 +43,7 @@ async function lists(call: ApiCall = {}, appId: string = APP.id): Promise<Answer
   return await seen(await api(server, 'GET', `/apps/${appId}/channels`, { ...call, query }));
 }
 
-/** Sends the bytes of a target as they are, and reads the answer. */
+/** Sends a target unchanged, and reads the answer. */
 async function raw(method: string, target: string, body?: string | Uint8Array): Promise<Answered> {
   await using connection = await RawHttp.open(server);
   const answer = await connection.asks({ method, target, ...(body === undefined ? {} : { body }) });
@@ -54,7 +54,7 @@ async function raw(method: string, target: string, body?: string | Uint8Array): 
   };
 }
 
-/** A listing whose query is sent as it is written, and signed as it is written in `signed`. */
+/** A listing with the query as given, signed with the query `signed`. */
 function listingTarget(sent: string, signed = sent): string {
   const path = `/apps/${APP.id}/channels`;
   const auth = `auth_key=${APP.key}&auth_timestamp=${nowSeconds()}&auth_version=1.0`;
@@ -192,7 +192,7 @@ describe('the clock of a backend', () => {
     );
 
   it('may be off by almost ten minutes', async () => {
-    // One second less than allowed: the next one may begin on the way.
+    // One second less than allowed: a second may pass before the request arrives.
     for (const seconds of [-598, -300, 300, 599])
       expect(await off(seconds)).toEqual(NOTHING_LISTED);
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Waits until the server has seen these connections go: it answers no question about them any more. */
+/** Waits until the server has noticed the end of these connections. */
 async function vacated(channel: string): Promise<void> {
   const deadline = Date.now() + 4000;
   for (;;) {
@@ -22,7 +22,7 @@ async function vacated(channel: string): Promise<void> {
   }
 }
 
-/** What `GET /channels` lists, parsed: its order is nobody's business. */
+/** The parsed answer to `GET /channels`: its order is not specified. */
 async function listed(query: Record<string, string>): Promise<unknown> {
   const answer = await gets(server, '/channels', query);
   expect(answer).toMatchObject({ status: 200, type: JSON_TYPE });

@@ -233,7 +233,7 @@ describe('pipelined requests', () => {
           for (const to of [...places, bytes.length]) {
             connection.writes(bytes.subarray(from, to));
             from = to;
-            // Another connection's round trip: what was written so far has been read by then.
+            // A round trip on another connection: the server has read what was written so far.
             await gets(server, '/channels/a');
           }
           for (const [, , expected] of requests) {

@@ -1,7 +1,7 @@
 import type { ApiCall } from '../../../testing/clients/sign.ts';
 import { type AppClient, type AppLocation, appAt } from '../../../testing/servers/test-app.ts';
 
-/** What a backend sees of an answer. */
+/** An answer as a backend sees it. */
 export interface Answered {
   readonly status: number;
   readonly type: string | null;
@@ -11,7 +11,7 @@ export interface Answered {
 export const JSON_TYPE = 'application/json';
 export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-/** The answer to most triggers, to the byte. */
+/** The exact answer to most triggers. */
 export const EMPTY: Answered = { status: 200, type: JSON_TYPE, text: '{}' };
 
 export function json(text: string): Answered {
@@ -30,7 +30,7 @@ export async function seen(response: Response): Promise<Answered> {
   };
 }
 
-/** `GET` of a path below the test app's. */
+/** `GET` of a path below that of the app. */
 export async function gets(
   at: AppLocation,
   path: string,
@@ -39,7 +39,7 @@ export async function gets(
   return await seen(await appAt(at).api('GET', path, { query }));
 }
 
-/** `POST` to a path below the test app's: a JSON value, or the bytes of a body. */
+/** `POST` to a path below that of the app: a JSON value, or the bytes of a body. */
 export async function posts(
   at: AppLocation,
   path: string,
@@ -65,7 +65,7 @@ export async function batches(at: AppLocation, batch: unknown): Promise<Answered
   return await posts(at, '/batch_events', { batch });
 }
 
-/** A client that is subscribed to these channels, whatever their kind. */
+/** A client that is subscribed to these channels, of any kind. */
 export async function subscriber(
   at: AppLocation,
   ...channels: readonly string[]
@@ -77,13 +77,13 @@ export async function subscriber(
       channel,
       channel.startsWith('private-') ? app.auth(client, channel) : undefined,
     );
-    // Nothing was remembered: the tests name each cache channel once.
+    // A cache miss: each cache channel is used by one test only.
     if (/^(private-|private-encrypted-)?cache-/.test(channel)) await client.hears();
   }
   return client;
 }
 
-/** A client that is in a presence channel as this user. Others who are in hear of it. */
+/** A client that is in a presence channel as this user. The other members get an event. */
 export async function member(at: AppLocation, channel: string, userId: string): Promise<AppClient> {
   const app = appAt(at);
   const client = await app.connect();

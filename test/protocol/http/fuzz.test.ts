@@ -20,12 +20,12 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** Requests of each kind. */
 const RUNS = runs(500, 2000);
 
-/** What the server's process holds open. */
+/** The number of open files of the server. */
 function descriptors(): number {
   return readdirSync(`/proc/${server.process.pid}/fd`).length;
 }
 
-/** The statuses that were answered: with few of them, the requests would not have been worth much. */
+/** The statuses of all answers. Few different ones would mean that the requests tested little. */
 const statusesSeen = new Set<string>();
 
 /**
@@ -84,7 +84,7 @@ const noise = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 
-/** A request as it should be put together, of parts that may not fit each other. */
+/** A request of valid parts that may not fit each other. */
 const ordered = fc
   .tuple(
     fc.tuple(methods, targets, fc.constantFrom('1.1', '1.1', '1.1', '1.0', '2.0')),
@@ -183,7 +183,7 @@ describe('the server keeps running, and answers or closes, after', () => {
       fc.asyncProperty(fc.nat({ max: requests.length }), fc.boolean(), async (length, read) => {
         await using connection = await RawHttp.open(server);
         connection.writes(requests.subarray(0, length));
-        // Whatever was sent has been read by then; without it, much of it has not.
+        // The server has read everything by then; without this wait it often has not.
         if (read) await triggers(server, { name: 'n', channel: 'a', data: 'd' });
       }),
       { numRuns: RUNS / 2 },
@@ -286,7 +286,7 @@ describe('the server keeps running, and answers or closes, after', () => {
       ]),
     );
 
-    // This connection, and a few that Bun's HTTP client keeps for later. The others may take a moment to go.
+    // This connection, and a few that Bun's HTTP client keeps open. The others may take a moment to end.
     const most = descriptorsAtRest + 10;
     const deadline = Date.now() + 4000;
     while (descriptors() > most && Date.now() < deadline) await client.hearsNothing();

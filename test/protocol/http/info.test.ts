@@ -212,7 +212,7 @@ describe('info of an app with subscription counts', () => {
     app = await newApp(server, { subscriptionCounts: true });
   });
 
-  /** Subscribers are told the count too; what they hear is not what is tested here. */
+  /** Subscribers get the count too, which is not tested here. */
   const listeners = async (channel: string, count: number): Promise<AsyncDisposableStack> => {
     const stack = new AsyncDisposableStack();
     for (let at = 0; at < count; at++) stack.use(await subscriber(app, channel));

@@ -92,7 +92,7 @@ describe('the rate of triggers', () => {
     expect(await over.text()).toBe('Too many events: at most 5 per second');
     for (let n = 0; n < 5; n++) await ann.hears();
     await ann.hearsNothing();
-    // Reading is not triggering.
+    // Queries have no part in the rate of triggers.
     expect((await app.api('GET', '/channels')).status).toBe(200);
   });
 

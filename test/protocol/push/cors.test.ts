@@ -56,7 +56,7 @@ describe('a page of any site may call', () => {
     ['DELETE', device(`web/${id}/interests/shop`)],
     ['POST', events()],
     ['GET', '/sdk/service-worker.js'],
-    // Paths that the page may have got wrong: it shall be able to read why.
+    // Wrong paths: the page must be able to read the refusal.
     ['GET', '/device_api/v1/nothing'],
     ['POST', '/reporting_api/v2/instances//events'],
     ['PUT', device(`fcm/${id}/token`)],
@@ -71,7 +71,7 @@ describe('a page of any site may call', () => {
       expect.arrayContaining(['content-type', 'authorization', 'x-pusher-library']),
     );
     expect(Number(answer.headers.get('access-control-max-age'))).toBeGreaterThanOrEqual(7200);
-    // With it, * would not do.
+    // With credentials, * would not be valid.
     expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
   });
 
@@ -135,7 +135,7 @@ describe('a page may read', () => {
   });
 });
 
-/** They take a secret key, which has no place in a browser. */
+/** These need a secret key, which must not be in a browser. */
 describe('no page may call', () => {
   it.each([
     ['POST', publishes('/interests')],

@@ -39,7 +39,7 @@ async function lastAnswerTo(bytes: string | Uint8Array): Promise<Answered> {
   connection.writes(bytes);
   const answer = seen(await connection.reads());
   expect(answer.headers.get('connection')).toBe('close');
-  // Where the client may be sending still, the server waits for a while.
+  // The server waits a while if the client may still be sending.
   if (answer.status !== 431) await connection.ends();
   return answer;
 }
@@ -331,7 +331,7 @@ describe('an error says nothing secret', () => {
   });
 });
 
-/** Push protocol, §3.7: at a 404 every device in the field would register again. */
+/** Push protocol, §3.7: after a 404 every device would register again. */
 describe('with a store that has lost its content', () => {
   it('the answer for a device is 503 with Retry-After, not that it is unknown', async () => {
     await using own = await startPush();

@@ -9,7 +9,7 @@ import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clien
 import { eventually } from '../../../testing/eventually.ts';
 import { configOf, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 
-/** The instance that most is asked of. It has two secret keys, as while they are rotated, and web push. */
+/** The instance of most tests. It has two secret keys, as during a rotation, and web push. */
 export const INSTANCE = {
   id: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
   secretKey: 'A3F1C0D95B7E4286A3F1C0D95B7E4286A3F1C0D95B7E4286A3F1C0D95B7E4286',
@@ -22,7 +22,7 @@ export const NEIGHBOUR = {
   secretKey: 'F00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACEF00DFACE',
 } as const;
 
-/** The id of no instance, and in a device's or a publish's id of nothing else. */
+/** An id that no instance, device or publish has. */
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 const vapidPair = newP256Pair();
@@ -46,7 +46,7 @@ interface PushOptions {
   readonly config?: object;
 }
 
-/** The `push` of a configuration with both instances. Publishes have no rate, so that tests need not be slow. */
+/** The `push` of a configuration with both instances, without a rate of publishes. */
 function pushSettings({ instance, neighbour, push }: PushOptions = {}): object {
   const limits = { publishesPerSecond: 0 };
   return {
@@ -84,13 +84,13 @@ export interface Answered {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
-  /** `undefined` where the answer is no JSON. */
+  /** `undefined` if the answer is not JSON. */
   readonly json: unknown;
 }
 
-/** What a request has beside its path. */
+/** A request without its path. */
 interface Asked extends Partial<Omit<RawRequest, 'body' | 'method' | 'target'>> {
-  /** What is no text and no bytes is sent as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   /** The address of this machine that it comes from, such as 127.0.0.2. */
   readonly from?: string;
@@ -125,7 +125,7 @@ export function open(server: At, from?: string): Promise<RawHttp> {
   return RawHttp.open({ port: server.pushPort }, from === undefined ? {} : { from });
 }
 
-/** Asks on a connection of its own. Fails where a refusal is not shaped as every refusal must be. */
+/** Sends a request on a connection of its own. Fails if a refusal does not have the shape of every refusal. */
 export async function ask(
   server: At,
   method: string,
@@ -150,7 +150,7 @@ function bytesOf(body: unknown): string | Uint8Array | undefined {
   return JSON.stringify(body);
 }
 
-/** Reads an answer, and looks at what every answer must have. */
+/** Reads an answer, and checks what every answer must have. */
 export function seen({ status, headers, body }: RawAnswer, method = 'GET'): Answered {
   const isJson = headers.get('content-type') === 'application/json';
   const json: unknown = isJson && body !== '' ? JSON.parse(body) : undefined;
@@ -167,7 +167,7 @@ function expectErrorBody(headers: Answered['headers'], body: string, json: unkno
   expect(json).toEqual({ error: nonEmpty, description: nonEmpty });
 }
 
-/** What a refusal looks like. `description`: all of it, or a pattern. */
+/** An expected refusal. `description` is all of it, or a pattern. */
 export function refusal(status: number, error: string, description: string | RegExp = /./) {
   const said = typeof description === 'string' ? description : expect.stringMatching(description);
   return { status, json: { error, description: said } };
@@ -177,7 +177,7 @@ export const NO_INSTANCE = refusal(404, 'Instance not found', 'Could not find th
 export const NO_DEVICE = refusal(404, 'Device not found');
 export const NO_PATH = refusal(404, 'Not found');
 
-/** What a refused field of a publish looks like. Source: push protocol, §2.2. */
+/** The expected refusal of a field of a publish. Source: push protocol, §2.2. */
 export function fieldRefusal(field: string, status = 422, error = 'Unprocessable Entity') {
   return refusal(status, error, new RegExp(`^\`${field.replaceAll('.', '\\.')}\`: .`));
 }
@@ -192,7 +192,7 @@ export const JSON_HEADERS = { 'content-type': 'application/json' };
 export const BACKEND = { authorization: `Bearer ${INSTANCE.secretKey}` };
 export const BACKEND_JSON = { ...JSON_HEADERS, ...BACKEND };
 
-/** Of a publish; version 4. */
+/** The id of a publish: a UUID of version 4. */
 export const PUBLISH_ID =
   /^pubid-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -207,7 +207,7 @@ export const events = (id: string = INSTANCE.id) => `/reporting_api/v2/instances
 export const TO_INTERESTS = { interests: ['shop'], fcm: { notification: { title: 'Hi' } } };
 export const TO_USERS = { users: ['ann'], fcm: { notification: { title: 'Hi' } } };
 
-/** Publishes to interests or to users, whichever the path says. */
+/** Publishes to interests or to users, by the path. */
 export function publish(
   at: InstanceLocation,
   kind: '' | '/interests' | '/users',
@@ -219,7 +219,7 @@ export function publish(
   return ask(at, 'POST', publishes(kind, id), { headers: all, body });
 }
 
-/** Publishes what must be accepted; gives the id. */
+/** Sends a publish that must be accepted; gives its id. */
 export async function published(
   at: InstanceLocation,
   body: object = TO_INTERESTS,
@@ -246,7 +246,7 @@ interface PublishStatus {
   readonly platforms: Readonly<Record<string, { readonly planned: number }>>;
 }
 
-/** Waits until the plan of a publish has so many devices: their reports count from then on. */
+/** Waits until a publish has this many planned devices: their reports count from then on. */
 export async function planned(
   at: InstanceLocation,
   publishId: string,
@@ -259,7 +259,7 @@ export async function planned(
   );
 }
 
-/** What a browser's subscription is, all but its endpoint. */
+/** The subscription of a browser with this endpoint. */
 export function subscription(endpoint: unknown, keys: object = {}): object {
   return {
     endpoint,
@@ -273,7 +273,7 @@ export function anyEndpoint(): string {
   return `https://updates.push.services.mozilla.com/wpush/v2/${randomUUID()}`;
 }
 
-/** What the SDK of a platform registers with: another device each time. */
+/** The registration that the SDK of a platform sends: a new device each time. */
 export function registration(platform: Platform, change: object = {}): object {
   switch (platform) {
     case 'apns': {
@@ -295,7 +295,7 @@ export function registration(platform: Platform, change: object = {}): object {
   }
 }
 
-/** Registers what must be accepted; gives the id. */
+/** Sends a registration that must be accepted; gives the id of the device. */
 export async function registered(
   at: InstanceLocation,
   platform: Platform = 'fcm',
@@ -323,7 +323,7 @@ export function setUser(at: InstanceLocation, id: string, token: string): Promis
 }
 
 /** The device as the server shows it; `undefined` if there is none. */
-export async function told(
+export async function shownDevice(
   at: InstanceLocation,
   id: string,
   instance: string = instanceAt(at).id,
@@ -358,12 +358,12 @@ export function beamsToken(
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
 }
 
-/** Printable and control characters of ASCII that no interest may have. */
+/** The ASCII characters that no interest may have. */
 export const notOfInterests: readonly string[] = Array.from({ length: 128 }, (_, code) =>
   String.fromCharCode(code),
 ).filter((character) => !/[A-Za-z0-9_\-=@,.;]/.test(character));
 
-/** All that interests may have. Source: seed, "Publish request to interests". */
+/** The characters that interests may have. Source: push protocol, §2.2. */
 export const ofInterests: readonly string[] = [
   ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-=@,.;',
 ];

@@ -39,7 +39,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Asks on one connection after the other; gives the status. */
+/** Sends requests one after the other, on a new connection when one ends; gives the status. */
 async function statusOf(request: RawRequest): Promise<number> {
   if (connection.ended) connection = await open(server);
   const { status, headers } = seen(await connection.asks(request), request.method);
@@ -54,7 +54,7 @@ const names = fc.constantFrom(
   ...['deviceId', 'timestampSecs', 'hasData', '__proto__', 'constructor', 'toJSON', 'length', ''],
 );
 
-/** JSON text that is about something, but seldom as it should be. */
+/** JSON text with the right keys, but mostly wrong values. */
 const json: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -79,7 +79,7 @@ const json: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value;
 
-/** An object that would be taken, but for one field that may be anything, also twice. */
+/** A valid object with one random field, which may also be there twice. */
 function nearly(good: object): fc.Arbitrary<string> {
   const text = JSON.stringify(good);
   return fc.oneof(

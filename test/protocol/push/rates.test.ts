@@ -22,7 +22,7 @@ import {
   user,
 } from './exchange.ts';
 
-/** An instance for each test, since none is to wait until a second is over. */
+/** An instance for each test, so that no test waits for the next second. */
 interface Instance {
   readonly id: string;
   readonly secretKeys: readonly [string];
@@ -35,7 +35,7 @@ const instanceWith = (limits: Instance['limits']): Instance => ({
   limits,
 });
 
-/** Requests that are sent at once are over it, however busy this machine is. */
+/** Requests that are sent at once exceed it even on a busy machine. */
 const few = { publishesPerSecond: 1 };
 const free = { publishesPerSecond: 0 };
 const refused = instanceWith(few);
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Fewer than a connection may have without an answer. */
+/** Below the limit of requests in flight on one connection. */
 const AT_ONCE = 25;
 
 /** Sends requests at once, so that the server reads them at the same moment; gives the answers in order. */
@@ -72,7 +72,7 @@ async function hundred(request: Buffer): Promise<Answered[]> {
   return (await Promise.all([some, some, some, some].map(sent))).flat();
 }
 
-/** Goes on until something is refused. However slow this machine is, it does more than 100 in a second. */
+/** Sends until a request is refused. Even a slow machine sends more than 100 in a second. */
 async function firstRefused(request: Buffer): Promise<Answered> {
   for (;;) {
     const refusal = (await hundred(request)).find(({ status }) => status !== 200);
@@ -205,7 +205,7 @@ describe('devices at one address', () => {
 
   it('are limited with 429 and a log line, and nobody else is', async () => {
     const all = await statuses(25, () => register());
-    // A minute of one row a second is 15 registrations; some more come back while they are sent.
+    // The burst is one minute: 60 rows at 1 a second, which is 15 registrations. The bucket refills a little meanwhile.
     expect(all.slice(0, 15)).toEqual(Array(15).fill(200));
     expect(all.at(-1)).toBe(429);
     const answer = await register();

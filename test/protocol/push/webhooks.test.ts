@@ -100,7 +100,7 @@ describe.concurrent('a report of a device with a user', () => {
       ['Open', OPEN],
     ]) {
       await reports(instance, { event, publishId, deviceId, userId: 'ann' });
-      const { request, payload, metadata, ...told } = await next(backend);
+      const { request, payload, metadata, ...rest } = await next(backend);
       expect(request.method).toBe('POST');
       expect(request.headers).toMatchObject({
         'content-type': 'application/json',
@@ -123,7 +123,7 @@ describe.concurrent('a report of a device with a user', () => {
         product: 'beams',
       });
       expect(Date.parse(metadata.created_at)).toBeWithin(before, Date.now() + 1);
-      expect(told.customData).toEqual(customData);
+      expect(rest.customData).toEqual(customData);
     }
   });
 
@@ -189,21 +189,21 @@ describe.concurrent('the course of a publish', () => {
     const instance = await instanceWith([], first);
     const body = { interests: ['nobody'], web: { data: {} }, webhookUrl: backend.url };
     const slow = await published(instance, body);
-    const toldOf = async () => {
+    const nextState = async () => {
       const { publishId, status } = JSON.parse((await backend.requests.next()).body);
       return [publishId, status];
     };
-    expect(await toldOf()).toEqual([slow, 'STARTED']);
+    expect(await nextState()).toEqual([slow, 'STARTED']);
     await first.logged(/Webhook attempted.*"outcome":"refused"/);
 
     const quick = await published(instance, body);
-    expect(await toldOf()).toEqual([quick, 'STARTED']);
-    expect(await toldOf()).toEqual([quick, 'FINISHED']);
+    expect(await nextState()).toEqual([quick, 'STARTED']);
+    expect(await nextState()).toEqual([quick, 'FINISHED']);
     await webhooksOf(first, `instance=${instance.id}&state=waiting`, 2);
 
     await using second = await restart(first, 'SIGKILL');
-    expect(await toldOf()).toEqual([slow, 'STARTED']);
-    expect(await toldOf()).toEqual([slow, 'FINISHED']);
+    expect(await nextState()).toEqual([slow, 'STARTED']);
+    expect(await nextState()).toEqual([slow, 'FINISHED']);
     await webhooksOf(second, `instance=${instance.id}&state=waiting`, 0);
   }, 30_000);
 
@@ -213,13 +213,13 @@ describe.concurrent('the course of a publish', () => {
     const webhookUrl = `${backend.url.replace('//', '//ann:geheim@')}?a=b`;
     const body = { interests: ['nobody'], webhookUrl, web: { data: { n: 1 } }, fcm: {} };
     const publishId = await published(instance, body);
-    const told = [await backend.requests.next(), await backend.requests.next()];
-    for (const request of told) {
+    const requests = [await backend.requests.next(), await backend.requests.next()];
+    for (const request of requests) {
       expect(request.path).toBe('/webhooks');
       expect(request.headers['authorization']).toBe(`Basic ${btoa('ann:geheim')}`);
     }
     const none = { numSuccessfulPublishes: 0, numFailedPublishes: 0 };
-    const bodies = told.map((request) => JSON.parse(request.body));
+    const bodies = requests.map((request) => JSON.parse(request.body));
     expect(bodies).toEqual([
       { publishId, status: 'STARTED', requestBody: body },
       { publishId, status: 'FINISHED', requestBody: body, results: { fcm: none, web: none } },
@@ -328,7 +328,7 @@ interface Listed {
   readonly state: string;
 }
 
-/** The log for a query, once the end of the first attempt is written, which is a moment after it. */
+/** The log for a query, once it has the first attempt, which is written a moment after it ended. */
 async function logOf(server: Fanfare, query: string): Promise<readonly Listed[]> {
   const list = async () => {
     const { json } = await admin(server, 'GET', `/webhooks?${query}`);

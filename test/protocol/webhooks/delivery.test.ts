@@ -85,7 +85,7 @@ describe('a webhook request', () => {
     for (let n = 0; n < 4; n++) requests.push(await backend.requests.next());
     expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
     expect(requests.every((request) => isSignedWith(request, app))).toBe(true);
-    // With 201 it is done: what comes next is another.
+    // 201 settles it: the next request is another one.
     await using _bob = await occupies(app, ['more']);
     expect((await backend.requests.next()).events).toEqual([
       { name: 'channel_occupied', channel: 'more' },

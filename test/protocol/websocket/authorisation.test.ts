@@ -63,7 +63,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         await using client = await connect(server, protocol);
         const text = signedText(client, channel, data);
 
-        // A key of another app is refused though its own signature would be right.
+        // A key of another app is refused even with a valid signature.
         const secret = key === OTHER_APP.key ? OTHER_APP.secret : APP.secret;
         subscribe(client, channel, `${key}:${hmac(text, secret)}`, data);
 

@@ -27,7 +27,7 @@ interface Kind {
   readonly cached?: true;
 }
 
-/** What follows from the beginning of a name, and from nothing else. */
+/** Rules that depend only on the prefix of a name. */
 const KINDS: readonly Kind[] = [
   { prefix: '' },
   { prefix: 'cache-', cached: true },
@@ -37,7 +37,7 @@ const KINDS: readonly Kind[] = [
   { prefix: 'private-encrypted-cache-', authorised: true, cached: true },
   { prefix: 'presence-', authorised: true, presence: true },
   { prefix: 'presence-cache-', authorised: true, presence: true, cached: true },
-  // Nearly, but not.
+  // Almost prefixes.
   { prefix: 'private' },
   { prefix: 'privateer-' },
   { prefix: 'private_' },

@@ -33,7 +33,7 @@ const notSubscribed = (channel: string) =>
 const PONG: Heard = { event: 'pusher:pong', data: '{}' };
 const RATE = error('Client event rejected due to rate limit', 4301);
 
-/** Many events in one write, so that the server reads them at one time. */
+/** Many events in one write, so that the server reads them at once. */
 function events(channel: string, count: number): Buffer {
   return Buffer.concat(
     Array.from({ length: count }, (_, index) =>
@@ -221,7 +221,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     for (let index = 10; index < 13; index++) expect(await speaker.hears()).toEqual(RATE);
     await speaker.hearsNothing();
     await listener.hearsNothing();
-    // It is the connection that is limited, in all its channels, and no other connection.
+    // The limit counts one connection in all its channels, and no other connection.
     listener.says({ event: 'client-e', channel, data: 'mine' });
     expect(await speaker.hears()).toEqual({ event: 'client-e', channel, data: 'mine' });
   });
@@ -244,7 +244,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       if (answer.event === 'pusher:error') {
         expect(answer).toEqual(RATE);
         expect(await speaker.hears()).toEqual(PONG);
-        // Not as fast as it can: there is a limit for frames as well.
+        // Slowly enough for the limit of frames.
         await Bun.sleep(10);
       }
     } while (answer.event === 'pusher:error');
@@ -263,7 +263,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
-    // As a string its characters count, and otherwise the text of its JSON: {"n":""} has 8 bytes.
+    // A string counts by its characters, other data by its JSON text: {"n":""} has 8 bytes.
     const largest = ['é'.repeat(5120), { n: 'x'.repeat(10_232) }];
     const larger = ['x'.repeat(10_241), { n: 'é'.repeat(5117) }];
 

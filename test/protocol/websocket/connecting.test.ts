@@ -144,7 +144,7 @@ describe('the handshake', () => {
     await using client = await open(pathOf());
 
     expect(client.responseHead).toStartWith('HTTP/1.1 101 ');
-    // The nonce of the RFC's own example.
+    // The nonce of the example in the RFC.
     expect(header(client, 'sec-websocket-accept')).toEqual(['s3pPLMBiTxaQ9kYGzzhZRbK+xOo=']);
     expect(header(client, 'upgrade').join().toLowerCase()).toBe('websocket');
     expect(header(client, 'sec-websocket-protocol')).toEqual([]);

@@ -8,12 +8,12 @@ import {
   type TestApp,
 } from '../../../testing/servers/test-app.ts';
 
-/** What the tests of one rule after another say and expect, in the words of `spec/channels-protocol.md`. */
+/** What the tests send and expect. Sections are those of the Channels protocol. */
 
 /** The versions of the protocol that official clients speak. Source: §1.1. */
 export const PROTOCOLS = [5, 6, 7] as const;
 
-/** Milliseconds for a test that waits until the server takes the initiative. */
+/** Milliseconds for a test that waits for something the server does by itself. */
 export const LONG_MS = 20_000;
 
 /** A client, and the app that signs for it. */
@@ -32,7 +32,7 @@ export function error(message: string, code: number | null = null): Heard {
   return { event: 'pusher:error', data: { code, message } };
 }
 
-/** The confirmation of a subscription that is not one to a presence channel. Source: §5.3. */
+/** The confirmation of a subscription, except to a presence channel. Source: §5.3. */
 export function confirmation(channel: string): Heard {
   return { event: 'pusher_internal:subscription_succeeded', channel, data: '{}' };
 }
@@ -41,12 +41,12 @@ export function cacheMiss(channel: string): Heard {
   return { event: 'pusher:cache_miss', channel, data: '{}' };
 }
 
-/** Presence, as `channel_data` has it. */
+/** The `channel_data` of a member. */
 export function channelData(userId: string | number, userInfo?: object): string {
   return JSON.stringify({ user_id: userId, user_info: userInfo });
 }
 
-/** Says that it subscribes, with what its backend signed where the channel needs it. */
+/** Sends a subscription, signed by its backend if the channel needs that. */
 export function subscribe(client: Client, channel: string, data?: string): void {
   const signed = /^(private|presence)-/.test(channel) ? client.app.auth(client, channel, data) : {};
   client.says({ event: 'pusher:subscribe', data: { channel, ...signed } });
@@ -56,7 +56,7 @@ export function unsubscribe(client: RawClient, channel: string): void {
   client.says({ event: 'pusher:unsubscribe', data: { channel } });
 }
 
-/** Subscribes and hears the confirmation. */
+/** Subscribes and waits for the confirmation. */
 export async function join(client: Client, channel: string, data?: string): Promise<Heard> {
   subscribe(client, channel, data);
   const heard = await client.hears();
@@ -81,7 +81,7 @@ export async function connect(at: AppLocation, protocol = 7): Promise<Client> {
   return Object.assign(await app.connect({ protocol }), { app });
 }
 
-/** Hears that a subscription was refused: once as the hosted service says it, once for the channel. Source: §5.3. */
+/** Expects the two events of a refused subscription: `pusher:error`, and one for the channel. Source: §5.3. */
 export async function hearsRefusal(
   client: RawClient,
   channel: string,
@@ -97,7 +97,7 @@ export async function hearsRefusal(
 
 export const LIMIT_REACHED = { type: 'LimitReached', status: 4100 };
 
-/** Hears the error event and then the close, both with the same code and words. Source: §1.1. */
+/** Expects the error event and then the close, both with the same code and text. Source: §1.1. */
 export async function hearsEnd(client: RawClient, code: number, message?: string): Promise<Closed> {
   const heard = await client.hears();
   const text = message ?? Object(heard.data).message;
@@ -109,7 +109,7 @@ export async function hearsEnd(client: RawClient, code: number, message?: string
   return closed;
 }
 
-/** Ends a connection as RFC 6455 has it. The server has forgotten it when this settles. */
+/** Closes a connection as in RFC 6455. The server has removed it when this settles. */
 export async function leaves(client: RawClient): Promise<void> {
   client.writeBytes(CLOSE_1000);
   expect(await client.closed).toEqual({ code: 1000, reason: '' });
@@ -125,7 +125,7 @@ export async function channels(at: AppLocation): Promise<Record<string, object>>
   return Object((await response.json()) as unknown).channels;
 }
 
-/** Settles when an app has no occupied channel any more. */
+/** Settles when an app no longer has an occupied channel. */
 export async function allChannelsVacated(at: AppLocation): Promise<void> {
   await eventually(
     async () => Object.keys(await channels(at)),

@@ -44,7 +44,7 @@ const STRINGS = [
   'e\u0301 \u00e9',
 ];
 
-/** JSON as people write it, which JSON.parse and JSON.stringify would not give back. */
+/** JSON that JSON.parse and JSON.stringify would change. */
 const JSON_TEXTS = [
   '{"n":12345678901234567890,"f":1.0,"e":1E400,"z":-0,"s":"\\u00e9\\/","d":1,"d":2}',
   '{ "a" :\t[ 1 ,\t2 ] , "b" : { } }',

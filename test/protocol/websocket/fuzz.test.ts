@@ -8,8 +8,8 @@ import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts'
 import { allChannelsVacated, type Client, connect, fresh, join, LONG_MS } from './conversation.ts';
 
 /**
- * Whatever a client sends, the server stays as it is for everybody else: it serves, logs no error, and
- * remembers nothing of those who are gone.
+ * No input of a client affects others: the server keeps serving, logs no error, and keeps no state of clients
+ * that are gone.
  */
 
 let server: Fanfare;
@@ -32,7 +32,7 @@ afterEach(async () => {
   expect(levels).not.toContain('error');
 });
 
-/** A newcomer can connect, subscribe and hear an event. */
+/** A new client can connect, subscribe and get an event. */
 async function isWell(): Promise<void> {
   expect(server.process.exitCode).toBeNull();
   const channel = fresh();
@@ -42,7 +42,7 @@ async function isWell(): Promise<void> {
   expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
 }
 
-/** Connects, sends, and waits until all of it was read: a pong came, or the connection ended. */
+/** Connects, sends, and waits until the server has read everything: it sent a pong, or closed the connection. */
 async function send(bytes: (client: Client) => Uint8Array): Promise<RawClient> {
   const client = await connect(server);
   client.writeBytes(bytes(client));
@@ -55,7 +55,7 @@ async function send(bytes: (client: Client) => Uint8Array): Promise<RawClient> {
 
 const LAST = 'that was all';
 
-/** Sends, and leaves without a word. */
+/** Sends, and breaks the connection. */
 async function sendAndVanish(bytes: (client: Client) => Uint8Array): Promise<void> {
   const client = await send(bytes);
   await client[Symbol.asyncDispose]();
@@ -103,7 +103,7 @@ const odd = fc.oneof(
   fc.string({ unit: anyCharacter }),
 );
 
-/** Mostly what makes sense in its place. */
+/** Mostly valid values. */
 function mostly<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 6, arbitrary }, { weight: 1, arbitrary: odd });
 }
@@ -135,7 +135,7 @@ const signable = fc.record({ message, signed: fc.boolean() });
 
 type Generated<A> = A extends fc.Arbitrary<infer T> ? T : never;
 
-/** What a well-behaved client does, in any order, as someone of the few there are. */
+/** An action of a well-behaved client as one of a few users. */
 const deed = fc.record({
   event: fc.constantFrom(
     'pusher:subscribe',
@@ -175,7 +175,7 @@ describe('the server keeps running after', () => {
     () =>
       fc.assert(
         fc.asyncProperty(fc.array(bytes, { minLength: 1, maxLength: 5 }), async (sent) => {
-          // An unfinished frame swallows what comes after it; the end of the stream is seen in any case.
+          // An unfinished frame would contain a ping after it, so the end of the stream is awaited.
           const client = await connect(server);
           for (const part of sent) client.writeBytes(part);
           client.writesNoMore();

@@ -123,7 +123,7 @@ describe.concurrent('a server that pings after one second, and closes after one 
       for (const { name, client } of lively) {
         client.says({ event: 'client-unknown-channel', channel: name, data: '' });
         const answer = `Cannot broadcast client event (connection not subscribed to channel ${name})`;
-        // Between them there are answers to the signs, and perhaps another ping.
+        // Answers to the signs and another ping may come first.
         let heard = await client.hears();
         while (Object(heard.data).message !== answer) heard = await client.hears();
         await client[Symbol.asyncDispose]();

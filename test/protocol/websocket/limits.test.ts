@@ -23,7 +23,7 @@ import {
   unsubscribe,
 } from './conversation.ts';
 
-/** Source: Channels protocol, §4 (4004, 4100), §5.1 and §16; DESIGN.md §1 and §7 for slow readers. */
+/** Source: Channels protocol, §4 (4004, 4100), §5.1 and §16. */
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -240,7 +240,7 @@ describe('a client that does not read', () => {
           closedSoFar: times,
           limitBytes: 1_000_000,
         });
-        // It reads what was on its way, without a gap, and then the connection is over.
+        // It reads what was in flight, without a gap, and then the connection has ended.
         slow.listensAgain();
         expect(await slow.closed).toMatchObject({ code: undefined });
         const { data } = await slow.hears();
@@ -256,7 +256,7 @@ describe('a client that does not read', () => {
   describe('of a server with a small buffer', () => {
     let small: Fanfare;
     beforeAll(async () => {
-      // One event is more than may wait.
+      // One event is larger than the buffer.
       small = await startWithBuffer(100_000);
     });
     afterAll(() => small[Symbol.asyncDispose]());
@@ -293,7 +293,7 @@ describe('a client that does not read', () => {
           closed = true;
         });
 
-        // The next connection is answered after the question was.
+        // The next connection is answered after the message above.
         for (let asked = 0; !closed && asked < QUESTIONS_MAX; asked++) {
           slow.says({ event: 'x'.repeat(60_000) });
           await using next = await connect(small);

@@ -126,7 +126,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     const confirmation = await join(two, channel, channelData('1', { n: 2 }));
     await using three = await connect(server, protocol);
     await join(three, channel, channelData('1', { n: 3 }));
-    // What the first connection said of the user stays.
+    // The user_info of the first connection stays.
     expect(snapshot(confirmation)).toEqual(present({ watcher: null, '1': { n: 1 } }));
     await one.hearsNothing();
 
@@ -142,7 +142,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await leaves(three);
     expect(await watcher.hears()).toEqual(removed(channel, '1'));
 
-    // Gone entirely, the user may come back as another.
+    // After its last connection has left, the user may come back with other user_info.
     await using four = await connect(server, protocol);
     const again = await join(four, channel, channelData('1', { n: 4 }));
     expect(snapshot(again)).toEqual(present({ watcher: null, '1': { n: 4 }, new: null }));
@@ -339,14 +339,14 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
       error(`No current subscription to channel ${channel}, or subscription in progress`),
     );
 
-    // Number 7 is in already, and does not need another place.
+    // User 7 is a member already, and needs no further place.
     const confirmation = await join(late, channel, channelData(7));
     expect(snapshot(confirmation)).toMatchObject({ presence: { count: 100 } });
     const [first] = all;
     if (first === undefined) throw new Error('Nobody came');
     await leaves(first);
     expect(await late.hears()).toEqual(removed(channel, '1'));
-    // And a place that is free is free for anybody.
+    // Any user may take a free place.
     await using lucky = await member(server, channel, channelData('101'), protocol);
     expect(await late.hears()).toEqual(added(channel, '{"user_id":"101"}'));
     await Promise.all(all.map((client) => client[Symbol.asyncDispose]()));

@@ -97,7 +97,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
       subscribe(client, channel, data);
       expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
-      // Also where it could not have been authorised.
+      // Even without a valid signature.
       client.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
       expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
       await client.hearsNothing();

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Signs in and hears the confirmation. */
+/** Signs in and expects the confirmation. */
 async function signIn(app: TestApp, client: AppClient, user: object): Promise<void> {
   client.says(app.signIn(client, user));
   expect(await client.hears()).toEqual({

@@ -14,8 +14,8 @@ import {
   registered,
   registeredOf,
   registration,
+  shownDevice,
   startPush,
-  told,
   UNKNOWN,
 } from '../exchange.ts';
 
@@ -41,7 +41,7 @@ describe('an Android device registers', () => {
 
   it('with metadata', async () => {
     const id = await registered(server);
-    expect(await told(server, id)).toEqual({
+    expect(await shownDevice(server, id)).toEqual({
       id,
       userId: null,
       metadata: { sdkVersion: '1.10.0', androidVersion: '16' },
@@ -83,8 +83,8 @@ it('FCM tokens that differ in case are different', async () => {
   const token = anyToken();
   const first = await registered(server, 'fcm', { token });
   const other = await registered(server, 'fcm', { token: token.toUpperCase() });
-  expect(await told(server, first)).toBeDefined();
-  expect(await told(server, other)).toBeDefined();
+  expect(await shownDevice(server, first)).toBeDefined();
+  expect(await shownDevice(server, other)).toBeDefined();
 });
 
 /** Push protocol, §3.3: callers are not authenticated, so they must not delete devices of others by id. */
@@ -93,8 +93,8 @@ describe('previous ids', () => {
     const token = anyToken();
     const before = await registered(server, 'fcm', { token });
     const after = await registered(server, 'fcm', { token, knownPreviousClientIds: [before] });
-    expect(await told(server, before)).toBeUndefined();
-    expect(await told(server, after)).toBeDefined();
+    expect(await shownDevice(server, before)).toBeUndefined();
+    expect(await shownDevice(server, after)).toBeDefined();
   });
 
   it('leave devices with other tokens alone', async () => {
@@ -104,8 +104,8 @@ describe('previous ids', () => {
     const web = await registered(server, 'web');
     const knownPreviousClientIds = [mine, theirs, elsewhere, web, mine.toUpperCase()];
     await registered(server, 'fcm', { knownPreviousClientIds });
-    for (const id of [mine, theirs, web]) expect(await told(server, id)).toBeDefined();
-    expect(await told(server, elsewhere, NEIGHBOUR.id)).toBeDefined();
+    for (const id of [mine, theirs, web]) expect(await shownDevice(server, id)).toBeDefined();
+    expect(await shownDevice(server, elsewhere, NEIGHBOUR.id)).toBeDefined();
   });
 
   it.each<[unknown]>([
@@ -141,12 +141,12 @@ describe('another token', () => {
     await expectEmpty(ask(server, 'POST', device(`fcm/${id}/interests/shop`)));
     const token = anyToken();
     for (const _ of [1, 2]) await expectEmpty(setToken(id, token));
-    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: 'ann' });
     const interests = await ask(server, 'GET', device(`fcm/${id}/interests`));
     expect(interests.json).toMatchObject({ interests: ['shop'] });
     // The token belongs to this device now: registering with it replaces the device.
     await registered(server, 'fcm', { token });
-    expect(await told(server, id)).toBeUndefined();
+    expect(await shownDevice(server, id)).toBeUndefined();
   });
 
   it('replaces the device that had it', async () => {
@@ -154,8 +154,8 @@ describe('another token', () => {
     const before = await registered(server, 'fcm', { token });
     const id = await registered(server);
     await expectEmpty(setToken(id, token));
-    expect(await told(server, before)).toBeUndefined();
-    expect(await told(server, id)).toBeDefined();
+    expect(await shownDevice(server, before)).toBeUndefined();
+    expect(await shownDevice(server, id)).toBeDefined();
   });
 
   it('frees the old one', async () => {
@@ -163,7 +163,7 @@ describe('another token', () => {
     const id = await registered(server, 'fcm', { token });
     await expectEmpty(setToken(id, anyToken()));
     await registered(server, 'fcm', { token });
-    expect(await told(server, id)).toBeDefined();
+    expect(await shownDevice(server, id)).toBeDefined();
   });
 
   it('is refused for an unknown device and without a JSON object', async () => {

@@ -11,8 +11,8 @@ import {
   refusal,
   registered,
   registration,
+  shownDevice,
   startPush,
-  told,
 } from '../exchange.ts';
 
 let server: Fanfare;
@@ -39,7 +39,7 @@ describe('an Apple device registers', () => {
       {},
     ]) {
       const id = await registered(server, 'apns', { metadata });
-      expect(await told(server, id)).toEqual({ id, userId: null, metadata } as never);
+      expect(await shownDevice(server, id)).toEqual({ id, userId: null, metadata } as never);
     }
   });
 });
@@ -119,9 +119,9 @@ describe('metadata', () => {
     const target = device(`apns/${id}/metadata`);
     const metadata = { sdkVersion: '4.0.1', macosVersion: '16.1' };
     await expectEmpty(ask(server, 'PUT', target, { headers: JSON_HEADERS, body: metadata }));
-    expect(await told(server, id)).toMatchObject({ metadata });
+    expect(await shownDevice(server, id)).toMatchObject({ metadata });
     await expectEmpty(ask(server, 'PUT', target, { body: { sdkVersion: null } }));
-    expect((await told(server, id))?.metadata).toEqual({});
+    expect((await shownDevice(server, id))?.metadata).toEqual({});
   });
 
   it('keeps only documented fields, and no prototype', async () => {
@@ -129,7 +129,7 @@ describe('metadata', () => {
     const body =
       '{"sdkVersion":"1","__proto__":{"iosVersion":"2"},"constructor":"x","name":"Ann\'s phone"}';
     await expectEmpty(ask(server, 'PUT', device(`apns/${id}/metadata`), { body }));
-    expect((await told(server, id))?.metadata).toEqual({ sdkVersion: '1' });
+    expect((await shownDevice(server, id))?.metadata).toEqual({ sdkVersion: '1' });
   });
 
   it.each<[unknown]>([[''], ['[]'], ['null'], ['{'], [{ sdkVersion: 7 }], [{ iosVersion: [] }]])(
@@ -138,7 +138,7 @@ describe('metadata', () => {
       const id = await registered(server, 'apns');
       const target = device(`apns/${id}/metadata`);
       expect(await ask(server, 'PUT', target, { body })).toMatchObject(refusal(400, 'Bad Request'));
-      expect(await told(server, id)).toMatchObject({ metadata: { sdkVersion: '4.0.0' } });
+      expect(await shownDevice(server, id)).toMatchObject({ metadata: { sdkVersion: '4.0.0' } });
     },
   );
 });
@@ -149,8 +149,8 @@ describe('an Apple device that registers again', () => {
     const first = await registered(server, 'apns', { token });
     const second = await registered(server, 'apns', { token: token.toUpperCase() });
     expect(second).not.toBe(first);
-    expect(await told(server, first)).toBeUndefined();
-    expect(await told(server, second)).toBeDefined();
+    expect(await shownDevice(server, first)).toBeUndefined();
+    expect(await shownDevice(server, second)).toBeDefined();
   });
 });
 

@@ -13,8 +13,8 @@ import {
   refusal,
   registered,
   setUser,
+  shownDevice,
   startPush,
-  told,
   UNKNOWN,
 } from '../exchange.ts';
 
@@ -29,7 +29,7 @@ let server: Fanfare;
 let id: string;
 beforeAll(async () => {
   server = await startPush(OPTIONS);
-  // Each test that may set its user sets the same one.
+  // Every test that sets its user sets the same one.
   id = await registered(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -37,7 +37,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const withHeaders = (headers: Readonly<Record<string, string>>) =>
   ask(server, 'PUT', device(`fcm/${id}/user`), { headers });
 
-/** Refused, and without the words that iOS takes for a problem with its push token. Source: push protocol, §3.3. */
+/** Refused, without the words that iOS would read as a problem with its push token. Source: push protocol, §3.3. */
 async function expectRefused(
   token: string,
   status: number,
@@ -76,7 +76,7 @@ describe('a Beams Token is accepted', () => {
     ['with other claims', beamsToken({ aud: 'x', jti: 'y', admin: true, __proto__x: 1 })],
   ])('%s', async (_, token) => {
     await expectEmpty(setUser(server, id, token));
-    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: 'ann' });
   });
 
   it('after Bearer in any case', async () => {
@@ -223,7 +223,7 @@ it('sets a user whose id has 164 bytes, of any characters', async () => {
   for (const sub of ['x'.repeat(164), '😀'.repeat(41), ' ', '__proto__', 'a/b+c%20?', '\n']) {
     const device_ = await registered(server);
     await expectEmpty(setUser(server, device_, beamsToken({ sub })));
-    expect(await told(server, device_)).toMatchObject({ userId: sub });
+    expect(await shownDevice(server, device_)).toMatchObject({ userId: sub });
   }
 });
 

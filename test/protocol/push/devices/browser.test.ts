@@ -15,9 +15,9 @@ import {
   refusal,
   registered,
   registration,
+  shownDevice,
   startPush,
   subscription,
-  told,
   UNKNOWN,
   VAPID_PUBLIC_KEY,
 } from '../exchange.ts';
@@ -128,12 +128,12 @@ describe('the token of a browser', () => {
     [{ p256dh: '' }],
     [{ p256dh: 7 }],
     [{ p256dh: 'x'.repeat(87) }],
-    // On no curve.
+    // Not on the curve.
     [{ p256dh: Buffer.from([4, ...Array(64).fill(1)]).toString('base64url') }],
     [{ p256dh: Buffer.alloc(65).toString('base64url') }],
     [{ p256dh: Buffer.from([4, ...Array(64).fill(0)]).toString('base64url') }],
     [{ p256dh: Buffer.from([4, ...Array(64).fill(255)]).toString('base64url') }],
-    // Not uncompressed, too short, too long.
+    // Compressed, too short, too long.
     [{ p256dh: changed((point) => [2, ...point.subarray(1, 33)]) }],
     [{ p256dh: changed((point) => [3, ...point.subarray(1)]) }],
     [{ p256dh: changed((point) => [...point.subarray(1)]) }],
@@ -311,7 +311,7 @@ describe('a browser that registers again', () => {
       `https://updates.push.services.mozilla.com:443${path}`,
     ]) {
       const after = await registered(server, 'web', { token: tokenOf(endpoint) });
-      expect(await told(server, before)).toBeUndefined();
+      expect(await shownDevice(server, before)).toBeUndefined();
       before = after;
     }
   });

@@ -16,9 +16,9 @@ import {
   registered,
   registeredOf,
   setUser,
+  shownDevice,
   startPush,
   TO_USERS,
-  told,
   UNKNOWN,
   user,
 } from '../exchange.ts';
@@ -44,7 +44,7 @@ describe('deleting a user', () => {
       for (const _ of [1, 2]) {
         await expectEmpty(ask(server, 'DELETE', path + ann, { headers: BACKEND }));
       }
-      expect(await told(server, device)).toBeUndefined();
+      expect(await shownDevice(server, device)).toBeUndefined();
     },
   );
 
@@ -53,8 +53,8 @@ describe('deleting a user', () => {
     const ofAnn = [await registeredOf(server, ann), await registeredOf(server, ann)];
     const others = [await registeredOf(server, bob), await registered(server)];
     await expectEmpty(remove(ann));
-    for (const id of ofAnn) expect(await told(server, id)).toBeUndefined();
-    for (const id of others) expect(await told(server, id)).toBeDefined();
+    for (const id of ofAnn) expect(await shownDevice(server, id)).toBeUndefined();
+    for (const id of others) expect(await shownDevice(server, id)).toBeDefined();
   });
 
   it('leaves users of other instances alone', async () => {
@@ -62,7 +62,7 @@ describe('deleting a user', () => {
     const device = await registeredOf(server, ann);
     const headers = { authorization: `Bearer ${NEIGHBOUR.secretKey}` };
     await expectEmpty(ask(server, 'DELETE', user(ann, NEIGHBOUR.id), { headers }));
-    expect(await told(server, device)).toBeDefined();
+    expect(await shownDevice(server, device)).toBeDefined();
   });
 
   it('lets the user come back', async () => {
@@ -71,7 +71,7 @@ describe('deleting a user', () => {
     await expectEmpty(remove(ann));
     const again = await registered(server);
     await expectEmpty(setUser(server, again, beamsToken({ sub: ann })));
-    expect(await told(server, again)).toMatchObject({ userId: ann });
+    expect(await shownDevice(server, again)).toMatchObject({ userId: ann });
     expect((await publish(server, '/users', { ...TO_USERS, users: [ann] })).status).toBe(200);
   });
 
@@ -86,7 +86,7 @@ describe('deleting a user', () => {
   });
 });
 
-/** Each library as it writes a user's id in a path. Source: push protocol, §2.4. */
+/** How each library encodes a user's id in a path. Source: push protocol, §2.4. */
 describe('the user of a path', () => {
   const queryEncoded = (id: string) => new URLSearchParams([['', id]]).toString().slice(1);
   const raw = (id: string) => id;
@@ -112,11 +112,11 @@ describe('the user of a path', () => {
   it.each(libraries.flatMap(([name, encode]) => ids.map((id) => [id, name, encode] as const)))(
     'is %j, as the library for %s encodes it',
     async (id, name, encode) => {
-      // Only what the id has differs from the others; with it no two tests speak of the same user.
+      // The rest of the id is unique, so that no two tests use the same user.
       const unique = `${id}-${randomUUID()}`;
       const device = await registeredOf(server, unique);
       await expectEmpty(remove(encode(unique), `pusher-push-notifications-${name} 2.0.0`));
-      expect(await told(server, device)).toBeUndefined();
+      expect(await shownDevice(server, device)).toBeUndefined();
     },
   );
 
@@ -125,28 +125,28 @@ describe('the user of a path', () => {
     async (id) => {
       const device = await registeredOf(server, id);
       await expectEmpty(remove(raw(id), 'pusher-push-notifications-server-swift 1.0.2'));
-      expect(await told(server, device)).toBeUndefined();
+      expect(await shownDevice(server, device)).toBeUndefined();
     },
   );
 
   it('is decoded once', async () => {
     const [once, twice] = [await registeredOf(server, 'd%20e'), await registeredOf(server, 'd e')];
     await expectEmpty(remove('d%2520e'));
-    expect(await told(server, once)).toBeUndefined();
-    expect(await told(server, twice)).toBeDefined();
+    expect(await shownDevice(server, once)).toBeUndefined();
+    expect(await shownDevice(server, twice)).toBeDefined();
   });
 
   it('may be a slash', async () => {
     const device = await registeredOf(server, '/');
     await expectEmpty(remove('/'));
-    expect(await told(server, device)).toBeUndefined();
+    expect(await shownDevice(server, device)).toBeUndefined();
   });
 
   it('ends where the query begins', async () => {
     const [with_, without] = [await registeredOf(server, 'q?a=b'), await registeredOf(server, 'q')];
     await expectEmpty(remove('q?a=b'));
-    expect(await told(server, with_)).toBeDefined();
-    expect(await told(server, without)).toBeUndefined();
+    expect(await shownDevice(server, with_)).toBeDefined();
+    expect(await shownDevice(server, without)).toBeUndefined();
   });
 
   it('is compared by case and by code points', async () => {
@@ -156,7 +156,7 @@ describe('the user of a path', () => {
       await registeredOf(server, 'Zoe\u0308'),
     ];
     await expectEmpty(remove(encodeURIComponent('Zoë')));
-    const left = await Promise.all(devices.map((id) => told(server, id)));
+    const left = await Promise.all(devices.map((id) => shownDevice(server, id)));
     expect(left.map((device) => device !== undefined)).toEqual([false, true, true]);
   });
 
@@ -165,11 +165,11 @@ describe('the user of a path', () => {
     for (const rest of ['%25', 'patter_', 'p%25', "'%20OR%20'1'='1", '*']) {
       await expectEmpty(remove(rest));
     }
-    expect(await told(server, device)).toBeDefined();
+    expect(await shownDevice(server, device)).toBeDefined();
   });
 });
 
-/** Push protocol, §2.4: the literal first, and spaces only where the library writes them so. */
+/** Push protocol, §2.4: the literal id first, and spaces only for libraries that encode them as a plus sign. */
 describe('a plus sign', () => {
   it.each(['ruby', 'php', 'java'])(
     'is decoded only as far as such a user exists: %s',
@@ -177,7 +177,7 @@ describe('a plus sign', () => {
       const [plus, space] = [`${name}+x`, `${name} x`];
       const devices = [await registeredOf(server, plus), await registeredOf(server, space)];
       const left = async () =>
-        (await Promise.all(devices.map((id) => told(server, id)))).map((one) => one?.userId);
+        (await Promise.all(devices.map((id) => shownDevice(server, id)))).map((one) => one?.userId);
       const library = `pusher-push-notifications-${name} 2.0.3`;
       await expectEmpty(remove(plus, library));
       expect(await left()).toEqual([undefined, space]);
@@ -191,7 +191,7 @@ describe('a plus sign', () => {
     async (name) => {
       const device = await registeredOf(server, `${name} y`);
       await expectEmpty(remove(`${name}+y`, name && `pusher-push-notifications-${name} 1.0`));
-      expect(await told(server, device)).toBeDefined();
+      expect(await shownDevice(server, device)).toBeDefined();
     },
   );
 
@@ -199,8 +199,8 @@ describe('a plus sign', () => {
     const [plus, space] = [await registeredOf(server, 'z+z'), await registeredOf(server, 'z z')];
     const library = 'pusher-push-notifications-php 2.0.0';
     for (const _ of [1, 2]) await expectEmpty(remove('z%2Bz', library));
-    expect(await told(server, plus)).toBeUndefined();
-    expect(await told(server, space)).toBeDefined();
+    expect(await shownDevice(server, plus)).toBeUndefined();
+    expect(await shownDevice(server, space)).toBeDefined();
   });
 });
 

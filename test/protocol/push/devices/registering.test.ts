@@ -13,8 +13,8 @@ import {
   refusal,
   registered,
   registration,
+  shownDevice,
   startPush,
-  told,
   UNKNOWN,
 } from '../exchange.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What devices of all platforms have in common. Source: push protocol, §3. `answer` is what a new device gets beside its id. */
+/** The platforms. Source: push protocol, §3. `answer` is what a new device gets beside its id. */
 const PLATFORMS = [
   { platform: 'apns', answer: { initialInterestSet: [] } },
   { platform: 'fcm', answer: { initialInterestSet: [] } },
@@ -62,8 +62,8 @@ describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }
     await expectEmpty(ask(server, 'POST', device(`${platform}/${first}/interests/shop`)));
     const second = await registered(server, platform, { token });
     expect(second).not.toBe(first);
-    expect(await told(server, first)).toBeUndefined();
-    expect(await told(server, second)).toMatchObject({ userId: null });
+    expect(await shownDevice(server, first)).toBeUndefined();
+    expect(await shownDevice(server, second)).toMatchObject({ userId: null });
     const interests = await ask(server, 'GET', device(`${platform}/${second}/interests`));
     expect(interests.json).toMatchObject({ interests: [] });
   });
@@ -73,8 +73,8 @@ describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }
     const other = await newInstance(server);
     const here = await registered(server, platform, { token });
     const there = await registered(other, platform, { token });
-    expect(await told(server, here)).toBeDefined();
-    expect(await told(other, there)).toBeDefined();
+    expect(await shownDevice(server, here)).toBeDefined();
+    expect(await shownDevice(other, there)).toBeDefined();
   });
 
   it('is one device after registering many times at once', async () => {
@@ -82,7 +82,7 @@ describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }
     const ids = await Promise.all(
       Array.from({ length: 10 }, () => registered(server, platform, { token })),
     );
-    const left = await Promise.all(ids.map((id) => told(server, id)));
+    const left = await Promise.all(ids.map((id) => shownDevice(server, id)));
     expect(left.filter((one) => one !== undefined)).toHaveLength(1);
   });
 
@@ -109,7 +109,7 @@ describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }
       });
     }
     await expectEmpty(ask(server, 'DELETE', device(`${platform}/${upper}`)));
-    expect(await told(server, id)).toBeUndefined();
+    expect(await shownDevice(server, id)).toBeUndefined();
   });
 
   it('is found only in its own instance and on its own platform', async () => {
@@ -122,7 +122,7 @@ describe.each(PLATFORMS)('a device of platform $platform', ({ platform, answer }
       expect(await ask(server, 'GET', elsewhere)).toMatchObject(NO_DEVICE);
       await expectEmpty(ask(server, 'DELETE', elsewhere));
     }
-    expect(await told(server, id)).toBeDefined();
+    expect(await shownDevice(server, id)).toBeDefined();
   });
 
   it('can be deleted again and again', async () => {

@@ -41,7 +41,7 @@ const event = (change: object = {}) => ({
   ...change,
 });
 
-/** Registers a device that publishes are for. */
+/** Registers a device that is subscribed. */
 async function subscribed(platform: 'fcm' | 'web' = 'fcm'): Promise<string> {
   const id = await registered(server, platform);
   await expectEmpty(ask(server, 'POST', device(`${platform}/${id}/interests/shop`)));

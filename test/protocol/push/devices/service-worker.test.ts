@@ -11,14 +11,14 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const PATH = '/sdk/service-worker.js';
 
-/** Asks with these lines of a head, `Host` among them. */
+/** Sends a request with these header lines, including `Host`. */
 async function asked(lines: string, at: Fanfare = server, target = PATH): Promise<Answered> {
   await using connection = await open(at);
   connection.writes(`GET ${target} HTTP/1.1\r\n${lines}\r\n`);
   return seen(await connection.reads());
 }
 
-/** Where the worker is going to report to, as it says itself. */
+/** The address in the worker that it will send reports to. */
 function endpointOf({ text }: Answered): unknown {
   const listeners: string[] = [];
   const self: Record<string, unknown> = {

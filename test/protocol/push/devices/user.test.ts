@@ -14,8 +14,8 @@ import {
   refusal,
   registered,
   setUser,
+  shownDevice,
   startPush,
-  told,
   UNKNOWN,
 } from '../exchange.ts';
 
@@ -25,13 +25,13 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Push protocol, §3.5; what a token is refused for has tests of its own. */
+/** Push protocol, §3.5; refused tokens have tests of their own. */
 describe('the user of a device', () => {
   it.each(['apns', 'fcm', 'web'] as const)('is set with 200, and shown: %s', async (platform) => {
     const id = await registered(server, platform);
-    expect(await told(server, id)).toMatchObject({ userId: null });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: null });
     await expectEmpty(setUser(server, id, beamsToken({ sub: 'ann' })));
-    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: 'ann' });
   });
 
   it('may be set again, as apps do at each start', async () => {
@@ -49,7 +49,7 @@ describe('the user of a device', () => {
         refusal(400, 'Bad Request', 'A User Id is already associated with this device.'),
       );
     }
-    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: 'ann' });
   });
 
   it('is not set on an unknown device: 404', async () => {
@@ -59,7 +59,7 @@ describe('the user of a device', () => {
     for (const target of [device(`web/${id}/user`), device(`apns/${id}/user`)]) {
       expect((await ask(server, 'PUT', target, { headers })).status).toBe(400);
     }
-    expect(await told(server, id)).toMatchObject({ userId: null });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: null });
   });
 
   it.each(['fcm-1', 'x', '%00', 'fcm-', `fcm-${UNKNOWN}0`, 'null'])(
@@ -95,7 +95,7 @@ describe('the user of a device', () => {
         ask(server, 'PUT', target, body === undefined ? { headers } : { headers, body }),
       );
     }
-    expect(await told(server, id)).toMatchObject({ userId: 'ann' });
+    expect(await shownDevice(server, id)).toMatchObject({ userId: 'ann' });
   });
 });
 
@@ -129,8 +129,8 @@ describe('a user', () => {
     expect(await signIn(one, 'full')).toMatchObject(
       refusal(422, 'Unprocessable Entity', /maximum of 100 devices/),
     );
-    expect(await told(server, one)).toMatchObject({ userId: null });
-    // Those that are in may say so again.
+    expect(await shownDevice(server, one)).toMatchObject({ userId: null });
+    // Devices of the user may set it again.
     await expectEmpty(signIn(first, 'full'));
     await expectEmpty(signIn(await registered(server, 'apns'), 'full'));
     await expectEmpty(signIn(await registered(server, 'web'), 'full'));
@@ -152,13 +152,13 @@ describe('a user', () => {
   it('loses the oldest device with one more, if the instance is configured so', async () => {
     const oldest = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await expectEmpty(signIn(oldest, 'full', NEIGHBOUR.id));
-    // It was heard of before the others.
+    // It is older than the others.
     const others = await devicesOf('full', 'fcm', 99, NEIGHBOUR.id);
     const one = await registered(server, 'fcm', {}, NEIGHBOUR.id);
     await expectEmpty(signIn(one, 'full', NEIGHBOUR.id));
-    expect(await told(server, oldest, NEIGHBOUR.id)).toBeUndefined();
+    expect(await shownDevice(server, oldest, NEIGHBOUR.id)).toBeUndefined();
     for (const id of [one, others[0] ?? '', others[98] ?? '']) {
-      expect(await told(server, id, NEIGHBOUR.id)).toMatchObject({ userId: 'full' });
+      expect(await shownDevice(server, id, NEIGHBOUR.id)).toMatchObject({ userId: 'full' });
     }
   });
 });

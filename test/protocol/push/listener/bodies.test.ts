@@ -72,10 +72,10 @@ describe('a body', () => {
     expect((await ask({ body: 'x'.repeat(max) })).status).toBe(200);
     expect((await ask({ chunks: ['x'.repeat(max)] })).status).toBe(200);
     const expected = [400, title, `The body is larger than ${bound}`];
-    // By its length, and the connection goes on.
+    // With a length: the connection stays open.
     expect(refused(await ask({ body: 'x'.repeat(max + 1) }))).toEqual(expected as never);
     expect((await ask({ body: 'x' })).status).toBe(200);
-    // In chunks, and the connection ends, since nobody knows how many are to come.
+    // In chunks: the connection ends, since the number of chunks to come is unknown.
     const answer = await ask({ chunks: ['x'.repeat(max), 'x'] });
     expect(refused(answer)).toEqual(expected as never);
     expect(answer.headers.get('connection')).toBe('close');
@@ -87,7 +87,7 @@ describe('a body', () => {
     await using connection = await RawHttp.open(server);
     connection.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n`);
     expect(refused(await connection.reads())[1]).toBe('Invalid content type');
-    // What then comes of it is skipped.
+    // The rest of the body is skipped.
     connection.writes('x'.repeat(50_000));
     expect((await connection.asks(publish(5))).status).toBe(200);
   });
@@ -115,7 +115,7 @@ describe('a body', () => {
       connection.writes(
         `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing(8_000_000)}`,
       );
-      // All of it is sent before the answer is looked at, as some clients do.
+      // Sent completely before the answer is read, as some clients do.
       connection.writes('x'.repeat(8_000_000));
       const answer = await connection.reads();
       expect(refused(answer)).toEqual([400, 'Bad request', 'The body is larger than 10 KiB']);

@@ -45,7 +45,7 @@ describe('connections', () => {
     ['their answers', 100, 'keep-alive'],
     ['the last answer', 1, 'close'],
   ])('end when the client does not read %s', async (_, requests, connects) => {
-    // More than the system takes itself: 4 MB, and 37 where its buffers may grow to 4 and 32 MiB.
+    // More than the socket buffers of the system hold: 4 MB, or 37 MB if they may grow to 4 and 32 MiB.
     const bytes = 40_000_000;
     await using server = await openListener({
       bounds: { unreadAnswerMs: 200, requestsPerConnection: 100_000 },
@@ -55,7 +55,7 @@ describe('connections', () => {
     });
     await using connection = await RawHttp.open(server);
     connection.listensNoMore();
-    // In one piece: Bun reads no more of a connection whose answers wait.
+    // In one piece: Bun stops reading a connection whose answers wait.
     const request = `GET ${DEVICE} HTTP/1.1\r\nHost: x\r\nConnection: ${connects}\r\n\r\n`;
     connection.writes(request.repeat(requests));
     await until(() => server.lines.length > 0);
@@ -126,7 +126,7 @@ describe('connections', () => {
       );
     }
     await using connection = await RawHttp.open(server);
-    // The last of them may take a turn to go.
+    // The last of them may take one turn of the loop to end.
     while ((await connection.asks(publish(9000))).status !== 200);
     expect((await connection.asks(publish(9000))).status).toBe(200);
   });
@@ -147,7 +147,7 @@ describe('connections', () => {
       await connection[Symbol.asyncDispose]();
       gate.resolve({ json: '{}' });
       await using next = await RawHttp.open(server);
-      // It may take a turn to go.
+      // It may take one turn of the loop to end.
       while ((await next.asks({ method: 'OPTIONS', target: DEVICE })).status !== 204);
     }
     await using connection = await RawHttp.open(server);

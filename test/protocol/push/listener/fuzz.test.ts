@@ -13,7 +13,7 @@ const RUNS = runs(250, 1000);
 
 let server: ListenerUnderTest;
 beforeAll(async () => {
-  // Few enough that what is left behind of a handful of requests refuses all others.
+  // Low limits: if a few requests left something behind, all others would be refused.
   server = await openListener({
     bounds: { requests: 5, heldBytes: 100_000, lingerMs: 50 },
     endpoints: {
@@ -28,10 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** With few of them, the requests would not have been worth much. */
+/** Few different statuses would mean that the requests tested little. */
 const seen = new Set<string>();
 
-/** Sends bytes, says that there are no more, and reads to the end: all that comes must be whole answers. */
+/** Sends bytes and the end of the stream, and reads to the end, which must be complete answers. */
 async function answers(bytes: Uint8Array): Promise<void> {
   await using connection = await RawHttp.open(server);
   connection.writes(bytes);
@@ -60,7 +60,7 @@ const paths = [
   '/nowhere',
 ];
 
-// To HEAD there are answers without bodies, which would have to be told apart from those with one.
+// No HEAD: answers without a body could not be distinguished from answers with one.
 const methods = fc.constantFrom(
   'GET',
   'POST',
@@ -102,7 +102,7 @@ const noise = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 
-/** A request as it should be put together, of parts that may not fit each other. */
+/** A request of valid parts that may not fit each other. */
 const ordered = fc
   .tuple(
     fc.tuple(methods, targets, fc.constantFrom('1.1', '1.1', '1.1', '1.0', '2.0')),
@@ -120,7 +120,7 @@ const disordered = fc
   })
   .map((parts) => parts.join(''));
 
-/** Some good requests, one after the other. */
+/** Some valid requests, one after the other. */
 const good = Buffer.concat([
   requestBytes({ method: 'POST', target: paths[0] ?? '', headers: JSON_HEADERS, body: '{"a":1}' }),
   requestBytes({
@@ -194,7 +194,7 @@ describe('every answer is complete and every error is JSON, for', () => {
       fc.asyncProperty(fc.nat({ max: good.length }), fc.boolean(), async (length, waits) => {
         await using connection = await RawHttp.open(server);
         connection.writes(good.subarray(0, length));
-        // Whatever was sent has been read by then; without it, much of it has not.
+        // The server has read everything by then; without this wait it often has not.
         if (waits) await answers(good);
       }),
       { numRuns: RUNS / 2 },
@@ -205,7 +205,7 @@ describe('every answer is complete and every error is JSON, for', () => {
     expect(server.lines.filter(({ level }) => level === 'error')).toEqual([]);
     expect([...seen]).toEqual(expect.arrayContaining(['200', '400', '404', '405']));
     await using connection = await RawHttp.open(server);
-    // The last of them may take a moment to go.
+    // The last of them may take a moment to end.
     const ask = () => connection.asks({ method: 'GET', target: '/sdk/service-worker.js' });
     while ((await ask()).status !== 200);
     const body = 'x'.repeat(99_000);

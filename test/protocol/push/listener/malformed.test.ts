@@ -214,7 +214,7 @@ it('lets an endpoint take its time', async () => {
   });
   await using connection = await RawHttp.open(server);
   connection.requests({ method: 'GET', target: DEVICE });
-  // Once this one has run out of time, the other one has been under way for longer.
+  // When this one times out, the other one has been in flight for longer.
   await using late = await RawHttp.open(server);
   late.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
   late.writes('Content-Length: 10\r\n\r\nabc');

@@ -12,13 +12,13 @@ import { listenForPush, type PushListener } from '../../../../src/transports/pus
 import { type EndpointName, routes } from '../../../../src/transports/push-api/routes.ts';
 import type { ListenSettings } from '../../../../src/transports/push-api/server/http-server.ts';
 
-/** A push listener with endpoints of the tests' own, and what it logged and counted. */
+/** A push listener with endpoints of the test, its log and its counters. */
 export interface ListenerUnderTest extends AsyncDisposable {
   readonly port: number;
   readonly listener: PushListener;
   readonly lines: readonly Line[];
   readonly counted: ReadonlyMap<string, number>;
-  /** Requests of anybody without a secret key that have no answer yet, and the bytes of their bodies in memory. */
+  /** Requests in flight without a secret key, and the bytes of their bodies in memory. */
   underWay(): number;
   heldBytes(): number;
 }
@@ -32,14 +32,14 @@ export interface ListenerOptions {
   readonly bounds?: Partial<PushBounds>;
   readonly tls?: ListenSettings['tls'];
   readonly endpoints?: Partial<Record<EndpointName, Endpoint>>;
-  /** Serves nothing yet. */
+  /** Has no endpoints yet. */
   readonly starting?: boolean;
   readonly limitRate?: (head: PushHead) => PushRefusal | undefined;
-  /** As in the setting; none where it is left out. */
+  /** As in the setting; none by default. */
   readonly trustedProxies?: readonly string[];
 }
 
-/** Short, so that no test waits long for what takes longer. */
+/** Short timeouts, so that no test waits long. */
 const SHORT: PushBounds = {
   ...pushBounds,
   headMs: 300,
@@ -50,7 +50,7 @@ const SHORT: PushBounds = {
   stopMs: 300,
 };
 
-/** Tells what it was called with. A head without content type is refused, as a publish's is. */
+/** Answers with what it was called with. Refuses a head without content type, like a publish. */
 const echo: Endpoint = {
   checkHead: (head) =>
     head.method === 'POST' && head.header('content-type') !== 'application/json'

@@ -9,7 +9,7 @@ export const USERS = `/publish_api/v1/instances/${ID}/publishes/users`;
 export const DEVICE = `/device_api/v1/instances/${ID}/devices/web/web-1`;
 export const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** A publish with a body of so many bytes. */
+/** A publish with a body of this many bytes. */
 export const publish = (bytes: number): RawRequest => ({
   method: 'POST',
   target: INTERESTS,

@@ -16,7 +16,7 @@ const put = (bytes: number): RawRequest => ({
   body: 'x'.repeat(bytes),
 });
 
-/** A publish whose key was found right: of the instance with this number. */
+/** A publish with a valid key of the instance with this number. */
 const publish = (instance: number, bytes = 5): RawRequest => ({
   method: 'POST',
   target: INTERESTS,
@@ -38,7 +38,7 @@ async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** An endpoint that answers when it is told to, and how often it was asked. */
+/** An endpoint that answers on demand and counts its calls. */
 function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } {
   const gate = Promise.withResolvers<PushAnswer>();
   const one = {
@@ -54,7 +54,7 @@ function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } 
   return one;
 }
 
-/** The answer, or `undefined` where the connection ended without one. */
+/** The answer, or `undefined` if the connection ended without one. */
 const heard = async (connection: RawHttp): Promise<RawAnswer | undefined> =>
   await connection.readsOrEnds();
 
@@ -64,7 +64,7 @@ describe('at the limit of connections,', () => {
     await using honest = await open(server, NEIGHBOUR);
     const many = [await open(server), await open(server), await open(server)] as const;
     expect((await honest.asks(GET)).status).toBe(200);
-    // The first has asked last, so the second rests longest.
+    // The first has sent the last request, so the second is idle for longest.
     for (const one of [many[1], many[2], many[0]]) expect((await one.asks(GET)).status).toBe(200);
     await using newcomer = await open(server, STRANGER);
     expect((await newcomer.asks(GET)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('at the limit of requests in flight,', () => {
     expect(await third.asks(GET)).toMatchObject(FULL);
     await using stranger = await open(server, STRANGER);
     stranger.requests(GET);
-    // What is being done cannot be said to have failed.
+    // A request that is being executed cannot be reported as failed.
     expect(await heard(second)).toBeUndefined();
     await until(() => asked.asked === 4);
     asked.answer();
@@ -181,7 +181,7 @@ describe('at the limit of requests in flight,', () => {
     await until(() => server.underWay() === 1);
     await using other = await open(server, NEIGHBOUR);
     await using more = await open(server, NEIGHBOUR);
-    // Each has one, so the one that is there stays.
+    // Each address has one, so the present one stays.
     expect(await other.asks(GET)).toMatchObject(FULL);
     slow.writes('abcdef');
     expect((await slow.reads()).status).toBe(200);
@@ -376,7 +376,7 @@ describe('a body', () => {
     await using connection = await open(server);
     await using other = await open(server);
     connection.requests(put(1_000_000));
-    // The server has read what has come by then.
+    // By then the server has read what has arrived.
     for (let at = 0; at < 20; at++) await other.asks(GET);
     expect([server.underWay(), server.heldBytes()]).toEqual([1, 0]);
     known.resolve(undefined);

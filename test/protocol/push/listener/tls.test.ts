@@ -59,7 +59,7 @@ describe('with a certificate', () => {
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
     await waiting.ends();
 
-    // Both at once, and the later one stays.
+    // Both at once: the later one wins.
     await Promise.all([
       server.listener.replaceCertificate(two),
       server.listener.replaceCertificate(one),
@@ -97,7 +97,7 @@ describe('with a certificate', () => {
 const directory = mkdtempSync(join(tmpdir(), 'fanfare-push-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Whose certificate a new connection is shown. */
+/** The common name of the certificate that a new connection gets. */
 async function certificateOf(server: { readonly port: number }): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const socket = connect({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false });

@@ -64,7 +64,7 @@ describe('an instance with more accepted devices than its limit', () => {
         'The instance has 3 devices that a gateway has accepted, and its limit is 2',
       ),
     );
-    // What is wrong with the publish itself is said first.
+    // Faults of the publish itself are checked first.
     expect((await publish(instance, '/interests', {})).status).toBe(422);
     await registered(server, 'fcm', {}, NEIGHBOUR.id);
     expect(
@@ -110,7 +110,7 @@ describe('an instance with as many devices as its limit', () => {
     await expectEmpty(ask(instance, 'DELETE', device(`fcm/${first}`, instance.id)));
     expect((await register('apns', iphone)).status).toBe(200);
     expect((await register('fcm', android)).status).toBe(429);
-    // The same token again is the same device.
+    // The same token replaces the device.
     expect((await register('apns', iphone)).status).toBe(200);
   });
 });

@@ -60,8 +60,8 @@ describe('the body of a publish', () => {
     using backend = startWebhookEndpoint();
     const body = { ...TO_INTERESTS, pad: PAD.slice(0, 500), webhookUrl: backend.url };
     const id = await published(server, body);
-    const told = [await backend.requests.next(), await backend.requests.next()];
-    for (const { body: text } of told) {
+    const requests = [await backend.requests.next(), await backend.requests.next()];
+    for (const { body: text } of requests) {
       expect(JSON.parse(text)).toMatchObject({ publishId: id, requestBody: body });
     }
     await forgotten(id);
@@ -78,7 +78,7 @@ describe('publishes that are not finished', () => {
     expect(refused.headers.get('retry-after')).toBe('30');
     const line = JSON.parse(await server.logged(/unfinished publishes take too much space/));
     expect(line).toMatchObject({ setting: 'limits.pendingPublishBytes', limit: 2300 });
-    // What nobody reads does not count.
+    // Undocumented fields are not stored, so they do not count.
     await published(instance, { ...TO_INTERESTS, pad: PAD });
 
     const headers = { authorization: `Bearer ${instance.secretKey}` };

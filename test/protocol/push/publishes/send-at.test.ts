@@ -55,9 +55,9 @@ describe('sendAt', () => {
     [`${ahead(2)}+02:00`, SOON],
     [`${ahead(-5)}-05:00`, SOON],
     [`${ahead(5.5)}+05:30`, SOON],
-  ])('may be %s', async (sendAt, told) => {
+  ])('may be %s', async (sendAt, expected) => {
     const id = await published(server, { ...TO_INTERESTS, sendAt });
-    expect(await statusOf(id)).toMatchObject({ state: 'scheduled', sendAt: told });
+    expect(await statusOf(id)).toMatchObject({ state: 'scheduled', sendAt: expected });
   });
 
   it.each<[unknown]>([
