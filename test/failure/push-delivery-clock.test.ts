@@ -169,7 +169,7 @@ describe('where the clock of a server', () => {
         ['fcm', fcm],
       ] as const) {
         ids.push([platform, devices, await site.publish(instance, newsFor(platform))]);
-        const said = `does not accept the credential.*"platform":"${platform}"`;
+        const said = `refuses the credential.*"platform":"${platform}"`;
         const line = JSON.parse(await site.server.logged(new RegExp(said)));
         if (platform === 'apns') expect(line).toMatchObject({ reason });
       }

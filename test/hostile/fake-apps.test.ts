@@ -105,7 +105,7 @@ describe.each(cases)('%s, which answers for fakes %s', (platform, _, act) => {
       }
       const logged = site.server.output.stderr
         .split('\n')
-        .filter((line) => line.includes('A gateway '));
+        .filter((line) => /Gateway (fails|refuses)/.test(line));
       const pausedAtMs = logged.map((line) => Date.parse(JSON.parse(line).time));
       expect(pausedAtMs.filter((atMs) => atMs >= witnessesSinceMs)).toEqual([]);
     },

@@ -285,7 +285,7 @@ export class RawClient implements AsyncDisposable {
       const timer = setTimeout(resolve, deadline - Date.now());
       await promise;
       clearTimeout(timer);
-      if (!done() && Date.now() >= deadline) throw new Error(`Waited in vain for ${what}`);
+      if (!done() && Date.now() >= deadline) throw new Error(`Timed out waiting for ${what}`);
     }
   }
 }

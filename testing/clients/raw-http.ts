@@ -236,7 +236,7 @@ export class RawHttp implements AsyncDisposable {
       const timer = setTimeout(resolve, deadline - Date.now());
       await promise;
       clearTimeout(timer);
-      if (!done() && Date.now() >= deadline) throw new Error(`Waited in vain for ${what}`);
+      if (!done() && Date.now() >= deadline) throw new Error(`Timed out waiting for ${what}`);
     }
   }
 }
