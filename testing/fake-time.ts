@@ -7,13 +7,13 @@ interface Alarm {
   isCancelled: boolean;
 }
 
-/** Time that passes when a test says so, from one alarm to the next. */
+/** A clock with timers, which a test moves. */
 export class FakeTime implements Timers {
   private nowMs: number;
   private readonly turns: number;
   private made = 0;
   private offMs = 0;
-  /** A heap: the first is the next. */
+  /** A binary heap: the first alarm is the next one. */
   private readonly alarms: Alarm[] = [];
 
   /**
@@ -29,7 +29,7 @@ export class FakeTime implements Timers {
     return this.nowMs + this.offMs;
   }
 
-  /** Sets the clock on, or back; alarms come after the same time as before. */
+  /** Changes what `now` says, as an operator who sets the clock; the time until each alarm stays the same. */
   setClock(byMs: number): void {
     this.offMs += byMs;
   }
@@ -49,12 +49,12 @@ export class FakeTime implements Timers {
     };
   }
 
-  /** Lets time pass; what an alarm sets off is done before the next one. */
+  /** Lets time pass. Everything that an alarm starts is done before the next alarm. */
   async advance(ms: number): Promise<void> {
     await this.runUntil(this.nowMs + ms, () => false);
   }
 
-  /** The same, but no longer than until something is so. Gives whether it is. */
+  /** The same, but stops as soon as `isSo` holds; gives whether it does. */
   async runUntil(endMs: number, isSo: () => boolean): Promise<boolean> {
     await settled(this.turns);
     for (;;) {

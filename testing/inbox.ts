@@ -1,4 +1,4 @@
-/** Longer than anything a test waits for; what has not come by then is a failure that says what was waited for. */
+/** Longer than a test waits for anything. A failure after that time says what was awaited. */
 const WAIT_MAX_MS = 25_000;
 
 /** A queue of received messages. Taking one waits until it has arrived. */
@@ -8,7 +8,7 @@ export class Inbox<T> {
   private failure: Error | undefined;
   private wake: (() => void) | undefined;
 
-  /** `name` is what a failure calls it. */
+  /** `name` stands in failures. */
   constructor(name: string) {
     this.name = name;
   }
@@ -39,7 +39,7 @@ export class Inbox<T> {
     throw this.failure ?? new Error(`${this.name} heard nothing more`);
   }
 
-  /** Takes what comes up to the first one that fits, and gives that one. */
+  /** Drops messages up to the first that fits, and gives that one. */
   async first(fits: (item: T) => boolean): Promise<T> {
     for (;;) {
       const item = await this.next();

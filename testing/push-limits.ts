@@ -1,6 +1,6 @@
 import type { PushInstance } from '../src/push/model/instance.ts';
 
-/** An instance that nothing limits. */
+/** No limits. */
 export const NO_LIMITS: PushInstance['limits'] = {
   devices: 0,
   interests: 0,
@@ -12,7 +12,7 @@ export const NO_LIMITS: PushInstance['limits'] = {
   reportsPerSecond: 0,
 };
 
-/** As they are where nothing is configured. */
+/** The default limits. */
 export const DEFAULT_LIMITS: PushInstance['limits'] = {
   devices: 0,
   interests: 50_000_000,

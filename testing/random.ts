@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random choices, the same for the same seed. */
 export class Random {
   private state: number;
 

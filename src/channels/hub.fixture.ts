@@ -283,7 +283,7 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
     cache: engine,
     clock,
     log,
-    strangerLog: new RateLimitedLog(log, clock),
+    rateLimitedLog: new RateLimitedLog(log, clock),
     meter,
     lifecycle: new LifecycleEvents({
       timers: clock,

@@ -18,7 +18,7 @@ export interface Hub {
   readonly clock: Clock;
   readonly log: Log;
   /** For lines that clients can cause: rate-limited by app and address. */
-  readonly strangerLog: RateLimitedLog;
+  readonly rateLimitedLog: RateLimitedLog;
   readonly meter: Meter;
   readonly lifecycle: LifecycleEvents;
   readonly memberChanges: MemberChanges;

@@ -26,7 +26,7 @@ type ParsedEndpoint =
   | { readonly ok: true; readonly endpoint: Endpoint }
   | { readonly ok: false; readonly detail: string; readonly advice: string };
 
-/** Reads `--url` and `--api-url`. The hosts of the hosted service are told apart by their names. */
+/** Reads `--url` and `--api-url`. The hosted service has different hosts for clients and backends. */
 export function parseTarget(url: string, apiUrl: string | undefined): ParsedTarget {
   const given = parseEndpoint('--url', url);
   if (!given.ok) return given;

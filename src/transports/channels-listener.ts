@@ -66,7 +66,7 @@ export function listenForChannels({
         }
         const why = 'This is not a valid WebSocket handshake';
         meter.count('connectionsRefused', 1, 'handshake');
-        hub.strangerLog.info(
+        hub.rateLimitedLog.info(
           'Connection refused',
           { address: sender() },
           { path: target.path, why },
@@ -76,7 +76,7 @@ export function listenForChannels({
       return api.answer(request, target, sender);
     },
     error(error) {
-      hub.strangerLog.error(
+      hub.rateLimitedLog.error(
         'A request failed inside the server',
         {},
         { error: error.stack ?? error.message },

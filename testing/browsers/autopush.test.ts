@@ -31,7 +31,7 @@ function vapid(over: object = {}, key = KEY): string {
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Posts to an endpoint what is right but for `over`; `undefined` leaves a header out. */
+/** Posts a correct message to an endpoint, changed by `over`; `undefined` leaves a header out. */
 async function post(endpoint: string, over: Headers = {}, body = 'encrypted'): Promise<Response> {
   const headers: Headers = {
     ttl: '60',

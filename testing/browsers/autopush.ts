@@ -27,7 +27,7 @@ export interface Autopush extends AsyncDisposable {
   readonly origin: string;
   /** What was posted, in the order in which it was answered. */
   readonly pushed: Inbox<PushedMessage>;
-  /** What browsers said of what they were given. */
+  /** The acknowledgements of browsers. */
   readonly acknowledged: Inbox<Acknowledgement>;
   /** Settles when a browser has said hello, once for each time that it does; gives its id. */
   waitForHello(): Promise<string>;
@@ -37,9 +37,9 @@ export interface Autopush extends AsyncDisposable {
   newEndpoint(key: string): string;
   /** Makes an endpoint answer 410 from now on, as after the browser has unsubscribed. */
   remove(endpoint: string): void;
-  /** What the next posts meet, one each, in the place of being looked at. */
+  /** What happens to the next posts, one each, instead of an answer. */
   failNext(...failures: readonly PushFailure[]): void;
-  /** The statuses that the next registrations of browsers are refused with. */
+  /** The statuses with which the next registrations are refused. */
   refuseNextRegistrations(...statuses: readonly number[]): void;
 }
 
@@ -48,7 +48,7 @@ export interface PushedMessage {
   readonly headers: IncomingMessage['headers'];
   /** Encrypted. */
   readonly body: Buffer;
-  /** What it was answered with; `undefined`: the connection was reset. */
+  /** The status of the answer; `undefined`: the connection was reset. */
   readonly status: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export type PushFailure =
   | { readonly kind: 'answer'; readonly status: number; readonly headers?: Record<string, string> }
   /** The connection ends without an answer. */
   | { readonly kind: 'reset' }
-  /** It is looked at when this settles. */
+  /** It is answered when this settles. */
   | { readonly kind: 'slow'; readonly until: Promise<unknown> };
 
 interface SocketData {

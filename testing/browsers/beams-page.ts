@@ -34,7 +34,7 @@ export interface BeamsSite extends Disposable {
   reload(): Promise<void>;
 }
 
-/** What became of a step in the page. */
+/** The result of a step in the page. */
 interface StepResult {
   readonly value?: unknown;
   readonly error?: string;

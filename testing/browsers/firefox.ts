@@ -5,7 +5,7 @@ import type { Autopush } from './autopush.ts';
 
 /** A real Firefox without a window. There is no driver: its page reports to a server what happens in it. */
 export interface Firefox extends AsyncDisposable {
-  /** What it wrote on its terminal, for the text of a failure. */
+  /** What it has printed, for the text of a failure. */
   readonly output: () => string;
 }
 

@@ -31,7 +31,7 @@ function hexId(): string {
   return randomUUID().replaceAll('-', '');
 }
 
-/** What a push service knows: its browsers, their subscriptions, and what waits for them. */
+/** The state of a push service: its browsers, their subscriptions, and waiting messages. */
 export class PushSubscriptions {
   private readonly agents = new Map<string, UserAgent>();
   private readonly channels = new Map<string, Channel>();
@@ -40,7 +40,7 @@ export class PushSubscriptions {
     return this.channels.get(token);
   }
 
-  /** Takes in a browser, which is a new one unless its id is known, and gives it what waits for it. */
+  /** Connects a browser, a new one unless its id is known, and sends it its waiting messages. */
   greet(uaid: string | undefined, send: (message: object) => void, nowMs: number): UserAgent {
     const agent = this.agents.get(uaid ?? '') ?? { uaid: hexId(), send };
     agent.send = send;
@@ -84,7 +84,7 @@ export class PushSubscriptions {
     }
   }
 
-  /** Gives a message to who listens, and keeps it until that is acknowledged. */
+  /** Sends a message to its browser, and keeps it until it is acknowledged. */
   deliver(channel: Channel, message: Message, nowMs: number): void {
     give(channel, message);
     if (channel.agent.send === undefined && message.expiresAtMs <= nowMs) return;

@@ -5,7 +5,7 @@ export interface AdminAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** `undefined` where it is no JSON, or nothing. */
+  /** `undefined` if it is empty or no JSON. */
   readonly json: unknown;
 }
 

@@ -31,9 +31,9 @@ export interface HeardChannel extends Inbox<HeardEvent> {
 }
 
 export interface OfficialClientOptions extends Partial<Options> {
-  /** Who the backend takes the client for. */
+  /** The user that the backend signs in. */
   readonly user?: string;
-  /** Whom this user watches, once signed in. */
+  /** The watchlist of this user. */
   readonly watchlist?: readonly string[];
   readonly backend?: Pick<AppBackend, 'authEndpoint' | 'userAuthEndpoint'>;
   readonly key?: string;
@@ -71,7 +71,7 @@ export function optionsFor(
   };
 }
 
-/** Whether this says that pusher-js hears from now on what is sent to its user. */
+/** Whether this event says that pusher-js receives the events of its user from now on. */
 export function isUserChannelEntered([event, data]: HeardEvent): boolean {
   if (event !== 'message') return false;
   const message = data as { readonly event: string; readonly channel?: string };

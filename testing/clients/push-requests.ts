@@ -3,7 +3,7 @@ import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { INSTANCE } from '../servers/push-server.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from './raw-http.ts';
 
-/** What backends and devices ask of the push API, as values; and a connection that asks each exactly once. */
+/** Requests of backends and devices to the push API, as values; and a connection that sends each exactly once. */
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
@@ -24,7 +24,7 @@ export class PushRequests {
     this.secretKey = secretKey;
   }
 
-  /** To interests or to users, as the body has it. */
+  /** To interests or to users, depending on the body. */
   publish(body: object, { idempotencyKey }: PublishOptions = {}): RawRequest {
     const kind = 'users' in body ? 'users' : 'interests';
     return {
@@ -132,7 +132,7 @@ export class PushRequests {
   }
 }
 
-/** Whom a publish of a test is for. */
+/** The audience of a publish. */
 export interface PublishTarget {
   readonly interests?: readonly string[];
   readonly users?: readonly string[];
@@ -140,7 +140,7 @@ export interface PublishTarget {
 
 /**
  * The body of a publish to an interest without devices. Its marker tells it from all others, also once it is
- * finished and the store keeps only whom it was for.
+ * finished and the store keeps only its audience.
  */
 export function markedPublish(
   marker: string,
@@ -160,7 +160,7 @@ export function newMarker(): string {
 export interface PushHeard {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** Empty where the body is. */
+  /** `{}` if the body is empty. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -176,12 +176,12 @@ export class PushConnection implements AsyncDisposable {
     return new PushConnection(await RawHttp.open({ port: server.pushPort }));
   }
 
-  /** Fails where the connection ends before the whole answer has come. */
+  /** Fails if the connection ends before the whole answer has come. */
   async asks(request: RawRequest): Promise<PushHeard> {
     return heard(await this.http.asks(request));
   }
 
-  /** Fails unless it is done. */
+  /** Fails unless the answer is 200. */
   async does(request: RawRequest): Promise<PushHeard['json']> {
     const { status, json } = await this.asks(request);
     if (status !== 200) {
@@ -203,7 +203,7 @@ function heard({ status, headers, body }: RawAnswer): PushHeard {
   };
 }
 
-/** Asks one thing on a connection of its own. */
+/** Sends one request on a connection of its own. */
 export async function askPush(
   server: { readonly pushPort: number },
   request: RawRequest,

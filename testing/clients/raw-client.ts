@@ -13,7 +13,7 @@ export interface Heard {
 }
 
 export interface Closed {
-  /** `undefined` where the connection ended without a close frame. */
+  /** `undefined` if the connection ended without a close frame. */
   readonly code: number | undefined;
   readonly reason: string;
 }
@@ -23,7 +23,7 @@ export interface RawClientOptions {
   readonly path?: string;
   readonly protocol?: string | number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An event of the protocol that the test is not about, and that is not to be heard. */
+  /** An event of the protocol to leave out, because the test is about others. */
   readonly ignores?: string;
   /** Reads nothing at all after the handshake. */
   readonly deaf?: boolean;
@@ -134,7 +134,7 @@ export class RawClient implements AsyncDisposable {
     );
   }
 
-  /** Sends any bytes, in order; what the system does not take at once goes when it does. */
+  /** Sends any bytes, in order. Bytes that the system does not take at once are sent later. */
   writeBytes(bytes: Uint8Array): void {
     const idle = this.unsent.length === 0;
     this.unsent.push(bytes);

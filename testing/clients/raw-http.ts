@@ -30,7 +30,7 @@ export interface RawRequest {
   readonly chunks?: readonly (string | Uint8Array)[];
 }
 
-/** Below the 5 s that a test has, so that it fails with what was waited for. */
+/** Below the 5 s that a test has, so that the failure says what was awaited. */
 const WAIT_MAX_MS = 4000;
 const HEAD_END = '\r\n\r\n';
 
@@ -95,7 +95,7 @@ export class RawHttp implements AsyncDisposable {
     return client;
   }
 
-  /** Sends these bytes, and what the system does not take at once as soon as it does. */
+  /** Sends these bytes. Bytes that the system does not take at once are sent later. */
   writes(bytes: string | Uint8Array): void {
     this.unwritten = Buffer.concat([this.unwritten, Buffer.from(bytes)]);
     this.flush();
@@ -119,7 +119,7 @@ export class RawHttp implements AsyncDisposable {
     return answer;
   }
 
-  /** The next answer, or `undefined` where the connection ended without one. */
+  /** The next answer, or `undefined` if the connection ended without one. */
   async readsOrEnds(toMethod = 'GET'): Promise<RawAnswer | undefined> {
     await this.until(() => this.unread.includes(HEAD_END) || this.over, 'an answer');
     const end = this.unread.indexOf(HEAD_END);
@@ -157,7 +157,7 @@ export class RawHttp implements AsyncDisposable {
     return this.over;
   }
 
-  /** Says that nothing more will be sent, and still reads. */
+  /** Ends its own direction of the connection, and still reads. */
   finishes(): void {
     this.socket?.shutdown();
   }

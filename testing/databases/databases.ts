@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { throwAwayPostgres } from './postgres.ts';
 
-/** An empty store of a test, which goes with it. */
+/** An empty store for one test, removed when it is disposed of. */
 export interface EmptyStore extends AsyncDisposable {
   readonly url: string;
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/stores/database/database.ts';
 import { markAccepted } from '../../src/stores/push/devices/mark-accepted.ts';
 
-/** Makes an instance that has nothing yet, and gives its number. */
+/** Makes an empty instance, and gives its number. */
 export async function makeInstance(database: Database): Promise<number> {
   const [made]: { number: number | string }[] = await database.write(
     (sql) => sql`
@@ -11,7 +11,7 @@ export async function makeInstance(database: Database): Promise<number> {
   return Number(made?.number);
 }
 
-/** Marks a device as a page does on which a gateway has accepted it; `token`: another one than it has. */
+/** Marks a device as accepted, as the result of a job does; `token`: instead of its own. */
 export async function acceptDevice(
   database: Database,
   instance: number,

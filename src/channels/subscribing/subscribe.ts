@@ -272,7 +272,7 @@ export function leaveChannel(
  * which names the channel, so that pusher-js passes it to the handlers of the channel.
  */
 function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
-  hub.strangerLog.info(
+  hub.rateLimitedLog.info(
     'Subscription refused',
     { app: session.app.id },
     { connection: session.socketId, channel, why: refusal.message },

@@ -119,7 +119,7 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
 }
 
 function refuse(hub: Hub, session: Session, why: string): void {
-  hub.strangerLog.info(
+  hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },
     { connection: session.socketId, why },

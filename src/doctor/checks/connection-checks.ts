@@ -168,7 +168,7 @@ export async function checkClose(conversation: Conversation, timeoutMs: number):
     ending === undefined
       ? `closing is not answered within ${timeoutMs / 1000} s`
       : 'the connection is cut instead of closed',
-    'Clients wait in vain for the answer before they let go. Usually a proxy does this; it does no other harm.',
+    'Clients wait for the answer until their own timeout. Usually a proxy causes this. It does no other harm.',
   );
 }
 

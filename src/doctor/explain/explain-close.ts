@@ -25,7 +25,7 @@ const codes: Readonly<Record<number, readonly [meaning: string, advice: string]>
   4003: ['the app is disabled', 'Enable it again (Fanfare: fanfare apps enable ID).'],
   4004: [
     'the app has as many connections as it may have',
-    'Raise its limit of connections, or find out who holds so many open.',
+    'Raise its limit of connections, or find out which clients hold them open.',
   ],
   4005: [
     'the server does not know this path',

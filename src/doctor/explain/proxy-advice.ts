@@ -1,4 +1,4 @@
-/** What a proxy must be told, by what goes wrong. */
+/** The settings of a proxy, by what goes wrong. */
 export type ProxyTopic = 'upgrade' | 'idle' | 'buffering' | 'body' | 'header' | 'keep-alive';
 
 /** A proxy, and how its `Server` or `Via` header gives it away. */

@@ -26,7 +26,7 @@ export interface PushDeliveryOptions {
   ) => PublishEvents & AsyncDisposable;
   readonly log: Log;
   /** For lines that devices and publishes of an instance can cause at any rate. */
-  readonly strangerLog: RateLimitedLog;
+  readonly rateLimitedLog: RateLimitedLog;
 }
 
 /** The running delivery of publishes. */
@@ -43,7 +43,7 @@ const WAKE_MS = 5;
 
 /** Starts to deliver. Throws `StartFailed` if a gateway of the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const { database, store, served, configured, health, resolver, events, log, strangerLog } =
+  const { database, store, served, configured, health, resolver, events, log, rateLimitedLog } =
     options;
   const gateways = new InstanceGateways(log, resolver);
   const faults = gateways.replace(served);
@@ -80,13 +80,13 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
       storeWorked: () => undefined,
       circuitOpened(circuit) {
         const fields = { ...fieldsOf(circuit), words: circuit.words };
-        strangerLog.warn(titleOf(circuit), whose(circuit), fields);
+        rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);
       },
       circuitClosed: (circuit) =>
-        strangerLog.info('Gateway recovered', whose(circuit), fieldsOf(circuit)),
+        rateLimitedLog.info('Gateway recovered', whose(circuit), fieldsOf(circuit)),
       refused(publish, platform, reason, words) {
         const fields = { publish: publish.id, platform, reason, words };
-        strangerLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
+        rateLimitedLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
       },
       fault(error) {
         const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -61,7 +61,7 @@ export interface PushPart extends AsyncDisposable {
 export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { config, database, health, instances, webhooks, log } = options;
   await using parts = new AsyncDisposableStack();
-  const strangerLog = new RateLimitedLog(log, monotonicTimers);
+  const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const stories = new StoredStories(database);
@@ -87,7 +87,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
           log,
         }),
       log,
-      strangerLog,
+      rateLimitedLog,
     }),
   );
   const garbage = new GarbageCollector(database);
@@ -125,7 +125,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       accepted: () => delivery.wake(),
       now: Date.now,
       log,
-      strangerLog,
+      rateLimitedLog,
       logThrottle,
       rates,
       settings,

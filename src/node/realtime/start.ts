@@ -100,10 +100,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
-  const strangerLog = new RateLimitedLog(log, monotonicTimers);
+  const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
-  const webhooks = new WebhookRelay({ send: options.sendWebhookEvents, meter, log: strangerLog });
+  const webhooks = new WebhookRelay({
+    send: options.sendWebhookEvents,
+    meter,
+    log: rateLimitedLog,
+  });
 
   const openFiles = readOpenFiles();
   const connections = new Connections(connectionLimit(channels, openFiles));
@@ -125,7 +129,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     cache: new MemoryEventCache(timers),
     clock: timers,
     log,
-    strangerLog,
+    rateLimitedLog,
     meter,
     lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
     memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
@@ -156,7 +160,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     coalescer,
     settings: channels,
     addresses,
-    strangerLog,
+    rateLimitedLog,
   });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({

@@ -167,7 +167,7 @@ export class ChannelsApi {
   }
 
   private failed({ request, path }: Exchange, error: unknown): Response {
-    this.hub.strangerLog.error(
+    this.hub.rateLimitedLog.error(
       'A request failed inside the server',
       {},
       { method: request.method, path, error: describeFailure(error) },
@@ -201,7 +201,7 @@ export class ChannelsApi {
       ...(closes ? { connection: 'close' } : {}),
     });
     this.meter.count('requests', 1, String(response.status));
-    this.hub.strangerLog.info(
+    this.hub.rateLimitedLog.info(
       'Request refused',
       { app: app?.id, address: sender() },
       { method: request.method, path, status: response.status, why: text },

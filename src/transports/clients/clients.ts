@@ -104,7 +104,7 @@ export class Clients {
     const limit = this.addressRates.refuse(address);
     if (limit === undefined) return true;
     this.meter.count('connectionsRefused', 1, 'address');
-    this.hub.strangerLog.warn(
+    this.hub.rateLimitedLog.warn(
       'Connection refused: its address connects or sends too often',
       { address: addressOf(address) },
       {
@@ -120,7 +120,7 @@ export class Clients {
   refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
     const { code } = closeCodes[problem];
     this.meter.count('connectionsRefused', 1, String(code));
-    this.hub.strangerLog.info(
+    this.hub.rateLimitedLog.info(
       'Connection refused',
       { app: app?.id, address },
       { code, why: message },
@@ -185,7 +185,7 @@ export class Clients {
   closedTooSlow({ app, address, socketId }: Connection): void {
     this.slowConnectionsClosed++;
     this.meter.count('slowConnectionsClosed');
-    this.hub.strangerLog.warn(
+    this.hub.rateLimitedLog.warn(
       'Connection closed: it read too slowly',
       { app: app.id },
       {
@@ -267,7 +267,7 @@ export class Clients {
   /** Ends a connection of the app or address that has the most, because another needs room. */
   private makeRoom(connection: Connection): void {
     const { app, address, socketId } = connection;
-    this.hub.strangerLog.warn(
+    this.hub.rateLimitedLog.warn(
       'Connection closed: the server is full, and its app or address has the most connections',
       { app: app.id },
       { address: addressOf(address), connection: socketId, connections: this.connections.size },
@@ -335,7 +335,7 @@ export class Clients {
     const { app, address, socketId } = connection;
     const { framesPerSecond } = this.settings;
     this.meter.count('floodingConnectionsClosed');
-    this.hub.strangerLog.info(
+    this.hub.rateLimitedLog.info(
       'Connection closed: it went on sending too many frames',
       { app: app.id },
       { address: addressOf(address), connection: socketId, framesPerSecond },
@@ -350,7 +350,7 @@ export class Clients {
   }
 
   private logFailure({ app, socketId }: Session, error: unknown): void {
-    this.hub.strangerLog.error(
+    this.hub.rateLimitedLog.error(
       'A message failed inside the server',
       { app: app.id },
       { connection: socketId, error: describeFailure(error) },

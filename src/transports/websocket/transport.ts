@@ -31,7 +31,7 @@ export interface TransportOptions {
   readonly coalescer: Coalescer;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
-  readonly strangerLog: RateLimitedLog;
+  readonly rateLimitedLog: RateLimitedLog;
 }
 
 /** Carries connections over Bun's WebSockets; what they have in common with others is in `Clients`. */
@@ -135,7 +135,7 @@ export class WebSocketTransport {
     if (code !== 1006) return;
     if (reason !== '') {
       // Bun closed it and gave the client this reason: a frame too large, or not allowed.
-      this.options.strangerLog.info(
+      this.options.rateLimitedLog.info(
         'Connection closed: the client broke a rule',
         { app: data.app.id },
         { address: addressOf(data.address), connection: data.socketId, why: reason },

@@ -40,7 +40,7 @@ export interface EndpointContext {
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   /** For lines that backends can cause at any rate. */
-  readonly strangerLog: RateLimitedLog;
+  readonly rateLimitedLog: RateLimitedLog;
   /** Limits the lines about requests that are refused. */
   readonly logThrottle: LogThrottle;
   readonly rates: DeviceRates;

@@ -180,7 +180,7 @@ export class PushApi {
       storeWorked: () => this.worked++,
       now,
       log,
-      strangerLog: new RateLimitedLog(log, { now }),
+      rateLimitedLog: new RateLimitedLog(log, { now }),
       logThrottle,
       rates: this.rates,
       settings: {

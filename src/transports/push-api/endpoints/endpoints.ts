@@ -25,7 +25,7 @@ export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'
 /** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, strangerLog, logThrottle, rates: deviceRates, settings } = options;
+  const { now, log, rateLimitedLog, logThrottle, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
   const context = {
     instances,
@@ -41,7 +41,7 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     ...(accepted === undefined ? {} : { accepted }),
     now,
     log,
-    strangerLog,
+    rateLimitedLog,
     settings,
   };
   // Publishes to interests and to users share one rate.

@@ -16,7 +16,7 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
 export function deleteUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, strangerLog } = context;
+  const { devices, guard, now, rateLimitedLog } = context;
   const rates = new RateLimiter<number>();
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
@@ -43,7 +43,7 @@ export function deleteUser(context: EndpointContext): Endpoint {
   });
 
   function deleted({ id }: PushInstance, removed: number): PushAnswer {
-    if (removed > 0) strangerLog.info('User deleted', { instance: id }, { devices: removed });
+    if (removed > 0) rateLimitedLog.info('User deleted', { instance: id }, { devices: removed });
     return { empty: true };
   }
 }

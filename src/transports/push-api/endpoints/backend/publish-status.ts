@@ -49,7 +49,7 @@ function statusEndpoint(
 
 /** `DELETE …/publishes/ID`: cancels what has not been sent yet. */
 export function cancelPublish(context: EndpointContext): Endpoint {
-  const { publishes, guard, now, strangerLog } = context;
+  const { publishes, guard, now, rateLimitedLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
@@ -57,7 +57,7 @@ export function cancelPublish(context: EndpointContext): Endpoint {
       () => publishes.cancel(instance.number, id, now()),
       (status) => {
         if (status?.isCancelledNow) {
-          strangerLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
+          rateLimitedLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
         }
         return statusAnswer(status);
       },
