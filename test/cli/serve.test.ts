@@ -1,9 +1,14 @@
-import { describe, expect, it } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
-import { configOf, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import {
+  configOf,
+  type Fanfare,
+  spawnFanfare,
+  startFanfare,
+} from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 describe('the first start without a configuration', () => {
@@ -39,9 +44,16 @@ describe('the first start without a configuration', () => {
     const shown = await fanfare(directory.path, ['apps', 'show', id, '--secret']);
     expect(shown.stdout).toContain(secret);
   });
+});
 
-  it('creates no app if the configuration lists apps', async () => {
-    await using server = await startFanfare();
+describe('a server whose configuration lists apps', () => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it('creates no app of its own', async () => {
     const listed = await fanfare(server.directory, [
       'apps',
       'list',
@@ -51,6 +63,16 @@ describe('the first start without a configuration', () => {
     ]);
     expect(listed.stdout).toBe('[]\n');
     expect(server.output.stdout).toContain('App 3 (test)');
+  });
+
+  it('shows on its admin listener that it is alive and ready', async () => {
+    const admin = `http://127.0.0.1:${server.adminPort}`;
+    expect(await (await fetch(`${admin}/healthz`)).text()).toBe('ok\n');
+    const ready = await fetch(`${admin}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([200, 'ready\n']);
+    expect((await fetch(`${admin}/nothing`)).status).toBe(401);
+    const wrong = await fetch(`${admin}/readyz`, { method: 'POST' });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET']);
   });
 });
 
@@ -120,19 +142,6 @@ describe('a start that fails', () => {
       exitCode: 2,
       stderr: expect.stringContaining('tls.certFile: none.pem'),
     });
-  });
-});
-
-describe('the admin listener', () => {
-  it('shows that the server is alive and ready', async () => {
-    await using server = await startFanfare();
-    const admin = `http://127.0.0.1:${server.adminPort}`;
-    expect(await (await fetch(`${admin}/healthz`)).text()).toBe('ok\n');
-    const ready = await fetch(`${admin}/readyz`);
-    expect([ready.status, await ready.text()]).toEqual([200, 'ready\n']);
-    expect((await fetch(`${admin}/nothing`)).status).toBe(401);
-    const wrong = await fetch(`${admin}/readyz`, { method: 'POST' });
-    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET']);
   });
 });
 
