@@ -8,7 +8,7 @@ cd "$root"
 sh scripts/install-packages.sh develop
 
 # Unit tests start no program and touch no global state, so their files share processes.
-unit='src bench testing'
+unit='./src ./bench ./testing'
 paths=''
 options=''
 for argument in "$@"; do
@@ -55,10 +55,11 @@ log=$TEST_RUN_FOLDER/log
 : >"$log"
 status=0
 
-# Runs `bun test`, shows what fails, and keeps it for the sum at the end.
+# Runs `bun test`, shows what fails, and keeps it for the sum at the end. The slowest files start first;
+# `npm test -- --update-timings` measures them again.
 run() {
   code=$TEST_RUN_FOLDER/code
-  { sh scripts/bun.sh test --timeout 60000 --only-failures "$@" 2>&1 || echo $? >"$code"; } | tee -a "$log"
+  { sh scripts/bun.sh test --timeout 60000 --only-failures --timings=scripts/test-timings.json "$@" 2>&1 || echo $? >"$code"; } | tee -a "$log"
   if [ -f "$code" ]; then
     status=$(cat "$code")
     rm "$code"
@@ -73,7 +74,7 @@ else
   sh scripts/install-tools.sh $paths
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
-    paths=test
+    paths=./test
   fi
   # Most of these tests wait for servers most of the time.
   run --parallel=4 $options $paths
