@@ -1,7 +1,9 @@
 import { writeSync } from 'node:fs';
-import { errorCode } from '../runtime/error-code.ts';
 
-/** The log thread: writes the text from each port to standard error. */
+/**
+ * The log thread: writes the text from each port to standard error. It imports no other file: the runtime's thread pool
+ * would load that, and the log must come even while every thread of the pool waits.
+ */
 
 declare const self: Worker;
 
@@ -30,5 +32,5 @@ function writeAll(text: string): boolean {
 }
 
 function isFull(error: unknown): boolean {
-  return errorCode(error) === 'EAGAIN';
+  return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 }
