@@ -1,4 +1,4 @@
-import { attempt, type MaybePromise, recover } from './maybe-promise.ts';
+import { type MaybePromise, recover } from './maybe-promise.ts';
 
 /** An engine (roster, user roster, event cache) could not answer; `cause` is what it threw. */
 export class EngineFailure extends Error {
@@ -10,11 +10,7 @@ export class EngineFailure extends Error {
 
 /** Asks an engine. What it throws or rejects with becomes a rejection with an `EngineFailure`. */
 export function ask<T>(call: string, question: () => MaybePromise<T>): MaybePromise<T> {
-  return attempt(() =>
-    recover(question, (cause) => {
-      throw new EngineFailure(call, cause);
-    }),
-  );
+  return recover(question, (cause) => Promise.reject<T>(new EngineFailure(call, cause)));
 }
 
 /** An error for the log: the message, then the stack of what caused it. The log shortens it, so the cause must come early. */
