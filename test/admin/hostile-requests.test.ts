@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { testSeed } from '../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 let server: Fanfare;
 beforeAll(async () => {

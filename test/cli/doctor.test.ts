@@ -5,6 +5,7 @@ import type { CheckName } from '../../src/doctor/check-names.ts';
 import { clientFrame, opcodes, readFrame } from '../../src/doctor/client/websocket-frames.ts';
 import type { Check } from '../../src/doctor/report.ts';
 import { parseTarget } from '../../src/doctor/target.ts';
+import { testSeed } from '../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
   closedPort,
@@ -17,6 +18,8 @@ import {
 import { carelessServer, greeting } from './careless-server.ts';
 import { issued, selfSigned } from './certificates.ts';
 import { temporaryDirectory } from './run-fanfare.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 /** The report of the doctor on a server. */
 class Diagnosis {

@@ -7,6 +7,9 @@ import { StoreUnavailable } from '../../src/stores/database/faults.ts';
 import type { Batch } from '../../src/stores/database/write-queue.ts';
 import { databases, type EmptyStore, sqliteFile } from '../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { testSeed } from '../../testing/long-run.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 /** The revision of a row that only this file uses. */
 const make = (database: Database, what: string, revision = 0) =>

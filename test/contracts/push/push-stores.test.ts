@@ -11,6 +11,7 @@ import { GarbageCollector } from '../../../src/stores/push/garbage-collector.ts'
 import { databases } from '../../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { acceptDevice, makeInstance } from '../../../testing/databases/push-instance.ts';
+import { testSeed } from '../../../testing/long-run.ts';
 import { MemoryAudience, MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { audienceSourceContract, type OpenAudience } from './audience-source.contract.ts';
 import {
@@ -19,6 +20,8 @@ import {
   newDevice,
   type OpenDeviceStore,
 } from './device-store.contract.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 type Opened = OpenDeviceStore &
   OpenAudience & {

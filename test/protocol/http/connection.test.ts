@@ -7,8 +7,11 @@ import {
   requestBytes,
 } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
+import { testSeed } from '../../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, subscriber } from './exchange.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 let server: Fanfare;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { anyCharacter } from '../../../testing/any-character.ts';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { RawHttp, requestBytes } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
-import { runs } from '../../../testing/long-run.ts';
+import { runs, testSeed } from '../../../testing/long-run.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { triggers } from './exchange.ts';
 
@@ -19,6 +19,8 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Requests of each kind. */
 const RUNS = runs(500, 2000);
+// The same requests each time, so that the same statuses are seen.
+fc.configureGlobal({ seed: testSeed() });
 
 /** The number of open files of the server. */
 function descriptors(): number {

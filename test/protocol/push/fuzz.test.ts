@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
 import type { RawHttp, RawRequest } from '../../../testing/clients/raw-http.ts';
-import { runs } from '../../../testing/long-run.ts';
+import { runs, testSeed } from '../../../testing/long-run.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   BACKEND,
@@ -24,6 +24,8 @@ import {
   UNKNOWN,
   user,
 } from './exchange.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 /** Runs of each property. */
 const RUNS = runs(30, 300);

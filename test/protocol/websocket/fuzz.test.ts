@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
 import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
 import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
-import { runs } from '../../../testing/long-run.ts';
+import { runs, testSeed } from '../../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { allChannelsVacated, type Client, connect, fresh, join, LONG_MS } from './conversation.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 /**
  * No input of a client affects others: the server keeps serving, logs no error, and keeps no state of clients

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../../testing/any-character.ts';
 import { RawHttp, requestBytes } from '../../../../testing/clients/raw-http.ts';
-import { runs } from '../../../../testing/long-run.ts';
+import { runs, testSeed } from '../../../../testing/long-run.ts';
 import { type ListenerUnderTest, openListener } from './open-listener.ts';
+
+fc.configureGlobal({ seed: testSeed() });
 
 const ID = '0b8e7c9c-66a1-4a0e-a1f6-1f2d3c4b5a69';
 const JSON_HEADERS = { 'content-type': 'application/json' };
