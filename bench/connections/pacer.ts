@@ -31,7 +31,7 @@ export class Pacer implements ClientOwner {
   #isOpen = false;
   #latency: Histogram | undefined;
 
-  /** Each client has the next of the subscriptions; so many are under way at the same time. */
+  /** Clients take the subscriptions in turn. `atOnce` of them are connected at the same time. */
   constructor(app: AppAddress, subscriptions: readonly Subscriptions[], atOnce: number) {
     const upgrade = upgradeRequest(app);
     this.#destination = { app, sockets: this.#sockets, owner: this, upgrade };

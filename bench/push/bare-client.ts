@@ -49,7 +49,7 @@ function sendWithFetch({ origin, ca }: ClientTask): Send {
   };
 }
 
-/** Sends so many, a fixed number of them at a time. */
+/** Sends `requests` notifications, `atOnce` at a time. */
 async function run(send: Send, { atOnce }: ClientTask, requests: number): Promise<void> {
   let next = 0;
   const sender = async () => {
