@@ -191,11 +191,9 @@ class BackgroundWorker {
         this.realtime?.replaceApps(message.apps, message.changes);
         return;
       case 'ask':
-        this.post({
-          type: 'answer',
-          number: message.number,
-          answer: this.realtime?.answer(message.question),
-        });
+        void Promise.resolve(this.realtime?.answer(message.question)).then((answer) =>
+          this.post({ type: 'answer', number: message.number, answer }),
+        );
         return;
       case 'webhook-events-taken':
         this.realtime?.webhookEventsTaken(message.events);

@@ -1,16 +1,13 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
-import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
-import { WatchlistEvents } from '../../channels/users/watchlist-events.ts';
 import type { Config } from '../../config/schema.ts';
-import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
-import { MemoryRoster } from '../../engines/memory/roster.ts';
-import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
+import { MemoryEngine } from '../../engines/memory.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -87,7 +84,7 @@ export interface Realtime {
   pushConnectionsAre(open: number): void;
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
-  answer(question: Question): Questions[Question['what']]['answer'];
+  answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** Stops listening, and ends all connections over the drain time. */
   stop(): Promise<void>;
 }
@@ -103,7 +100,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
-  const webhooks = new WebhookRelay({
+  const webhookRelay = new WebhookRelay({
     send: options.sendWebhookEvents,
     meter,
     log: rateLimitedLog,
@@ -120,20 +117,22 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const coalescer = coalescerOfThisLoop();
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, meter });
-  const roster = new MemoryRoster();
+  const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
+  const engine = new MemoryEngine({
+    timers,
+    webhooks,
+    broadcaster: { audience, usage },
+    terminate: (app, userId) => clients.terminate(app, userId),
+  });
   const hub: Hub = {
     audience,
-    roster,
+    authority: engine,
     channels: new LocalChannels(subscriptionLimit(channels)),
-    users: new MemoryUserRoster(),
-    cache: new MemoryEventCache(timers),
     clock: timers,
     log,
     rateLimitedLog,
     meter,
-    lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
-    memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
-    watchlists: new WatchlistEvents(timers, { audience }),
+    webhooks,
     usage,
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
@@ -169,7 +168,6 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     pathPrefix: channels.pathPrefix,
     bodies,
     meter,
-    terminate: (app, userId) => clients.terminate(app, userId),
   });
   const listeners = new Listeners({
     topics: native,
@@ -204,7 +202,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const figures = new Figures({
     apps,
     connections,
-    roster,
+    authority: engine,
+    home: engine.home,
     usage,
     meter,
     loopDelay,
@@ -219,7 +218,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
-    webhookEventsTaken: (events) => webhooks.taken(events),
+    webhookEventsTaken: (events) => webhookRelay.taken(events),
     pushConnectionsAre(open) {
       pushConnections = open;
     },
@@ -237,8 +236,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // Last, so that webhook events and usage of everything above are not lost.
       clearInterval(usageTimer);
       await clients.departed();
-      hub.lifecycle.flush();
-      webhooks.flush();
+      engine.home.flush();
+      webhookRelay.flush();
       keepUsage();
       loopDelay[Symbol.dispose]();
     },

@@ -98,7 +98,7 @@ function countsOf(
 ): MaybePromise<{ user_count?: number; subscription_count?: number }> {
   if (attributes.length === 0) return {};
   return after(
-    ask('counts', () => hub.roster.counts(app, channel)),
+    ask('counts', () => hub.authority.counts(app, channel)),
     (counts) => applicableCounts(channel, attributes, counts),
   );
 }

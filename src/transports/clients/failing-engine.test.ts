@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { signedTarget } from '../../../testing/clients/sign.ts';
-import { appWith, channelName, hubWith, LateEngine, VECTOR } from '../../channels/hub.fixture.ts';
+import { appWith, channelName, hubWith, VECTOR } from '../../channels/hub.fixture.ts';
 import { sign } from '../../channels/signatures/signature.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
 import { BodyIntake } from '../channels-api/body-intake.ts';
@@ -17,10 +17,9 @@ const ROOM = 'presence-cache-room';
 function stage(mode: EngineMode) {
   const app = appWith({ watchlists: true });
   const clock = { now: () => Date.now() };
-  const engine = new FailingEngine(mode, clock);
-  const { roster, users, cache } = engine;
-  const fake = hubWith(new LateEngine());
-  const hub = { ...fake, clock, roster, users, cache };
+  const fake = hubWith();
+  const engine = new FailingEngine(mode, fake.memory);
+  const hub = { ...fake, clock, authority: engine.authority };
   const connections = new Connections();
   const clients = new Clients({
     hub,
@@ -51,7 +50,6 @@ function stage(mode: EngineMode) {
       clock,
     ),
     meter: { count: () => undefined },
-    terminate: () => undefined,
   });
 
   const connect = (id: string, userId: string) => {
@@ -143,6 +141,7 @@ async function play(mode: EngineMode, failAt: number) {
     await call('GET', `/channels/${ROOM}`, { info: 'cache' }),
     await call('GET', `/channels/${ROOM}/users`),
     await call('GET', `/channels/${ROOM}/stats`),
+    await call('POST', '/users/eve/terminate_connections', {}, '{}'),
   ]) {
     statuses.push(response.status);
   }
@@ -167,13 +166,14 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
     const { calls, statuses } = await play(mode, 0);
     expect(new Set(calls)).toEqual(
       new Set([
-        ...['signIn', 'online', 'signOut', 'join', 'members', 'leave', 'get', 'put', 'counts'],
-        ...['channelCountOf', 'channels', 'page'],
+        ...['signIn', 'watch', 'unwatch', 'signOut', 'join', 'publish', 'leave'],
+        ...['members', 'counts', 'cached', 'channelCountOf', 'channels', 'page', 'terminate'],
       ]),
     );
-    expect(statuses).toEqual([200, 200, 200, 200, 200]);
-    const firstOfApi = calls.indexOf('put') + 1;
-    const lastOfApi = calls.lastIndexOf('counts') + 1;
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+    // The first publish is that of the client.
+    const firstOfApi = calls.indexOf('publish', calls.indexOf('publish') + 1) + 1;
+    const lastOfApi = calls.indexOf('terminate') + 1;
 
     for (let failAt = 1; failAt <= calls.length; failAt++) {
       const { app, hub, engine, ann, bob, statuses: got } = await play(mode, failAt);
@@ -200,9 +200,9 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
         subscribers: [...hub.audience.members].flatMap(([topic, peers]) =>
           [...peers].map(({ socketId }) => `${topic} ${socketId}`),
         ),
-        room: engine.memory.roster.counts(app, channelName(ROOM)),
-        news: engine.memory.roster.counts(app, channelName('news')),
-        online: engine.memory.users.online(app, ['ann']).size,
+        room: hub.memory.counts(app, channelName(ROOM)),
+        news: hub.memory.counts(app, channelName('news')),
+        online: hub.memory.home.loopsWith(app, 'ann')?.total ?? 0,
         sessions: hub.sessions.of(app, 'ann').length,
       }).toEqual({
         scene,
