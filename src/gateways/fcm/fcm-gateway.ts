@@ -48,9 +48,11 @@ const AT_ONCE = STREAMS_MAX * CONNECTIONS_MAX;
 /** FCM gives up after about 5 s, and asks clients to wait at least 10 s. Source: the same. */
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** FCM ends a connection after four minutes without a request, and at the third ping in a row. Source: the same. */
+/**
+ * FCM ends a connection after four minutes without a request, and at the third ping in a row; the client pings an idle
+ * connection every minute. Source: the same.
+ */
 const IDLE_CLOSE_MS = 150_000;
-const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 7_000;
 
 /** FCM's error code for a device of another project. Source: push protocol, §8.2. */
@@ -104,7 +106,6 @@ class FcmGateway implements Gateway<'fcm'> {
       waitingMax: AT_ONCE,
       requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       idleCloseMs: IDLE_CLOSE_MS,
-      idlePingMs: IDLE_PING_MS,
       overduePingMs: OVERDUE_PING_MS,
       findAddresses,
       ...(timers === undefined ? {} : { timers }),
