@@ -65,11 +65,6 @@ const TOO_MANY_WAIT: Outcome = {
   scope: 'gateway',
 };
 
-/** Makes the gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
-export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
-  return new FcmGateway(options);
-}
-
 /** A publish for one device. */
 interface Message {
   readonly token: string;
@@ -77,7 +72,8 @@ interface Message {
   readonly sender: Sender;
 }
 
-class FcmGateway implements Gateway<'fcm'> {
+/** The gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
+export class FcmGateway implements Gateway<'fcm'> {
   readonly platform = 'fcm';
   readonly atOnce = AT_ONCE;
   private readonly nowMs: () => number;
