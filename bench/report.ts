@@ -4,12 +4,6 @@ import type { Conditions } from './machine/conditions.ts';
 /** From this share of the time on in which it had something to do, the load generator may be what was measured. */
 export const LOAD_BOUND_SHARE = 0.97;
 
-/** What the load generator alone can receive when so many frames wait at each read. */
-export interface MeasuredCeiling {
-  readonly framesPerRead: number;
-  readonly deliveriesPerSecond: number;
-}
-
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -43,13 +37,6 @@ export function printConditions(conditions: Conditions): string {
     `${cpu}, ${cores} cores, Linux ${kernel} with ${congestionControl}, Bun ${bun}; ${pinning}\n` +
     `load average ${loadAverage.toFixed(2)} before, commit ${commit ?? 'unknown'}`
   );
-}
-
-export function printCeilings(ceilings: readonly MeasuredCeiling[]): string {
-  const each = ceilings.map(
-    ({ framesPerRead, deliveriesPerSecond }) => `${whole(deliveriesPerSecond)} at ${framesPerRead}`,
-  );
-  return `load generator alone, deliveries/s at so many frames per read: ${each.join(', ')}`;
 }
 
 /** One step on one line, for whoever watches the search. */

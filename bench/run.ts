@@ -1,42 +1,19 @@
 /** `npm run bench`: every benchmark. `--help` explains the options. */
 import { writeFile } from 'node:fs/promises';
-import { fanOutNamed } from './fan-out/fan-outs.ts';
-import { startUnderLoad } from './fan-out/measure.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
 import { helpFor, type Options, readOptions } from './options.ts';
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
-import { type MeasuredCeiling, printCeilings, printConditions, printStep } from './report.ts';
+import { printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { type Contender, fanfare, floor, runningAt } from './servers.ts';
 import { soak } from './soak/soak.ts';
 
-/** Nothing merged, as much as Bun merges into one write of a topic, and what a reader finds who is late. */
-const FRAMES_PER_READ = [1, 8, 32, 128];
-const CEILING_ROUNDS = 40;
-
 const thorough = { stepSeconds: 1.5, factorMin: 1.05, turns: 12 };
 const quick = { stepSeconds: 0.8, factorMin: 1.1, turns: 8 };
-
-/** What the load generator can receive alone: no figure of deliveries means anything above that. */
-async function measureCeilings(bench: Bench): Promise<MeasuredCeiling[]> {
-  // Over many connections, so that the server has written a round before it is read.
-  const { load, dataBytes } = fanOutNamed('hot-256');
-  await using subject = await startUnderLoad(bench, floor, load);
-  const ceilings: MeasuredCeiling[] = [];
-  for (const framesPerRead of FRAMES_PER_READ) {
-    const deliveriesPerSecond = await subject.load.call('ceiling', {
-      rounds: CEILING_ROUNDS,
-      framesPerRead,
-      dataBytes,
-    });
-    ceilings.push({ framesPerRead, deliveriesPerSecond });
-  }
-  return ceilings;
-}
 
 function contenderOf(options: Options): Contender {
   if (options.app !== undefined) return runningAt(options.app);
@@ -71,14 +48,11 @@ async function benchScenarios(args: string[]): Promise<number> {
     floor,
     effort: { runs: options.runs, ...(options.quick ? quick : thorough) },
     isQuick: options.quick,
-    comparisons: new Map(),
     tell: (line) => console.error(line),
     tellStep: (server, step) => {
       if (options.verbose) console.error(printStep(server, step));
     },
   };
-  const ceilings = await measureCeilings(bench);
-  console.log(printCeilings(ceilings));
 
   const { measured, leftOut } = choose(scenarios, options.names, options.app !== undefined);
   for (const { name, needs } of leftOut) {
@@ -94,7 +68,6 @@ async function benchScenarios(args: string[]): Promise<number> {
     const results = {
       conditions,
       effort: bench.effort,
-      ceilings,
       leftOut: leftOut.map(({ name }) => name),
       scenarios: figures,
     };

@@ -3,9 +3,7 @@ import { quick, thorough } from './connections/effort.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
 import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
 import { measureIngest, printIngest } from './fan-out/ingest.ts';
-import { comparisonOf } from './fan-out/measure.ts';
-import { measureMixed, printMixed } from './fan-out/mixed.ts';
-import { measureOverload, printOverload } from './fan-out/overload.ts';
+import { compareFanOut } from './fan-out/measure.ts';
 import { median, printComparison, ratios } from './report.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
@@ -13,29 +11,11 @@ import type { Bench, Scenario } from './scenario.ts';
 export const scenarios: readonly Scenario[] = [
   ...fanOuts.map(fanOutScenario),
   {
-    name: 'overload',
-    description: 'half as much again as `hot` and `spread` hold, for three seconds',
-    async run(bench) {
-      const figures = await measureOverload(bench);
-      return { text: printOverload(figures), figures };
-    },
-  },
-  {
     name: 'ingest',
     description: 'signed triggers to channels that nobody listens to, single and in batches of 10',
     async run(bench) {
       const figures = await measureIngest(bench);
       return { text: printIngest(figures), figures };
-    },
-  },
-  {
-    name: 'mixed',
-    description:
-      '`hot` at half the rate it holds, with webhooks and an operator who looks, and without',
-    needs: 'settings of its own, and its admin API',
-    async run(bench) {
-      const figures = await measureMixed(bench);
-      return { text: printMixed(figures), figures };
     },
   },
   ...connectScenarios.map(
@@ -71,7 +51,7 @@ function fanOutScenario(fanOut: FanOut): Scenario {
     description: fanOut.description,
     ...(fanOut.app === undefined ? {} : { needs: 'an app with other limits than by default' }),
     async run(bench) {
-      const comparison = await comparisonOf(bench, fanOut);
+      const comparison = await compareFanOut(bench, fanOut);
       const figures = { ...comparison, ratio: median(ratios(comparison)) };
       return { text: printComparison(comparison), figures };
     },

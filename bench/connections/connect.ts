@@ -1,7 +1,6 @@
 import type { Pinning } from '../machine/cores.ts';
 import { leastDisturbed, quiet } from '../machine/quiet.ts';
 import { align, median, spread, whole } from '../report.ts';
-import { floor } from '../servers.ts';
 import {
   type Compared,
   type Contenders,
@@ -18,7 +17,6 @@ import type { ChannelKind, ConnectRun } from './load.ts';
 
 /** Connections under way at the same time: far below what a server allows one address to have half open. */
 const AT_ONCE = 200;
-const CEILING_ROUNDS = 40;
 
 /** A question about coming: how many connections per second, each with one subscription. */
 export interface ConnectScenario {
@@ -49,8 +47,6 @@ export const connectScenarios: readonly ConnectScenario[] = [
 export interface ConnectComparison extends Compared<ConnectRun> {
   readonly scenario: ConnectScenario;
   readonly serverName: string;
-  /** Connections per second that the load generator could make alone. */
-  readonly ceilingPerSecond: number;
 }
 
 /**
@@ -66,10 +62,6 @@ export async function measureConnect(
 ): Promise<ConnectComparison> {
   const { kind, name } = scenario;
   const { warmupSeconds, seconds } = effort;
-  const ceilingPerSecond = await onFreshServer(pinning, floor, ({ app }) =>
-    load(pinning, { name: 'ceiling', app, kind, atOnce: AT_ONCE, rounds: CEILING_ROUNDS }),
-  );
-
   const measureOnce = async (contender: Contenders['server']) => {
     await quiet();
     return await onFreshServer(pinning, contender, ({ app, pid }) =>
@@ -89,7 +81,7 @@ export async function measureConnect(
     tell(`${name}, run ${number}, ${contender.name}: ${whole(run.perSecond)} connections/s`);
     return run;
   });
-  return { scenario, serverName: contenders.server.name, ceilingPerSecond, ...compared };
+  return { scenario, serverName: contenders.server.name, ...compared };
 }
 
 /** The ratio of each run of the server to the floor's run beside it: of what comes in a second. */
@@ -135,7 +127,7 @@ const columns: readonly (readonly [
 
 /** The table of one scenario. */
 export function printConnect(comparison: ConnectComparison): string {
-  const { scenario, serverName, ceilingPerSecond, server, floor: beside } = comparison;
+  const { scenario, serverName, server, floor: beside } = comparison;
   const row = (name: string, runs: readonly ConnectRun[]) => {
     const rates = runs.map((run) => run.perSecond);
     const rest = columns.map(([, read, print]) => print(median(runs.map(read))));
@@ -146,7 +138,7 @@ export function printConnect(comparison: ConnectComparison): string {
   const byCpu = printRatios('by CPU time', cpuRatios, scenario);
   return [
     `${scenario.name}: ${scenario.description}`,
-    `connections/s, ${server.length} runs; times are until the subscription is confirmed; load generator alone: ${whole(ceilingPerSecond)}`,
+    `connections/s, ${server.length} runs; times are until the subscription is confirmed`,
     ...align([
       ['', 'median', 'spread', ...columns.map(([head]) => head)],
       row('floor', beside),

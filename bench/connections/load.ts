@@ -16,11 +16,6 @@ interface Audience {
 }
 
 interface TaskAsks {
-  readonly ceiling: {
-    readonly kind: ChannelKind;
-    readonly atOnce: number;
-    readonly rounds: number;
-  };
   readonly connect: {
     readonly kind: ChannelKind;
     readonly atOnce: number;
@@ -66,8 +61,6 @@ export interface IdleRun {
 }
 
 export interface LoadResults {
-  /** Connections per second that the load could make alone. */
-  readonly ceiling: number;
   readonly connect: ConnectRun;
   readonly idle: IdleRun;
 }
@@ -133,8 +126,6 @@ function idle(task: LoadTask & { name: 'idle' }): IdleRun {
 
 function perform(task: LoadTask): LoadResults[LoadTask['name']] {
   switch (task.name) {
-    case 'ceiling':
-      return pacer(task.app, task.kind, task.atOnce).ceiling(task.rounds);
     case 'connect':
       return connect(task);
     case 'idle':

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mutex } from '../../src/runtime/mutex.ts';
 import type { AppAddress } from '../bench-app.ts';
+import { type LoadProcess, startLoad } from '../load/calls.ts';
 import type { LoadSize } from '../load/open-loop.ts';
-import { type LoadProcess, startLoad } from '../load/start-load.ts';
 import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
 import { OTHERS_MAX } from '../machine/quiet.ts';
 import { whole } from '../report.ts';
@@ -58,17 +58,8 @@ async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<v
   await load.call('intake', { ...warmUp, app, staysAwake: pinning.areApart });
 }
 
-/** What was found before in this run of the benchmark, or is found now. */
-export async function comparisonOf(bench: Bench, scenario: FanOut): Promise<Comparison> {
-  const before = bench.comparisons.get(scenario.name);
-  if (before !== undefined) return before;
-  const comparison = await compareFanOut(bench, scenario);
-  bench.comparisons.set(scenario.name, comparison);
-  return comparison;
-}
-
 /** Searches for server and floor at the same time, a step of each in turn, so that what changes on this machine meets both. */
-async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
+export async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
   const runs: Record<Role, FanOutFigure[]> = { floor: [], server: [] };
   for (let run = 1; run <= bench.effort.runs; run += 1) {
     const turns = new Mutex();

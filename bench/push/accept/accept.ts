@@ -10,14 +10,13 @@ import { runTask } from '../../machine/run-task.ts';
 import { printConditions } from '../../report.ts';
 import { benchInstances } from './bench-instances.ts';
 import { compareKept, isAllKept, type Kept } from './kept.ts';
-import type { LoadResults, LoadTask } from './load.ts';
+import type { LoadTask, Run } from './load.ts';
 import {
   type CheckedRun,
   type Compared,
   type Duty,
   duties,
   OTHERS_MAX,
-  printCeiling,
   printDuty,
   printRun,
 } from './report.ts';
@@ -26,7 +25,6 @@ import { type AcceptingServer, type Contender, fanfare, floor } from './servers.
 
 const CONNECTIONS = 64;
 const WARMUP_SECONDS = 2;
-const CEILING_ROUNDS = 60;
 /** How often a run is made because others used the machine. */
 const TRIES_MAX = 4;
 
@@ -76,25 +74,10 @@ interface Trial {
   readonly idsFile: string;
 }
 
-async function load<Task extends LoadTask['task']>(
-  { pinning }: Trial,
-  task: LoadTask & { readonly task: Task },
-): Promise<LoadResults[Task]> {
-  return await runTask<LoadResults[Task]>(pinning.load, join(import.meta.dir, 'load.ts'), task);
-}
-
-async function measureCeiling(trial: Trial, kind: Kind): Promise<number> {
-  await using server = await floor.start(trial.pinning.server);
-  const { port } = server;
-  const rounds = CEILING_ROUNDS;
-  return await load(trial, { task: 'ceiling', kind, port, connections: CONNECTIONS, rounds });
-}
-
 /** One run on a fresh server. Throws where it lost something that it had answered, or kept it twice. */
 async function measureOnce(trial: Trial, kind: Kind, contender: Contender): Promise<CheckedRun> {
   await using server = await contender.start(trial.pinning.server);
-  const run = await load(trial, {
-    task: 'run',
+  const task: LoadTask = {
     kind,
     port: server.port,
     connections: CONNECTIONS,
@@ -102,7 +85,8 @@ async function measureOnce(trial: Trial, kind: Kind, contender: Contender): Prom
     seconds: trial.seconds,
     serverPid: server.pid,
     idsFile: trial.idsFile,
-  });
+  };
+  const run = await runTask<Run>(trial.pinning.load, join(import.meta.dir, 'load.ts'), task);
   if (run.doubles > 0) throw new Error(`${run.doubles} ids came more than once`);
   return { ...run, kept: await checkKept(trial, kind, server) };
 }
@@ -171,11 +155,9 @@ export async function benchAccept(args: string[]): Promise<number> {
 
   const results: object[] = [];
   for (const duty of duties) {
-    const ceiling = await measureCeiling(trial, duty.kind);
-    console.log(printCeiling(duty.kind, ceiling));
     const measured = await compare(trial, duty, fanfare, options.runs);
     console.log(`\n${printDuty(duty, fanfare.name, measured)}\n`);
-    results.push({ ...duty, ceiling, ...measured });
+    results.push({ ...duty, ...measured });
   }
   if (options.json !== undefined) {
     await writeFile(options.json, `${JSON.stringify({ conditions, results }, null, 2)}\n`);

@@ -4,21 +4,16 @@ import { type CpuUsage, watchCpu } from '../../machine/cpu-usage.ts';
 import { ClosedLoop, type LoopResult } from './closed-loop.ts';
 import { type Kind, requestsOf } from './requests.ts';
 
-export type LoadTask = {
+export interface LoadTask {
   readonly kind: Kind;
   readonly port: number;
   readonly connections: number;
-} & (
-  | { readonly task: 'ceiling'; readonly rounds: number }
-  | {
-      readonly task: 'run';
-      readonly warmupSeconds: number;
-      readonly seconds: number;
-      readonly serverPid: number;
-      /** Where the ids of all answers go, those of the warm-up included. */
-      readonly idsFile: string;
-    }
-);
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  readonly serverPid: number;
+  /** Where the ids of all answers go, those of the warm-up included. */
+  readonly idsFile: string;
+}
 
 export interface Run extends LoopResult {
   readonly answers: number;
@@ -29,15 +24,8 @@ export interface Run extends LoopResult {
   readonly loadCpu: number;
 }
 
-export interface LoadResults {
-  readonly ceiling: number;
-  readonly run: Run;
-}
-
-function perform(task: LoadTask): LoadResults[LoadTask['task']] {
+function perform(task: LoadTask): Run {
   const loop = new ClosedLoop(task.port, task.connections, requestsOf(task.kind, task.port));
-  if (task.task === 'ceiling') return loop.ceiling(task.rounds);
-
   let watch: (() => CpuUsage) | undefined;
   let cpuBefore = process.cpuUsage();
   const result = loop.run(task.warmupSeconds, task.seconds, () => {

@@ -37,10 +37,6 @@ export const duties: readonly Duty[] = [
 const tenths = (number: number): string => number.toFixed(1);
 const percent = (share: number): string => `${whole(share * 100)} %`;
 
-export function printCeiling(kind: Kind, perSecond: number): string {
-  return `load generator alone: ${whole(perSecond)} ${kind}/s`;
-}
-
 /** Processor time of the server for one answer, which others on the machine change less than the rate. */
 function serverUsEach({ cpu, perSecond }: Run): number {
   return (cpu.server * 1e6) / perSecond;
