@@ -43,7 +43,7 @@ export async function startUnderLoad(
   app?: FanOut['app'],
 ): Promise<Subject & AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
-  const running = parts.use(await contender.start(pinning.server, { app }));
+  const running = parts.use(await contender.start(pinning.server, app));
   await intakeOnce(pinning, running.app);
   const load = parts.use(startLoad(pinning.load));
   await load.call('connect', { ...size, app: running.app, staysAwake: pinning.areApart });

@@ -48,8 +48,7 @@ export async function soak(args: string[]): Promise<number> {
   console.log(`${connections} connections, ${values.minutes} minutes, --seed ${values.seed}`);
 
   await using server = await startFanfare([], {
-    clientEvents: true,
-    limits: { presenceMembers: connections },
+    app: { clientEvents: true, limits: { presenceMembers: connections } },
   });
   const crowd = new Crowd(server.app, new Random(Number(values.seed)), Math.ceil(connections / 5));
   const memory: MemorySample[] = [];

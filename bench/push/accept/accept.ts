@@ -79,7 +79,7 @@ async function measureOnce(trial: Trial, kind: Kind, contender: Contender): Prom
   await using server = await contender.start(trial.pinning.server);
   const task: LoadTask = {
     kind,
-    port: server.port,
+    port: server.pushPort,
     connections: CONNECTIONS,
     warmupSeconds: WARMUP_SECONDS,
     seconds: trial.seconds,
