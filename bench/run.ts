@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
-import { helpFor, type Options, readOptions } from './options.ts';
+import { helpFor, type Options, readOptions, UsageError } from './options.ts';
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
@@ -28,12 +28,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 };
 
 async function benchScenarios(args: string[]): Promise<number> {
-  const read = readOptions(args, scenarios);
-  if (!read.ok) {
-    console.error(`bench: ${read.why}\nTry --help.`);
-    return 2;
-  }
-  const { options } = read;
+  const options = readOptions(args, scenarios);
   if (options.help) {
     console.log(helpFor(scenarios));
     return 0;
@@ -61,7 +56,7 @@ async function benchScenarios(args: string[]): Promise<number> {
   const figures: Record<string, unknown> = {};
   for (const scenario of measured) {
     const measurement = await scenario.run(bench);
-    if (measurement.text !== '') console.log(`\n${measurement.text}`);
+    console.log(`\n${measurement.text}`);
     figures[scenario.name] = measurement.figures;
   }
   if (options.json !== undefined) {
@@ -81,4 +76,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
 const [command = '', ...args] = process.argv.slice(2);
-process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));
+try {
+  process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`bench: ${error.message}\nTry --help.`);
+  process.exitCode = 2;
+}

@@ -1,11 +1,10 @@
 import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
-import { quick, thorough } from './connections/effort.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
 import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
 import { measureIngest, printIngest } from './fan-out/ingest.ts';
 import { compareFanOut } from './fan-out/measure.ts';
 import { median, printComparison, ratios } from './report.ts';
-import type { Bench, Scenario } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 
 /** Everything that `npm run bench` measures, in this order. */
 export const scenarios: readonly Scenario[] = [
@@ -23,9 +22,7 @@ export const scenarios: readonly Scenario[] = [
       name: scenario.name,
       description: scenario.description,
       async run(bench) {
-        const { pinning, tell } = bench;
-        const effort = connectionsEffort(bench);
-        const figures = await measureConnect(pinning, bench, scenario, effort, tell);
+        const figures = await measureConnect(bench, scenario);
         return { text: printConnect(figures), figures };
       },
     }),
@@ -36,10 +33,8 @@ export const scenarios: readonly Scenario[] = [
       description: scenario.description,
       needs: 'a process whose memory is ours to read',
       async run(bench) {
-        const { pinning, tell } = bench;
-        const effort = connectionsEffort(bench);
-        const figures = await measureIdle(pinning, bench, scenario, effort, tell);
-        return { text: figures === undefined ? '' : printIdle(figures), figures };
+        const figures = await measureIdle(bench, scenario);
+        return { text: printIdle(figures), figures };
       },
     }),
   ),
@@ -56,8 +51,4 @@ function fanOutScenario(fanOut: FanOut): Scenario {
       return { text: printComparison(comparison), figures };
     },
   };
-}
-
-function connectionsEffort({ isQuick, effort }: Bench) {
-  return { ...(isQuick ? quick : thorough), runs: effort.runs };
 }

@@ -1,7 +1,8 @@
 /** The load generator for connections: a process of its own that does one task, and prints what came of it. */
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from '../bench-app.ts';
-import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
+import type { Spent } from '../beside-floor.ts';
+import { watchCpu } from '../machine/cpu-usage.ts';
 import { ConnectionCrowd } from './crowd.ts';
 import { Pacer, type Passage } from './pacer.ts';
 import { residentBytes } from './server-memory.ts';
@@ -41,14 +42,6 @@ export type LoadTask = {
     readonly serverPid?: number | undefined;
   } & TaskAsks[Name];
 }[keyof TaskAsks];
-
-/** Processor time while something ran, in cores. */
-export interface Spent {
-  /** The load's own. */
-  readonly loadCpu: number;
-  /** Nothing where the server is not ours to watch. */
-  readonly cpu: CpuUsage | undefined;
-}
 
 /** One run of connections that come and go. */
 export interface ConnectRun extends Passage, Spent {}

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { Random } from '../../testing/random.ts';
 import type { AppAddress } from '../bench-app.ts';
 import { signedTarget } from '../load/trigger-request.ts';
+import { parseOptions } from '../options.ts';
 import { startFanfare } from '../servers.ts';
 import { Crowd } from './crowd.ts';
 
@@ -30,7 +30,7 @@ const EMPTY_WITHIN_MS = 10_000;
 
 /** Runs the command. Resolves with its exit code. */
 export async function soak(args: string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args,
     options: {
       minutes: { type: 'string', default: '10' },

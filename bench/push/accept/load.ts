@@ -1,5 +1,6 @@
 /** The load generator: a process of its own that does one task, and prints what came of it. */
 import { writeFileSync } from 'node:fs';
+import type { Spent } from '../../beside-floor.ts';
 import { type CpuUsage, watchCpu } from '../../machine/cpu-usage.ts';
 import { ClosedLoop, type LoopResult } from './closed-loop.ts';
 import { type Kind, requestsOf } from './requests.ts';
@@ -15,13 +16,11 @@ export interface LoadTask {
   readonly idsFile: string;
 }
 
-export interface Run extends LoopResult {
+export interface Run extends LoopResult, Spent {
   readonly answers: number;
   /** Ids that came more than once. */
   readonly doubles: number;
   readonly cpu: CpuUsage;
-  /** This process's own share of one core, 0 to 1. */
-  readonly loadCpu: number;
 }
 
 function perform(task: LoadTask): Run {
