@@ -1,7 +1,7 @@
 import type { AppAddress } from '../bench-app.ts';
 import { Histogram } from '../load/histogram.ts';
 import { KernelSockets } from '../load/kernel-sockets.ts';
-import { BenchClient, type ClientOwner, type Destination, upgradeRequest } from './client.ts';
+import { BenchClient, type ClientOwner, type Destination } from './client.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** How long those under way at the end may take. */
@@ -31,8 +31,7 @@ export class Pacer implements ClientOwner {
 
   /** Clients take the subscriptions in turn. `atOnce` of them are connected at the same time. */
   constructor(app: AppAddress, subscriptions: readonly Subscriptions[], atOnce: number) {
-    const upgrade = upgradeRequest(app);
-    this.#destination = { app, sockets: this.#sockets, owner: this, upgrade };
+    this.#destination = { app, sockets: this.#sockets, owner: this };
     this.#subscriptions = subscriptions;
     this.#atOnce = atOnce;
   }

@@ -35,7 +35,7 @@ export interface Subject {
 const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
 
 /** Starts a server, warms it up, and connects whom it is loaded with. */
-export async function startUnderLoad(
+async function startUnderLoad(
   { pinning }: Pick<Bench, 'pinning'>,
   contender: Contender,
   size: LoadSize,
