@@ -9,9 +9,9 @@ import {
   SETTING,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from '../../src/outgoing/http2/frames.ts';
-import { plainField } from '../../src/outgoing/http2/header-field.ts';
-import { OutBuffer } from '../../src/outgoing/http2/out-buffer.ts';
+} from '../../src/outgoing/http2/frames/frames.ts';
+import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
+import { plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
 
 /** What each notification is answered with. */
 export interface SinkAnswer {

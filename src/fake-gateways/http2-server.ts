@@ -1,10 +1,17 @@
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { FrameDecoder, type FrameListener } from '../outgoing/http2/frame-decoder.ts';
-import { FrameWriter } from '../outgoing/http2/frame-writer.ts';
-import { ERROR, FLAG, FRAME, PREFACE, SETTING, WINDOW_BYTES } from '../outgoing/http2/frames.ts';
-import { plainField } from '../outgoing/http2/header-field.ts';
-import { OutBuffer } from '../outgoing/http2/out-buffer.ts';
+import { FrameWriter } from '../outgoing/http2/frames/frame-writer.ts';
+import {
+  ERROR,
+  FLAG,
+  FRAME,
+  PREFACE,
+  SETTING,
+  WINDOW_BYTES,
+} from '../outgoing/http2/frames/frames.ts';
+import { OutBuffer } from '../outgoing/http2/frames/out-buffer.ts';
+import { plainField } from '../outgoing/http2/hpack/header-field.ts';
 import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 

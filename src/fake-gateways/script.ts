@@ -1,4 +1,4 @@
-import { ERROR } from '../outgoing/http2/frames.ts';
+import { ERROR } from '../outgoing/http2/frames/frames.ts';
 import type { ServedRequest } from './http2-server.ts';
 
 /** What a fake gateway does with a request instead of handling it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ERROR } from '../../outgoing/http2/frames.ts';
+import { ERROR } from '../../outgoing/http2/frames/frames.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';

@@ -1,6 +1,6 @@
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
-import type { HeaderField } from '../../outgoing/http2/header-field.ts';
+import type { HeaderField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import type { Recipient } from '../../push/model/device.ts';

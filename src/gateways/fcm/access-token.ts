@@ -1,4 +1,4 @@
-import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
+import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
 import { doubledMs } from '../../runtime/back-off.ts';
 import { tokenRequestBody } from './assertion.ts';

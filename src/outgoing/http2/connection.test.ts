@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
-import { ERROR, FLAG, FRAME, SETTING } from './frames.ts';
+import { ERROR, FLAG, FRAME, SETTING } from './frames/frames.ts';
 import type { FakeLine } from './network.fixture.ts';
 import { headerBlock } from './peer.fixture.ts';
 

@@ -6,8 +6,8 @@ import {
   ProtocolFault,
   SETTING_BYTES,
   STREAM_ID_MAX,
-} from './frames.ts';
-import { HeaderDecoder } from './header-decoder.ts';
+} from './frames/frames.ts';
+import { HeaderDecoder } from './hpack/header-decoder.ts';
 
 /** What a peer sends. Bytes are only valid until the call returns. */
 export interface FrameListener {

@@ -1,7 +1,7 @@
-import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames.ts';
-import { HeaderDecoder } from './header-decoder.ts';
-import { plainField } from './header-field.ts';
-import { OutBuffer } from './out-buffer.ts';
+import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames/frames.ts';
+import { OutBuffer } from './frames/out-buffer.ts';
+import { HeaderDecoder } from './hpack/header-decoder.ts';
+import { plainField } from './hpack/header-field.ts';
 
 /** A request that reached the peer. */
 export interface HeardRequest {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { ProtocolFault } from './frames.ts';
+import { ProtocolFault } from '../frames/frames.ts';
+import { OutBuffer } from '../frames/out-buffer.ts';
+import { headerBlock } from '../peer.fixture.ts';
 import { HEADER_LIST_BYTES_MAX, HeaderDecoder } from './header-decoder.ts';
 import { HeaderEncoder, headerBytesMax } from './header-encoder.ts';
 import { type HeaderField, keptField, plainField } from './header-field.ts';
-import { OutBuffer } from './out-buffer.ts';
-import { headerBlock } from './peer.fixture.ts';
 
 const bytes = (hex: string) => Buffer.from(hex.replace(/\s/g, ''), 'hex');
 

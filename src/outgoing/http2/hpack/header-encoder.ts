@@ -1,5 +1,5 @@
+import type { OutBuffer } from '../frames/out-buffer.ts';
 import type { HeaderField } from './header-field.ts';
-import type { OutBuffer } from './out-buffer.ts';
 import { FIELD_TABLE_BYTES, staticFields, staticNameIndex } from './static-fields.ts';
 
 /** The first bits of each field representation, and how many bits are left for a number. Source: RFC 7541, 6. */
