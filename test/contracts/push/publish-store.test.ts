@@ -13,9 +13,16 @@ import { publishStoreContract } from './publish-store.contract.ts';
 
 const registerIn = (devices: DeviceStore) => async (instance: number, userId?: string) => {
   const device = newDevice();
-  await devices.register(instance, device, NOW_MS);
+  await devices.register({ instance, device, nowMs: NOW_MS });
   if (userId !== undefined) {
-    await devices.setUser(instance, device.id, { userId, max: 9, replaceOldest: false }, NOW_MS);
+    await devices.setUser({
+      instance,
+      id: device.id,
+      userId,
+      max: 9,
+      replaceOldest: false,
+      nowMs: NOW_MS,
+    });
   }
   return device.id;
 };

@@ -10,7 +10,13 @@ import type {
   Report,
 } from '../../../push/model/publish.ts';
 import { writeOutline } from '../../../push/model/publish-outline.ts';
-import type { AfterCancel, KeptReport, PublishStore } from '../../../push/publish-store.ts';
+import type {
+  AfterCancel,
+  KeptReport,
+  PublishAt,
+  PublishStore,
+  ReceivedReport,
+} from '../../../push/publish-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
@@ -119,7 +125,7 @@ export class StoredPublishes implements PublishStore {
     }, publish.instance);
   }
 
-  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+  async status({ instance, id, nowMs }: PublishAt): Promise<PublishStatus | undefined> {
     const { read } = this.database;
     const rows: PublishRow[] = await read`
       SELECT number, id, state, created_at, send_at
@@ -151,7 +157,8 @@ export class StoredPublishes implements PublishStore {
     };
   }
 
-  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
+  async cancel(publish: PublishAt): Promise<AfterCancel | undefined> {
+    const { instance, id, nowMs } = publish;
     const { dialect, read } = this.database;
     const [found]: { number: BigInteger }[] = await read`
       SELECT number FROM publishes
@@ -172,11 +179,11 @@ export class StoredPublishes implements PublishStore {
           return cancelling;
         }, instance)
       ).isDone;
-    const status = await this.status(instance, id, nowMs);
+    const status = await this.status(publish);
     return status && isCancelledNow ? { ...status, isCancelledNow } : status;
   }
 
-  async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
+  async report({ instance, report, nowMs }: ReceivedReport): Promise<KeptReport | undefined> {
     const reported = await this.reported(instance, report);
     if (reported === undefined) return undefined;
     const { publish, device, userId } = reported;

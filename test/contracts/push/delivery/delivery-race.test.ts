@@ -74,7 +74,13 @@ class Race {
   ): Promise<void> {
     const { audience } = this.stores;
     for (let after = from; ; ) {
-      const devices = await audience.numbers(instance, 'interests', 'hello', after, PAGE_DEVICES);
+      const devices = await audience.numbers({
+        instance,
+        kind: 'interests',
+        name: 'hello',
+        after,
+        limit: PAGE_DEVICES,
+      });
       const upTo = devices.at(-1);
       if (upTo === undefined) {
         const nowMs = this.nowMs;
@@ -163,15 +169,15 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
     const cancelSome = async () => {
       for (const { instance, id } of accepted.filter((_, index) => index % 4 === 0)) {
         // Reading takes time, and the servers continue meanwhile.
-        await stores.publishes.status(instance, id, race.nowMs);
-        await cancelling.cancel(instance, id, race.nowMs);
+        await stores.publishes.status({ instance, id, nowMs: race.nowMs });
+        await cancelling.cancel({ instance, id, nowMs: race.nowMs });
       }
     };
     const comeAndGo = async () => {
       for (let count = 0; count < 20; count += 1) {
         for (const scene of scenes) {
           const { id } = await scene.device();
-          if (count % 2 === 0) await stores.devices.delete(scene.instance, id);
+          if (count % 2 === 0) await stores.devices.delete({ instance: scene.instance, id });
         }
       }
     };
@@ -187,7 +193,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
 
     let finished = 0;
     for (const { instance, id } of accepted) {
-      const status = await stores.publishes.status(instance, id, race.nowMs);
+      const status = await stores.publishes.status({ instance, id, nowMs: race.nowMs });
       if (status === undefined) throw new Error('a publish is gone');
       expect(status.state).toMatch(/^(?:finished|cancelled)$/);
       if (status.state === 'finished') finished += 1;
