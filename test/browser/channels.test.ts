@@ -5,7 +5,7 @@ import { type Chromium, startChromium, type Tab } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { type Site, startSite } from './site.ts';
 
-/** The web build of the official JavaScript client in a real browser. */
+/** The web build of the official JavaScript client in a browser. */
 
 setDefaultTimeout(30_000);
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A tab whose page listens to one channel. */
+/** A tab whose page is subscribed to one channel. */
 async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
   const build = channel.startsWith('private-encrypted-') ? 'pusher-with-encryption' : 'pusher';
   const script = `const channel = listen('${channel}'); ${more}`;
@@ -34,7 +34,7 @@ async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
 
 describe('a page', () => {
   for (const channel of ['news', 'private-orders', 'private-encrypted-diary']) {
-    it(`hears events in the channel ${channel}`, async () => {
+    it(`receives events of the channel ${channel}`, async () => {
       const { page, told } = await tabIn(channel);
       expect(await told.next()).toEqual([channel, 'pusher:subscription_succeeded', {}]);
 
@@ -45,7 +45,7 @@ describe('a page', () => {
     });
   }
 
-  it('knows who is in a presence channel', async () => {
+  it('gets the members of a presence channel', async () => {
     const { page, told } = await tabIn('presence-alone');
 
     expect(await told.next()).toEqual([
@@ -61,7 +61,7 @@ describe('a page', () => {
     'private-cache-scores',
     'private-encrypted-cache-scores',
   ]) {
-    it(`hears the last event of the channel ${channel}, or that there is none`, async () => {
+    it(`gets the last event of the channel ${channel}, or that there is none`, async () => {
       const early = await tabIn(channel);
       await early.told.next();
       expect(await early.told.next()).toEqual([channel, 'pusher:cache_miss', {}]);
@@ -75,7 +75,7 @@ describe('a page', () => {
     });
   }
 
-  it('is left out where the backend names its socket id', async () => {
+  it('does not receive events that exclude its socket id', async () => {
     const { page, told } = await tabIn('chat');
     await told.next();
     const socketId = String(await page.evaluate('pusher.connection.socket_id'));
@@ -87,7 +87,7 @@ describe('a page', () => {
     await page.close();
   });
 
-  it('hears why it may not enter a channel', async () => {
+  it('gets the reason why a subscription is refused', async () => {
     const { page, told } = await browser.open(
       site.publish(`<!doctype html>
 <script src="/pusher.min.js"></script>
@@ -108,7 +108,7 @@ describe('a page', () => {
 });
 
 describe('two tabs', () => {
-  it('see each other come and go in a presence channel', async () => {
+  it('are notified when the other joins and leaves a presence channel', async () => {
     const ann = await tabIn('presence-room', 'ann');
     await ann.told.next();
     const bob = await tabIn('presence-room', 'bob');
@@ -127,7 +127,7 @@ describe('two tabs', () => {
     await ann.page.close();
   });
 
-  it('of one person are one member, until the last of them is closed', async () => {
+  it('of one user are one member until the last of them is closed', async () => {
     const ann = await tabIn('presence-tabs', 'ann');
     await ann.told.next();
     const first = await tabIn('presence-tabs', 'bob');

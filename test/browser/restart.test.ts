@@ -5,7 +5,7 @@ import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';
 
-/** See the same in test/compat/restart.test.ts. Milliseconds. */
+/** As in test/compat/restart.test.ts. Milliseconds. */
 const COMES_BACK_MAX_MS = 40_000;
 
 it(

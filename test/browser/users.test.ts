@@ -4,9 +4,9 @@ import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';
 
-/** Users in pages with the web build of the official JavaScript client, in a real browser. */
+/** Users in pages with the web build of the official JavaScript client, in a browser. */
 
-it('signs pages in, sends to their users, says who comes and goes, and ends them', async () => {
+it('signs pages in, sends events to their users, reports who comes and goes, and closes their connections', async () => {
   await using server = await startFanfare({ app: { watchlists: true } });
   using site = startSite(server);
   await using browser = await startChromium();
@@ -38,7 +38,7 @@ it('signs pages in, sends to their users, says who comes and goes, and ends them
   await site.library.sendToUser('bob', 'note', { text: 'Fanfare! 🎺' });
   expect(await bob.told.next()).toEqual(['user', 'note', { text: 'Fanfare! 🎺' }]);
 
-  // A page that is loaded again is not away.
+  // A page that is reloaded does not go offline.
   await bob.page.reload();
   expect(await bob.told.first(([what]) => what === 'signed in')).toEqual(['signed in']);
 
