@@ -4,7 +4,7 @@ import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-
 import { signJwt } from '../../src/gateways/jwt.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../src/outgoing/http2/client.ts';
-import { plainField } from '../../src/outgoing/http2/header-field.ts';
+import { plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;

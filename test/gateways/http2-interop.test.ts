@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { ANSWER_BYTES_MAX, Http2Client } from '../../src/outgoing/http2/client.ts';
-import { keptField, plainField } from '../../src/outgoing/http2/header-field.ts';
+import { keptField, plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
 import { fieldOf, type Http2Result } from '../../src/outgoing/http2/request.ts';
 import { JsonProcess } from '../compat/json-process.ts';
 

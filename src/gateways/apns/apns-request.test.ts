@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { keptField } from '../../outgoing/http2/header-field.ts';
+import { keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 

@@ -1,4 +1,8 @@
-import { type HeaderField, keptField, plainField } from '../../outgoing/http2/header-field.ts';
+import {
+  type HeaderField,
+  keptField,
+  plainField,
+} from '../../outgoing/http2/hpack/header-field.ts';
 import type { ApnsHeaders } from '../../push/messages/apns-message.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 

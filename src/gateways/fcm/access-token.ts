@@ -1,4 +1,4 @@
-import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
+import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
 import { doubledMs } from '../../runtime/back-off.ts';
 import { tokenRequestBody } from './assertion.ts';
@@ -109,7 +109,6 @@ export class AccessTokens implements Disposable {
     const { account, request } = this.options;
     const result = await request({
       url: account.tokenUri,
-      method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: tokenRequestBody(account, nowMs),
       timeoutMs: TIMEOUT_MS,

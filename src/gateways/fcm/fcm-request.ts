@@ -1,4 +1,4 @@
-import { keptField } from '../../outgoing/http2/header-field.ts';
+import { keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { Notification } from '../../push/gateway.ts';
 import {
   FCM_MESSAGE_BYTES_MAX,

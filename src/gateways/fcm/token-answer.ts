@@ -1,4 +1,4 @@
-import { isFieldValue } from '../../outgoing/http2/header-field.ts';
+import { isFieldValue } from '../../outgoing/http2/hpack/header-field.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';

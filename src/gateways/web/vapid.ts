@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { type HeaderField, keptField } from '../../outgoing/http2/header-field.ts';
+import { type HeaderField, keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import { signJwt } from '../jwt.ts';
 
 /** The VAPID credentials: they authenticate us to push services and browsers. */

@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import type { FrameWriter } from './frame-writer.ts';
+import type { FrameWriter } from './frames/frame-writer.ts';
 import {
   ERROR,
   FLAG,
@@ -7,7 +7,7 @@ import {
   ProtocolFault,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from './frames.ts';
+} from './frames/frames.ts';
 
 /** Sends the bodies of one connection's requests, as far as the peer's flow control allows. Source: RFC 9113, 5.2. */
 export class BodySender {

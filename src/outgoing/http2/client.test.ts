@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
 import { ANSWER_BYTES_MAX } from './client.ts';
-import { ERROR, SETTING } from './frames.ts';
-import { plainField } from './header-field.ts';
+import { ERROR, SETTING } from './frames/frames.ts';
+import { plainField } from './hpack/header-field.ts';
 import type { FakeLine } from './network.fixture.ts';
 import { fieldOf } from './request.ts';
 

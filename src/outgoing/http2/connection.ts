@@ -4,11 +4,19 @@ import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import { BodySender } from './body-sender.ts';
 import type { Exchange } from './exchange.ts';
 import { FrameDecoder, type FrameListener } from './frame-decoder.ts';
-import { FrameWriter } from './frame-writer.ts';
-import { ERROR, FLAG, FRAME, PREFACE, ProtocolFault, SETTING, STREAM_ID_MAX } from './frames.ts';
-import { HEADER_LIST_BYTES_MAX } from './header-decoder.ts';
-import { HeaderEncoder, headerBytesMax } from './header-encoder.ts';
-import type { HeaderField } from './header-field.ts';
+import { FrameWriter } from './frames/frame-writer.ts';
+import {
+  ERROR,
+  FLAG,
+  FRAME,
+  PREFACE,
+  ProtocolFault,
+  SETTING,
+  STREAM_ID_MAX,
+} from './frames/frames.ts';
+import { HEADER_LIST_BYTES_MAX } from './hpack/header-decoder.ts';
+import { HeaderEncoder, headerBytesMax } from './hpack/header-encoder.ts';
+import type { HeaderField } from './hpack/header-field.ts';
 import { OpenStreams } from './open-streams.ts';
 import { type LivenessOptions, PeerLiveness } from './peer-liveness.ts';
 import { ReceiveWindow } from './receive-window.ts';

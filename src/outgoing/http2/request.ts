@@ -1,5 +1,5 @@
 import type { Sender } from '../../runtime/sender-queue.ts';
-import type { HeaderField } from './header-field.ts';
+import type { HeaderField } from './hpack/header-field.ts';
 
 /** A POST request to an origin. */
 export interface Http2Request {
