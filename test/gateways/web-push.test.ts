@@ -6,7 +6,7 @@ import {
   startFakeWebPush,
 } from '../../src/fake-gateways/web/fake-web-push.ts';
 import { PushServices, type PushServicesOptions } from '../../src/gateways/web/push-services.ts';
-import { createWebGateway } from '../../src/gateways/web/web-gateway.ts';
+import { WebGateway } from '../../src/gateways/web/web-gateway.ts';
 import { createGuardedLookup } from '../../src/outgoing/address-guard.ts';
 import { a, b } from '../../src/outgoing/certificates.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
@@ -56,7 +56,7 @@ function openGateway({
     ...more,
   });
   stops.use(services);
-  return createWebGateway({
+  return new WebGateway({
     vapid: {
       publicKey: vapidKey,
       privateKey: vapidPair.privateText,

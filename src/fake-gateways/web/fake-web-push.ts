@@ -1,5 +1,4 @@
 import type { Certificate } from '../../runtime/certificate.ts';
-import { readJsonObject } from '../../runtime/json-object.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
@@ -42,7 +41,7 @@ export interface FakeWebPush extends AsyncDisposable {
   readonly origin: string;
   readonly arrivals: NotificationLog<PostedMessage>;
   readonly script: Script;
-  /** Subscribes a new browser; `POST /subscriptions` with `{"applicationServerKey":"…"}` does the same. */
+  /** Subscribes a new browser. */
   subscribe(applicationServerKey: string): FakeSubscription;
   /** Unsubscribes a browser: its endpoint answers 410 from now on. */
   unsubscribe(endpoint: string): void;
@@ -70,7 +69,6 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     const path = new URL(request.url).pathname;
     if (request.method !== 'POST') return new Response('Only POST', { status: 405 });
     const body = await request.bytes();
-    if (path === '/subscriptions') return subscribeBy(body);
     if (script.latencyMs > 0) await Bun.sleep(script.latencyMs);
 
     const { headers } = request;
@@ -92,13 +90,6 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     return act === undefined
       ? new Response(verdict.body, { status, headers: verdict.headers })
       : brokenAnswer();
-  }
-
-  function subscribeBy(body: Uint8Array): Response {
-    const { applicationServerKey } = readJsonObject(body) ?? {};
-    return typeof applicationServerKey === 'string'
-      ? Response.json(service.subscribe(applicationServerKey), { status: 201 })
-      : new Response('applicationServerKey must be a string', { status: 400 });
   }
 
   return {

@@ -13,7 +13,6 @@ import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
   type Environment,
-  type EnvironmentMemory,
   environmentOrigins,
   otherEnvironment,
   RecentEnvironments,
@@ -31,7 +30,7 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   readonly nowMs: () => number;
   /** Shared by all gateways of a server. */
   readonly tokens?: ProviderTokens;
-  readonly memory?: EnvironmentMemory;
+  readonly memory?: RecentEnvironments;
   readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
@@ -58,11 +57,6 @@ const REPLACE_MS_MIN = 60_000;
 /** Apps (topics) that are remembered, for each publish and each service. */
 const TOPICS_MAX = 100;
 
-/** Makes the gateway to Apple's devices for one instance. Source: push protocol, §8.1. */
-export function createApnsGateway(options: ApnsGatewayOptions): Gateway<'apns'> {
-  return new ApnsGateway(options);
-}
-
 /** One of Apple's services. */
 interface Service {
   readonly environment: Environment;
@@ -82,12 +76,13 @@ interface Message {
   readonly sender: Sender;
 }
 
-class ApnsGateway implements Gateway<'apns'> {
+/** The gateway to Apple's devices for one instance. Source: push protocol, §8.1. */
+export class ApnsGateway implements Gateway<'apns'> {
   readonly platform = 'apns';
   readonly atOnce = AT_ONCE;
   private readonly options: ApnsGatewayOptions;
   private readonly token: ProviderToken;
-  private readonly memory: EnvironmentMemory;
+  private readonly memory: RecentEnvironments;
   private readonly services = new Map<Environment, Service>();
   /** The service that is tried first for an unknown token. */
   private preferred: Environment;

@@ -68,7 +68,6 @@ describe('a request for an access token', () => {
     const [request] = google.requests;
     expect(request).toMatchObject({
       url: account.tokenUri,
-      method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       timeoutMs: 10_000,
     });

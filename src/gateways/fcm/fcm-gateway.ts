@@ -48,9 +48,11 @@ const AT_ONCE = STREAMS_MAX * CONNECTIONS_MAX;
 /** FCM gives up after about 5 s, and asks clients to wait at least 10 s. Source: the same. */
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** FCM ends a connection after four minutes without a request, and at the third ping in a row. Source: the same. */
+/**
+ * FCM ends a connection after four minutes without a request, and at the third ping in a row; the client pings an idle
+ * connection every minute. Source: the same.
+ */
 const IDLE_CLOSE_MS = 150_000;
-const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 7_000;
 
 /** FCM's error code for a device of another project. Source: push protocol, §8.2. */
@@ -63,11 +65,6 @@ const TOO_MANY_WAIT: Outcome = {
   scope: 'gateway',
 };
 
-/** Makes the gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
-export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
-  return new FcmGateway(options);
-}
-
 /** A publish for one device. */
 interface Message {
   readonly token: string;
@@ -75,7 +72,8 @@ interface Message {
   readonly sender: Sender;
 }
 
-class FcmGateway implements Gateway<'fcm'> {
+/** The gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
+export class FcmGateway implements Gateway<'fcm'> {
   readonly platform = 'fcm';
   readonly atOnce = AT_ONCE;
   private readonly nowMs: () => number;
@@ -104,7 +102,6 @@ class FcmGateway implements Gateway<'fcm'> {
       waitingMax: AT_ONCE,
       requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       idleCloseMs: IDLE_CLOSE_MS,
-      idlePingMs: IDLE_PING_MS,
       overduePingMs: OVERDUE_PING_MS,
       findAddresses,
       ...(timers === undefined ? {} : { timers }),

@@ -28,12 +28,8 @@ const AT_ONCE = 1_000;
 /** Push services whose signed token is kept. */
 const AUTHORIZATIONS_MAX = 100;
 
-/** Makes the gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
-export function createWebGateway(options: WebGatewayOptions): Gateway<'web'> {
-  return new WebGateway(options);
-}
-
-class WebGateway implements Gateway<'web'> {
+/** The gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
+export class WebGateway implements Gateway<'web'> {
   readonly platform = 'web';
   readonly atOnce = AT_ONCE;
   private readonly options: WebGatewayOptions;
