@@ -27,7 +27,7 @@ export function apnsDevice(number: number, bundleId: string | undefined = TOPIC)
     bundleId,
     userId: undefined,
     registeredAtMs: 0,
-    acceptedBefore: true,
+    isTrusted: true,
   };
 }
 

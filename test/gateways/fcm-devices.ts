@@ -29,7 +29,7 @@ export function fcmDevice(number: number): Recipient {
     bundleId: undefined,
     userId: undefined,
     registeredAtMs: 0,
-    acceptedBefore: true,
+    isTrusted: true,
   };
 }
 
