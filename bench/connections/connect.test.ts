@@ -17,7 +17,6 @@ function printed(server: ConnectRun, floor: ConnectRun): string {
   const comparison: ConnectComparison = {
     scenario,
     serverName: 'fanfare',
-    ceilingPerSecond: 20_000,
     server: [server],
     floor: [floor],
   };

@@ -1,7 +1,8 @@
 /** The load generator for connections: a process of its own that does one task, and prints what came of it. */
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from '../bench-app.ts';
-import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
+import type { Spent } from '../beside-floor.ts';
+import { watchCpu } from '../machine/cpu-usage.ts';
 import { ConnectionCrowd } from './crowd.ts';
 import { Pacer, type Passage } from './pacer.ts';
 import { residentBytes } from './server-memory.ts';
@@ -16,11 +17,6 @@ interface Audience {
 }
 
 interface TaskAsks {
-  readonly ceiling: {
-    readonly kind: ChannelKind;
-    readonly atOnce: number;
-    readonly rounds: number;
-  };
   readonly connect: {
     readonly kind: ChannelKind;
     readonly atOnce: number;
@@ -47,14 +43,6 @@ export type LoadTask = {
   } & TaskAsks[Name];
 }[keyof TaskAsks];
 
-/** Processor time while something ran, in cores. */
-export interface Spent {
-  /** The load's own. */
-  readonly loadCpu: number;
-  /** Nothing where the server is not ours to watch. */
-  readonly cpu: CpuUsage | undefined;
-}
-
 /** One run of connections that come and go. */
 export interface ConnectRun extends Passage, Spent {}
 
@@ -66,8 +54,6 @@ export interface IdleRun {
 }
 
 export interface LoadResults {
-  /** Connections per second that the load could make alone. */
-  readonly ceiling: number;
   readonly connect: ConnectRun;
   readonly idle: IdleRun;
 }
@@ -133,8 +119,6 @@ function idle(task: LoadTask & { name: 'idle' }): IdleRun {
 
 function perform(task: LoadTask): LoadResults[LoadTask['name']] {
   switch (task.name) {
-    case 'ceiling':
-      return pacer(task.app, task.kind, task.atOnce).ceiling(task.rounds);
     case 'connect':
       return connect(task);
     case 'idle':

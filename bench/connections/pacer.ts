@@ -1,13 +1,11 @@
 import type { AppAddress } from '../bench-app.ts';
 import { Histogram } from '../load/histogram.ts';
 import { KernelSockets } from '../load/kernel-sockets.ts';
-import { BenchClient, type ClientOwner, type Destination, upgradeRequest } from './client.ts';
+import { BenchClient, type ClientOwner, type Destination } from './client.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** How long those under way at the end may take. */
 const LAST_OUT_MS = 5000;
-/** More than any server takes to answer all that are under way. */
-const ROUND_ANSWERED_MS = 20;
 
 /** What the measured part of a run came to. */
 export interface Passage {
@@ -33,8 +31,7 @@ export class Pacer implements ClientOwner {
 
   /** Clients take the subscriptions in turn. `atOnce` of them are connected at the same time. */
   constructor(app: AppAddress, subscriptions: readonly Subscriptions[], atOnce: number) {
-    const upgrade = upgradeRequest(app);
-    this.#destination = { app, sockets: this.#sockets, owner: this, upgrade };
+    this.#destination = { app, sockets: this.#sockets, owner: this };
     this.#subscriptions = subscriptions;
     this.#atOnce = atOnce;
   }
@@ -61,28 +58,6 @@ export class Pacer implements ClientOwner {
       p99Ms: latency.quantileMs(0.99),
       maxMs: latency.maxMs,
     };
-  }
-
-  /**
-   * Measures the clients per second that this process could send through if no server held it back, as the
-   * median of several rounds. In each it looks away until everything is answered, and times only what it does
-   * itself: connecting, and each reading of the answers with the writing of what follows.
-   */
-  ceiling(rounds: number): number {
-    const rates: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      let ownMs = timed(() => this.#admitAll());
-      const deadlineMs = performance.now() + LAST_OUT_MS;
-      while (this.#underWay > 0) {
-        const answeredMs = performance.now() + ROUND_ANSWERED_MS;
-        if (answeredMs > deadlineMs) throw new Error(`${this.#underWay} connections did not end`);
-        // Awake, as it is when it is busy: a core that has slept starts slowly.
-        while (performance.now() < answeredMs);
-        ownMs += timed(() => this.#sockets.poll(0));
-      }
-      rates.push((this.#atOnce / ownMs) * 1000);
-    }
-    return rates.sort((a, b) => a - b)[rates.length >> 1] ?? 0;
   }
 
   subscribed(client: BenchClient): void {
@@ -132,10 +107,4 @@ export class Pacer implements ClientOwner {
       this.#sockets.poll(5);
     }
   }
-}
-
-function timed(act: () => void): number {
-  const startMs = performance.now();
-  act();
-  return performance.now() - startMs;
 }

@@ -1,8 +1,8 @@
 /** The load generator: a process of its own that does what its parent asks over IPC. */
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from '../bench-app.ts';
-import type { CallName, LoadAnswer, LoadCall, LoadCalls } from './calls.ts';
-import { measureCeiling } from './ceiling.ts';
+import { answerCalls, type Call } from '../machine/called-process.ts';
+import type { LoadCalls } from './calls.ts';
 import { measureIntake } from './intake.ts';
 import { KernelSockets } from './kernel-sockets.ts';
 import { connectLoad, type Load, runStep } from './open-loop.ts';
@@ -19,15 +19,13 @@ async function reachable(app: AppAddress): Promise<AppAddress> {
   return { ...app, host: (await lookup(app.host, { family: 4 })).address };
 }
 
-async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
+async function answer(call: Call<LoadCalls>): Promise<LoadCalls[keyof LoadCalls]['answer']> {
   switch (call.name) {
     case 'connect': {
       const { app, staysAwake, ...size } = call.ask;
       load = connectLoad(await reachable(app), new KernelSockets(staysAwake), size);
       return null;
     }
-    case 'ceiling':
-      return measureCeiling(connected(), call.ask);
     case 'step':
       return runStep(connected(), call.ask);
     case 'intake': {
@@ -39,15 +37,4 @@ async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
   }
 }
 
-function reply(message: LoadAnswer): void {
-  process.send?.(message);
-}
-
-process.on('message', (call: LoadCall) => {
-  answer(call).then(
-    (value) => reply({ answer: value }),
-    (error) => reply({ fault: error instanceof Error ? error.message : String(error) }),
-  );
-});
-// Nobody left to answer to.
-process.on('disconnect', () => process.exit(0));
+answerCalls(answer);

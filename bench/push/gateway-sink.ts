@@ -11,7 +11,7 @@ import {
   WINDOW_BYTES_MAX,
 } from '../../src/outgoing/http2/frames/frames.ts';
 import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
-import { plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
+import { plainBlock } from '../../src/outgoing/http2/hpack/header-encoder.ts';
 
 /** What each notification is answered with. */
 export interface SinkAnswer {
@@ -51,7 +51,7 @@ export async function startGatewaySink(
 ): Promise<GatewaySink> {
   const host = '127.0.0.1';
   const certificate = makeSelfSigned([host], Date.now());
-  const block = fieldBlock(answer);
+  const block = plainBlock({ ':status': String(answer.status), ...answer.fields });
   const sockets = new Set<TLSSocket>();
   const server = createServer(
     { ...certificate, ALPNProtocols: ['h2'], noDelay: true },
@@ -155,16 +155,4 @@ class SinkSession {
     this.out.frame(4, FRAME.windowUpdate, 0, 0);
     this.out.uint32(bytes);
   }
-}
-
-/** Header fields in the plainest form: whoever reads them remembers nothing of them. */
-function fieldBlock({ status, fields }: SinkAnswer): Buffer {
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries({ ':status': String(status), ...fields })) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  return Buffer.concat(out.take());
 }

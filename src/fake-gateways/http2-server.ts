@@ -10,8 +10,7 @@ import {
   SETTING,
   WINDOW_BYTES,
 } from '../outgoing/http2/frames/frames.ts';
-import { OutBuffer } from '../outgoing/http2/frames/out-buffer.ts';
-import { plainField } from '../outgoing/http2/hpack/header-field.ts';
+import { plainBlock } from '../outgoing/http2/hpack/header-encoder.ts';
 import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 
@@ -61,11 +60,10 @@ export class ServedSession implements FrameListener {
   peakStreams = 0;
   private readonly socket: Socket;
   private readonly options: Http2ServerOptions;
-  private readonly decoder = new FrameDecoder(this);
+  private readonly decoder = new FrameDecoder(this, PREFACE);
   private readonly writer: FrameWriter;
   private readonly received: ReceiveWindow;
   private readonly streams = new Map<number, ServedStream>();
-  private preface: Buffer = Buffer.alloc(0);
   private streamsMax: number;
   /** After GOAWAY: requests above it are ignored. */
   private goAwayId: number | undefined;
@@ -199,14 +197,6 @@ export class ServedSession implements FrameListener {
   }
 
   private onBytes(bytes: Buffer): void {
-    if (this.preface.length === PREFACE.length) return this.decode(bytes);
-    const all = Buffer.concat([this.preface, bytes]);
-    this.preface = all.subarray(0, PREFACE.length);
-    if (!PREFACE.subarray(0, this.preface.length).equals(this.preface)) return this.cut();
-    if (all.length > PREFACE.length) this.decode(all.subarray(PREFACE.length));
-  }
-
-  private decode(bytes: Buffer): void {
     try {
       this.decoder.read(bytes);
     } catch {
@@ -242,14 +232,7 @@ function fieldBlock(fields: Readonly<Record<string, string>>): Buffer {
   const key = JSON.stringify(fields);
   const known = blocks.get(key);
   if (known !== undefined) return known;
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries(fields)) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  const block = Buffer.concat(out.take());
+  const block = plainBlock(fields);
   if (blocks.size < BLOCKS_MAX) blocks.set(key, block);
   return block;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import type { Config } from '../config/schema.ts';
 import { LogThread } from '../observability/log-thread.ts';
@@ -128,8 +129,21 @@ function formatOf({ log }: Config): 'json' | 'text' {
 }
 
 function readTls({ tls }: Config): Certificate | undefined {
-  if (tls.certFile === null || tls.keyFile === null) return undefined;
-  return { cert: readPem('tls.certFile', tls.certFile), key: readPem('tls.keyFile', tls.keyFile) };
+  const { certFile, keyFile } = tls;
+  if (certFile === null || keyFile === null) return undefined;
+  const certificate = {
+    cert: readPem('tls.certFile', certFile),
+    key: readPem('tls.keyFile', keyFile),
+  };
+  try {
+    createSecureContext(certificate);
+  } catch (error) {
+    // A listener would throw the same error, but without the settings.
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `tls.certFile, tls.keyFile: ${certFile} and ${keyFile} are not a PEM certificate and its key: ${why}`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
+  return certificate;
 }
 
 function readPem(setting: string, file: string): string {

@@ -48,7 +48,7 @@ const FAILURE_MS = 5_000;
 const CACHED_MAX = 2_000;
 
 /** A name was not resolved; `code` says why in a few words. */
-class LookupFailed extends Error {
+export class LookupFailed extends Error {
   override readonly name = 'LookupFailed';
   readonly code: string;
 

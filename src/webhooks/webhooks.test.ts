@@ -84,7 +84,6 @@ describe('a webhook', () => {
     expect(sent).toMatchObject([
       {
         url: 'https://a.test/hook',
-        method: 'POST',
         headers: { 'content-type': 'application/json', 'x-pusher-key': 'app-key' },
         body: `{"time_ms":${beganMs},"events":[{"name":"channel_occupied","channel":"one"}]}`,
         timeoutMs: 10_000,

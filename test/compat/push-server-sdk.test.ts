@@ -101,7 +101,7 @@ for (const [runtime, command] of [
   describe(`@pusher/push-notifications-server in ${runtime}`, () => {
     let library: PushLibraryProcess;
     beforeAll(() => {
-      library = new PushLibraryProcess(command, server);
+      library = PushLibraryProcess.start(command, server);
     });
     afterAll(() => {
       library[Symbol.dispose]();
@@ -267,10 +267,8 @@ for (const [runtime, command] of [
       });
 
       it('publishes and deletes as without', async () => {
-        using library = new PushLibraryProcess(command, secure, {
-          protocol: 'https',
-          environment: trusting(),
-        });
+        using process = PushLibraryProcess.start(command, secure, trusting());
+        const library = process.as(secure, { protocol: 'https' });
         expect(await library.publishToInterests(['donuts'], HELLO)).toEqual(ACCEPTED);
         expect(await library.publishToUsers(['zoë'], HELLO)).toEqual(ACCEPTED);
         expect(await library.deleteUser('zoë')).toBeUndefined();
@@ -278,9 +276,9 @@ for (const [runtime, command] of [
       });
 
       it('fails and lives on if it does not trust the certificate, or speaks http', async () => {
-        for (const setup of [{ protocol: 'https' }, { environment: trusting() }] as const) {
-          using library = new PushLibraryProcess(command, secure, setup);
-          await expectFailure(library, () => library.publishToInterests(['donuts'], HELLO), /./);
+        using trustful = PushLibraryProcess.start(command, secure, trusting());
+        for (const failing of [library.as(secure, { protocol: 'https' }), trustful]) {
+          await expectFailure(failing, () => failing.publishToInterests(['donuts'], HELLO), /./);
         }
       });
     });
@@ -296,7 +294,7 @@ for (const [runtime, command] of [
       const anything: readonly Ask[] = [...publishing, (library) => library.deleteUser('ann')];
 
       async function expectAll(asks: readonly Ask[], setup: PushLibrarySetup, said: string) {
-        using stranger = new PushLibraryProcess(command, server, setup);
+        const stranger = library.as(server, setup);
         for (const ask of asks) await expectFailure(stranger, () => ask(stranger), said);
       }
 
@@ -389,44 +387,40 @@ for (const [runtime, command] of [
         const said =
           '402 Payment Required - The instance has 2 devices that a gateway has accepted, and its limit is 1';
         await expectAll(publishing, setup, said);
-        using library = new PushLibraryProcess(command, server, setup);
-        expect(await library.deleteUser('ann')).toBeUndefined();
+        expect(await library.as(server, setup).deleteUser('ann')).toBeUndefined();
       });
 
       it('429 where it publishes too often', async () => {
-        using library = new PushLibraryProcess(command, server, {
-          instanceId: SLOW.id,
-          secretKey: SLOW.secretKey,
-        });
+        const hasty = library.as(server, { instanceId: SLOW.id, secretKey: SLOW.secretKey });
         // On a slow machine more than one is allowed.
-        const refused = await firstFailure(() => library.publishToInterests(['donuts'], HELLO));
+        const refused = await firstFailure(() => hasty.publishToInterests(['donuts'], HELLO));
         expect(refused).toBe(
           '429 Rate Limited - Too many requests in quick succession: at most 1 per second',
         );
-        expect(await library.deleteUser('ann')).toBeUndefined();
+        expect(await hasty.deleteUser('ann')).toBeUndefined();
       });
 
       it('503 while the store cannot be used, and publishes again afterwards', async () => {
         await using server = await startFanfare({
           config: { push: pushSettings(unhurried()) },
         });
-        using library = new PushLibraryProcess(command, server);
+        const waiting = library.as(server);
         const asks = [
-          () => library.publishToInterests(['donuts'], HELLO),
-          () => library.publishToUsers(['ann'], HELLO),
-          () => library.deleteUser('ann'),
+          () => waiting.publishToInterests(['donuts'], HELLO),
+          () => waiting.publishToUsers(['ann'], HELLO),
+          () => waiting.deleteUser('ann'),
         ];
         {
           await using _lock = await holdStore(server);
           for (const ask of asks) {
             await expectFailure(
-              library,
+              waiting,
               ask,
               /^503 Service Unavailable - The store cannot be used now: ./,
             );
           }
         }
-        expect(await firstSuccess(() => library.publishToInterests(['donuts'], HELLO))).toEqual(
+        expect(await firstSuccess(() => waiting.publishToInterests(['donuts'], HELLO))).toEqual(
           ACCEPTED,
         );
       });
@@ -435,8 +429,8 @@ for (const [runtime, command] of [
         const closed = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
         const pushPort = Number(closed.port);
         await closed.stop(true);
-        using library = new PushLibraryProcess(command, { pushPort });
-        await expectFailure(library, () => library.publishToInterests(['donuts'], HELLO), /./);
+        const lost = library.as({ pushPort });
+        await expectFailure(lost, () => lost.publishToInterests(['donuts'], HELLO), /./);
       });
     });
   });

@@ -4,10 +4,7 @@ import {
   type FakeApnsOptions,
   startFakeApns,
 } from '../../src/fake-gateways/apns/fake-apns.ts';
-import {
-  type ApnsGatewayOptions,
-  createApnsGateway,
-} from '../../src/gateways/apns/apns-gateway.ts';
+import { ApnsGateway, type ApnsGatewayOptions } from '../../src/gateways/apns/apns-gateway.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';
@@ -78,7 +75,7 @@ export async function apnsSite(
   const { ca = '' } = production;
   const sandbox = await startFakeApns({ keys, nowMs, ...fakeOptions });
   const events: Http2Event[] = [];
-  const gateway = createApnsGateway({
+  const gateway = new ApnsGateway({
     ...who,
     privateKey,
     environment: 'production',

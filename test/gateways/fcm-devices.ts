@@ -4,7 +4,7 @@ import {
   type FakeFcmOptions,
   startFakeFcm,
 } from '../../src/fake-gateways/fcm/fake-fcm.ts';
-import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
+import { FcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
@@ -74,7 +74,7 @@ export async function fcmSite(
   const resolver = resolverTo('127.0.0.1');
   const requestToken = createSendRequest({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
-    createFcmGateway({
+    new FcmGateway({
       account: serviceAccountOf(fcm),
       requestToken: (request) => requestToken({ ...request, owner: 'test' }),
       findAddresses: findLoopback,

@@ -30,7 +30,8 @@ export interface RawClientOptions {
 }
 
 const MASK = [0x12, 0x34, 0x56, 0x78];
-const WAIT_MAX_MS = 10_000;
+/** Less than the timeout of a test under `npm test`, so that the failure says what was awaited. */
+const WAIT_MAX_MS = 20_000;
 
 /** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
 export function clientFrame(opcode: number, payload: string | Uint8Array, final = true): Buffer {

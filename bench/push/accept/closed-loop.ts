@@ -5,8 +5,6 @@ import type { RequestSource } from './requests.ts';
 
 /** How long the last answers may take to come. */
 const LAST_ANSWERS_MS = 5000;
-/** More than any server takes to answer one round. */
-const ROUND_ANSWERED_MS = 20;
 
 /** The id in the body of an answer. */
 const ID = /"(?:publishId|id)":"([^"]+)"/;
@@ -105,26 +103,6 @@ export class ClosedLoop {
       p99Ms: latency.quantileMs(0.99),
       maxMs: latency.maxMs,
     };
-  }
-
-  /**
-   * Measures the requests per second that this process could send and see answered if no server held it back,
-   * as the median of several rounds. In each it looks away until all answers are there, and times only its
-   * own reading of them and the sending of the next.
-   */
-  ceiling(rounds: number): number {
-    const rates: number[] = [];
-    this.sendAll();
-    for (let round = 0; round < rounds; round += 1) {
-      const startMs = performance.now() + ROUND_ANSWERED_MS;
-      // Awake, as it is when it is busy: a core that has slept starts slowly.
-      while (performance.now() < startMs);
-      this.settle();
-      this.sendAll();
-      rates.push((this.callers.length / (performance.now() - startMs)) * 1000);
-    }
-    this.settle();
-    return rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)] ?? 0;
   }
 
   private sendAll(): void {

@@ -1,43 +1,30 @@
 /** The load generator: a process of its own that does one task, and prints what came of it. */
 import { writeFileSync } from 'node:fs';
+import type { Spent } from '../../beside-floor.ts';
 import { type CpuUsage, watchCpu } from '../../machine/cpu-usage.ts';
 import { ClosedLoop, type LoopResult } from './closed-loop.ts';
 import { type Kind, requestsOf } from './requests.ts';
 
-export type LoadTask = {
+export interface LoadTask {
   readonly kind: Kind;
   readonly port: number;
   readonly connections: number;
-} & (
-  | { readonly task: 'ceiling'; readonly rounds: number }
-  | {
-      readonly task: 'run';
-      readonly warmupSeconds: number;
-      readonly seconds: number;
-      readonly serverPid: number;
-      /** Where the ids of all answers go, those of the warm-up included. */
-      readonly idsFile: string;
-    }
-);
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  readonly serverPid: number;
+  /** Where the ids of all answers go, those of the warm-up included. */
+  readonly idsFile: string;
+}
 
-export interface Run extends LoopResult {
+export interface Run extends LoopResult, Spent {
   readonly answers: number;
   /** Ids that came more than once. */
   readonly doubles: number;
   readonly cpu: CpuUsage;
-  /** This process's own share of one core, 0 to 1. */
-  readonly loadCpu: number;
 }
 
-export interface LoadResults {
-  readonly ceiling: number;
-  readonly run: Run;
-}
-
-function perform(task: LoadTask): LoadResults[LoadTask['task']] {
+function perform(task: LoadTask): Run {
   const loop = new ClosedLoop(task.port, task.connections, requestsOf(task.kind, task.port));
-  if (task.task === 'ceiling') return loop.ceiling(task.rounds);
-
   let watch: (() => CpuUsage) | undefined;
   let cpuBefore = process.cpuUsage();
   const result = loop.run(task.warmupSeconds, task.seconds, () => {

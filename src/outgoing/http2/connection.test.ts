@@ -2,8 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
 import { ERROR, FLAG, FRAME, SETTING } from './frames/frames.ts';
+import { plainBlock } from './hpack/header-encoder.ts';
 import type { FakeLine } from './network.fixture.ts';
-import { headerBlock } from './peer.fixture.ts';
 
 /** A client with one request in flight to a peer. */
 async function asked() {
@@ -16,7 +16,7 @@ async function asked() {
 const uint32 = (value: number) => Buffer.from(value.toString(16).padStart(8, '0'), 'hex');
 const setting = (name: number, value: number) =>
   Buffer.concat([Buffer.from([0, name]), uint32(value)]);
-const ok = headerBlock({ ':status': '200' });
+const ok = plainBlock({ ':status': '200' });
 
 type Said = (line: FakeLine) => void;
 const frame =
@@ -118,7 +118,7 @@ describe('a peer that breaks the protocol', () => {
   });
 
   const wrongAnswers: readonly (readonly [what: string, said: Said])[] = [
-    ['has no status', (line) => line.sendFrame(FRAME.headers, 4, 1, headerBlock({ a: 'b' }))],
+    ['has no status', (line) => line.sendFrame(FRAME.headers, 4, 1, plainBlock({ a: 'b' }))],
     ['has an impossible status', (line) => line.answerInParts(1, [{ ':status': '2000' }])],
     ['ends before it has begun', (line) => line.answerInParts(1, [{ ':status': '100' }])],
     ['begins with its body', (line) => line.answerInParts(1, ['body'])],
@@ -147,8 +147,8 @@ describe('a peer that keeps the protocol', () => {
     line.sendFrame(FRAME.priority, 0, 1, Buffer.alloc(5));
     line.sendFrame(FRAME.settings, 0, 0, setting(77, 1));
     line.sendFrame(FRAME.headers, FLAG.padded | FLAG.priority, 1, padded);
-    line.sendFrame(FRAME.continuation, 0, 1, headerBlock({ a: 'b' }).subarray(0, 2));
-    line.sendFrame(FRAME.continuation, FLAG.endHeaders, 1, headerBlock({ a: 'b' }).subarray(2));
+    line.sendFrame(FRAME.continuation, 0, 1, plainBlock({ a: 'b' }).subarray(0, 2));
+    line.sendFrame(FRAME.continuation, FLAG.endHeaders, 1, plainBlock({ a: 'b' }).subarray(2));
     line.sendFrame(FRAME.data, FLAG.padded, 1, Buffer.from([2, 65, 66, 0, 0]));
     line.sendFrame(FRAME.data, FLAG.endStream, 1, Buffer.from('C'));
     await settled();

@@ -43,9 +43,7 @@ const HEADER_BLOCK_BYTES_MAX = 32 * 1024;
 export class FrameDecoder {
   private readonly listener: FrameListener;
   private readonly headers = new HeaderDecoder();
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, bytes, start, end),
-  );
+  private readonly frames: FrameReader;
   private isFirst = true;
   private isStopped = false;
   /** A header block that is continued in further frames. */
@@ -53,8 +51,13 @@ export class FrameDecoder {
     | { readonly id: number; readonly flags: number; readonly parts: Buffer[]; bytes: number }
     | undefined;
 
-  constructor(listener: FrameListener) {
+  /** Servers give the `preface` that clients begin with. */
+  constructor(listener: FrameListener, preface?: Buffer) {
     this.listener = listener;
+    this.frames = new FrameReader(
+      (type, flags, id, bytes, start, end) => this.onFrame(type, flags, id, bytes, start, end),
+      preface,
+    );
   }
 
   /** Throws a `ProtocolFault`, after which nothing more can be read. */

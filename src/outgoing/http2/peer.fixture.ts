@@ -1,7 +1,7 @@
 import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames/frames.ts';
 import { OutBuffer } from './frames/out-buffer.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
-import { plainField } from './hpack/header-field.ts';
+import { plainBlock } from './hpack/header-encoder.ts';
 
 /** A request that reached the peer. */
 export interface HeardRequest {
@@ -28,10 +28,11 @@ export class Peer {
   onRequest: (request: HeardRequest) => void = () => undefined;
   private readonly write: (bytes: Buffer) => void;
   private readonly decoder = new HeaderDecoder();
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+  private readonly frames = new FrameReader(
+    (type, flags, id, bytes, start, end) =>
+      this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+    PREFACE,
   );
-  private preface: Buffer = Buffer.alloc(0);
 
   constructor(write: (bytes: Buffer) => void) {
     this.write = write;
@@ -39,12 +40,7 @@ export class Peer {
 
   /** Receives bytes of the client. */
   hear(bytes: Buffer): void {
-    if (this.preface.length === PREFACE.length) return void this.frames.read(bytes);
-    const all = Buffer.concat([this.preface, bytes]);
-    this.preface = all.subarray(0, PREFACE.length);
-    if (this.preface.length < PREFACE.length) return;
-    if (!this.preface.equals(PREFACE)) throw new Error('not the preface of HTTP/2');
-    this.frames.read(all.subarray(PREFACE.length));
+    this.frames.read(bytes);
   }
 
   /** The request with this path; throws if there is none or it is incomplete. */
@@ -66,7 +62,7 @@ export class Peer {
 
   answer(id: number, status = 200, fields: Readonly<Record<string, string>> = {}, body = ''): void {
     const flags = FLAG.endHeaders | (body === '' ? FLAG.endStream : 0);
-    this.sendFrame(FRAME.headers, flags, id, headerBlock({ ':status': String(status), ...fields }));
+    this.sendFrame(FRAME.headers, flags, id, plainBlock({ ':status': String(status), ...fields }));
     if (body !== '') this.sendFrame(FRAME.data, FLAG.endStream, id, Buffer.from(body));
   }
 
@@ -79,7 +75,7 @@ export class Peer {
     for (const [index, part] of parts.entries()) {
       const last = ends && index === parts.length - 1 ? FLAG.endStream : 0;
       if (typeof part === 'string') this.sendFrame(FRAME.data, last, id, Buffer.from(part));
-      else this.sendFrame(FRAME.headers, FLAG.endHeaders | last, id, headerBlock(part));
+      else this.sendFrame(FRAME.headers, FLAG.endHeaders | last, id, plainBlock(part));
     }
   }
 
@@ -164,18 +160,6 @@ export class Peer {
     request.isComplete = true;
     this.onRequest(request);
   }
-}
-
-/** Encodes header fields without any table. */
-export function headerBlock(fields: Readonly<Record<string, string>>): Buffer {
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries(fields)) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  return Buffer.concat(out.take());
 }
 
 function uint32(value: number): Buffer {

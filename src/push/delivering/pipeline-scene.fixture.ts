@@ -105,9 +105,9 @@ export class PipelineScene {
       platform === 'web'
         ? JSON.stringify({ endpoint: `${origin}/${this.named}`, keys: {} })
         : `token-${this.named}`;
-    await this.devices.register(
+    await this.devices.register({
       instance,
-      {
+      device: {
         id,
         platform,
         token,
@@ -117,9 +117,9 @@ export class PipelineScene {
         client: '',
         previousIds: [],
       },
-      this.time.now(),
-    );
-    await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
+      nowMs: this.time.now(),
+    });
+    await this.devices.setInterests({ instance, id, interests: more.interests ?? ['hello'] });
     if (more.isNew !== true) this.devices.acceptById(id, token, this.time.now());
     return id;
   }
@@ -231,7 +231,8 @@ export class PipelineScene {
   async counts(id: PublishId, platform: Platform = 'fcm'): Promise<Record<string, unknown>> {
     const instance = this.publishes.all().find(({ publish }) => publish.id === id)
       ?.publish.instance;
-    const status = await this.publishes.status(instance ?? 0, id, this.time.now());
+    const of = { instance: instance ?? 0, id, nowMs: this.time.now() };
+    const status = await this.publishes.status(of);
     const counts = Object.entries<number>({ ...(status?.platforms[platform] as PlatformCounts) });
     return { state: status?.state, ...Object.fromEntries(counts.filter(([, count]) => count > 0)) };
   }

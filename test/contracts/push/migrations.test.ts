@@ -58,9 +58,9 @@ describe.each(databases)('a store of an older version in $name', ({ make }) => {
       { acceptedBefore: true },
       { acceptedBefore: true },
     ]);
-    await devices.delete(7, ids[0]);
+    await devices.delete({ instance: 7, id: ids[0] });
     const device = newDevice();
-    await devices.register(7, device, NOW_MS);
+    await devices.register({ instance: 7, device, nowMs: NOW_MS });
     expect(await readCounts(database.read, 7)).toMatchObject({ devices: 2, accepted: 1 });
   });
 });

@@ -41,6 +41,8 @@ export const ERROR = {
 /** The first bytes that a client sends. Source: RFC 9113, 3.4. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
+const NO_PREFACE = Buffer.alloc(0);
+
 export const FRAME_HEADER_BYTES = 9;
 
 /** One setting in a SETTINGS frame. */
@@ -83,16 +85,20 @@ export type OnFrame = (
 export class FrameReader {
   private readonly onFrame: OnFrame;
   private rest: Buffer | undefined;
+  /** The bytes of the preface that are still to come. */
+  private preface: Buffer;
 
-  constructor(onFrame: OnFrame) {
+  /** Servers give the `preface` that must come before the first frame. */
+  constructor(onFrame: OnFrame, preface: Buffer = NO_PREFACE) {
     this.onFrame = onFrame;
+    this.preface = preface;
   }
 
-  /** Hands on the frames that are complete. Throws a `ProtocolFault` for a frame that is too large. */
+  /** Hands on the frames that are complete. Throws a `ProtocolFault` for a wrong preface and a frame that is too large. */
   read(chunk: Buffer): void {
     const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
     this.rest = undefined;
-    let at = 0;
+    let at = this.preface.length === 0 ? 0 : this.readPreface(bytes);
     while (bytes.length - at >= FRAME_HEADER_BYTES) {
       const word = bytes.readUInt32BE(at);
       const length = word >>> 8;
@@ -109,5 +115,15 @@ export class FrameReader {
     }
     // Copied: the caller may reuse the chunk's memory.
     if (at < bytes.length) this.rest = Buffer.from(bytes.subarray(at));
+  }
+
+  /** Gives the position after the preface, or after the part of it that has come. */
+  private readPreface(bytes: Buffer): number {
+    const part = bytes.subarray(0, this.preface.length);
+    if (!this.preface.subarray(0, part.length).equals(part)) {
+      throw new ProtocolFault(ERROR.protocolError, 'not the preface of HTTP/2');
+    }
+    this.preface = this.preface.subarray(part.length);
+    return part.length;
   }
 }

@@ -226,7 +226,7 @@ export class Planner {
     const { ports, access } = this.options;
     const { audience } = ports;
     return {
-      numbers: (...query) => access.ask(() => audience.numbers(...query)),
+      numbers: (range) => access.ask(() => audience.numbers(range)),
       recipients: (...query) => access.ask(() => audience.recipients(...query)),
     };
   }

@@ -1,7 +1,6 @@
 import type { SQL } from 'bun';
-import type { AudienceSource } from '../../../push/audience-source.ts';
+import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
-import type { PublishTarget } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 
@@ -35,13 +34,7 @@ export class StoredAudience implements AudienceSource {
   }
 
   /** Reads a range of an index only, so it may return devices that were just removed. */
-  async numbers(
-    instance: number,
-    kind: PublishTarget['kind'],
-    name: string,
-    after: number,
-    limit: number,
-  ): Promise<readonly number[]> {
+  async numbers({ instance, kind, name, after, limit }: NumberRange): Promise<readonly number[]> {
     const rows = await this.inLine<{ number: BigInteger }>((read) =>
       kind === 'interests'
         ? read`

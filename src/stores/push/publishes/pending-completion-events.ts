@@ -1,4 +1,5 @@
 import type { TransactionSQL } from 'bun';
+import type { ClaimTerms } from '../../../push/model/delivery.ts';
 import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
 import {
   COMPLETION_GRACE_MS,
@@ -66,16 +67,12 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     return row === undefined ? undefined : Number(row.finished_at);
   }
 
-  async claim(
-    nowMs: number,
-    untilMs: number,
-    limit: number,
-  ): Promise<readonly PendingCompletionEvent[]> {
+  async claim(wanted: ClaimTerms): Promise<readonly PendingCompletionEvent[]> {
     // There is hardly ever one, and this read needs no commit.
     const [due]: unknown[] = await this.database.read`
-      SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
+      SELECT 1 FROM untold_ends WHERE ready_at <= ${wanted.nowMs} LIMIT 1`;
     if (due === undefined) return [];
-    return await this.database.write((sql) => this.claimSome(sql, nowMs, untilMs, limit));
+    return await this.database.write((sql) => this.claimSome(sql, wanted));
   }
 
   async remove(publish: number): Promise<void> {
@@ -86,9 +83,7 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
   /** The outer condition repeats the inner one, because another server may claim a row in between. */
   private async claimSome(
     sql: TransactionSQL,
-    nowMs: number,
-    untilMs: number,
-    limit: number,
+    { nowMs, untilMs, limit }: ClaimTerms,
   ): Promise<readonly PendingCompletionEvent[]> {
     const { dialect } = this.database;
     const rows: PendingRow[] = await sql`

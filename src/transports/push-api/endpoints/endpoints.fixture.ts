@@ -12,7 +12,7 @@ import {
   type PublishStatus,
   type Report,
 } from '../../../push/model/publish.ts';
-import type { PublishStore } from '../../../push/publish-store.ts';
+import type { PublishAt, PublishStore } from '../../../push/publish-store.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import type { StoryKey } from '../../../push/story-store.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
@@ -275,7 +275,7 @@ export class PushApi {
   }
 
   private publishStore(): PublishStore {
-    const status = (instance: number, id: string): PublishStatus | undefined => {
+    const status = ({ instance, id }: PublishAt): PublishStatus | undefined => {
       const publish = this.publishes.find(
         (candidate) => candidate.instance === instance && candidate.id === id,
       );
@@ -308,14 +308,14 @@ export class PushApi {
           ? { result: 'accepted', id: first.id }
           : { result: 'key-taken' };
       },
-      status: async (instance, id) => status(instance, id),
-      cancel: async (instance, id) => {
-        const isCancelledNow = !this.cancelled.has(id);
-        this.cancelled.add(id);
-        const found = status(instance, id);
+      status: async (of) => status(of),
+      cancel: async (publish) => {
+        const isCancelledNow = !this.cancelled.has(publish.id);
+        this.cancelled.add(publish.id);
+        const found = status(publish);
         return found && isCancelledNow ? { ...found, isCancelledNow } : found;
       },
-      report: async (_, report) => {
+      report: async ({ report }) => {
         this.reports.push(report);
         const device = this.kept().find(({ registered }) => registered.id === report.deviceId);
         return { userId: device?.userId };
