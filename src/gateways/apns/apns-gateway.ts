@@ -8,7 +8,7 @@ import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { gatewayAnswer } from '../answer.ts';
-import { unansweredOutcome } from '../outcomes.ts';
+import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
@@ -114,8 +114,8 @@ export class ApnsGateway implements Gateway<'apns'> {
     publish: PreparedPublish,
   ): Promise<Outcome> {
     const path = apnsPath(token);
-    if (path === undefined) return { result: 'refused', reason: 'no-apns-token', words: '' };
-    if (!isTopic(bundleId)) return { result: 'refused', reason: 'no-bundle-id', words: '' };
+    if (path === undefined) return refused('no-apns-token');
+    if (!isTopic(bundleId)) return refused('no-bundle-id');
 
     const sender = isTrusted ? this.trusted : this.untrusted;
     const message = { token, path, topic: bundleId, publish, sender };
@@ -160,7 +160,7 @@ export class ApnsGateway implements Gateway<'apns'> {
     if (outcome.result !== 'token-gone' || this.service(environment).topics.has(topic)) {
       return outcome;
     }
-    return { result: 'refused', reason: outcome.reason, words: '' };
+    return refused(outcome.reason);
   }
 
   private async send(environment: Environment, message: Message): Promise<ApnsVerdict> {

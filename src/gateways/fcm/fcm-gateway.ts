@@ -9,7 +9,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { gatewayAnswer } from '../answer.ts';
-import { unansweredOutcome } from '../outcomes.ts';
+import { refused, tryAgain, unansweredOutcome } from '../outcomes.ts';
 import { AccessTokens } from './access-token.ts';
 import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
@@ -57,13 +57,6 @@ const OVERDUE_PING_MS = 7_000;
 
 /** FCM's error code for a device of another project. Source: push protocol, §8.2. */
 const OTHER_PROJECT = 'SENDER_ID_MISMATCH';
-
-const TOO_MANY_WAIT: Outcome = {
-  result: 'try-again',
-  reason: 'too-many-waiting',
-  afterMs: undefined,
-  scope: 'gateway',
-};
 
 /** A publish for one device. */
 interface Message {
@@ -124,7 +117,7 @@ export class FcmGateway implements Gateway<'fcm'> {
     // Before it counts against the rate: without a token nothing is sent.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
-    if (this.rate.isFull) return TOO_MANY_WAIT;
+    if (this.rate.isFull) return tryAgain('too-many-waiting', 'gateway');
     const turn = this.rate.take(sender);
     if (turn !== undefined) await turn;
     const message = { token, bodies, sender };
@@ -168,7 +161,7 @@ export class FcmGateway implements Gateway<'fcm'> {
     if (outcome.result === 'accepted') this.hasReached = true;
     // If no device was reached yet, the account is probably of another project: no device may be removed for that.
     if (outcome.result === 'token-gone' && outcome.reason === OTHER_PROJECT && !this.hasReached) {
-      return { result: 'refused', reason: outcome.reason, words: '' };
+      return refused(outcome.reason);
     }
     return outcome;
   }

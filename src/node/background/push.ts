@@ -23,7 +23,7 @@ import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
 import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
-import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
+import { PushListener } from '../../transports/push-api/listener.ts';
 import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
@@ -151,7 +151,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
   const { connectionsPerSecond } = addressLimits;
   const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
   try {
-    return await listenForPush(
+    return await PushListener.open(
       { host, port, tls },
       {
         log,

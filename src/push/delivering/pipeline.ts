@@ -242,10 +242,8 @@ class RunningPipeline implements Pipeline {
     const { timers } = this.ports;
     const nowMs = timers.now();
     this.cancelCheck = timers.after(CHECK_MS, () => this.check());
-    const passedMs = nowMs - this.checkedAtMs;
-    if (passedMs < 0) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
-    // After the clock was set back, the time that has passed is unknown.
-    this.deliverer.check(passedMs < 0 ? CHECK_MS : passedMs);
+    if (nowMs < this.checkedAtMs) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
+    this.deliverer.check();
     this.checkedAtMs = nowMs;
   }
 

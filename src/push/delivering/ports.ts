@@ -10,6 +10,7 @@ import type { CircuitFault } from './routes/circuit-breaker.ts';
 
 /** The clock and timers of the pipeline. */
 export interface PipelineTimers {
+  /** The system's clock, which may be set. */
   now(): number;
   /** Runs something once, later. Returns how to cancel that. */
   after(ms: number, run: () => void): () => void;
@@ -47,6 +48,8 @@ export interface OpenCircuit extends CircuitFault {
   readonly platform: Platform;
   /** The push service of a route that leads to one of several. */
   readonly origin: string | undefined;
+  /** When it opened, by the system's clock. */
+  readonly sinceMs: number;
 }
 
 /** Reports what an operator should know. None may throw. */

@@ -4,12 +4,12 @@ import type { Platform, Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
 import type { OpenCircuit, PipelineNotices, PipelineTimers } from '../ports.ts';
+import type { SteadyClock } from '../steady-clock.ts';
 import type { StoredPublish } from '../stored-publish.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit-breaker.ts';
 import { resultOf } from './device-result.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
-import { isWithin } from './is-within.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { returnLater } from './returning-devices.ts';
 import { type Route, Slice } from './route.ts';
@@ -27,6 +27,7 @@ export interface DispatcherOptions {
   readonly rate: number;
   readonly limits: DeliveryLimits;
   readonly timers: PipelineTimers;
+  readonly clock: SteadyClock;
   readonly random: () => number;
   readonly notices: PipelineNotices;
   readonly counts: OutcomeCounts;
@@ -74,7 +75,7 @@ const FAULT: Outcome = {
 export class Dispatcher {
   readonly instance: number;
   readonly platform: Platform;
-  usedAtMs: number;
+  private usedAtMs: number;
   private readonly options: DispatcherOptions;
   private gateway: AnyGateway;
   private readonly routes: RouteTable;
@@ -97,7 +98,7 @@ export class Dispatcher {
     this.gateway = options.gateway;
     this.instance = options.instance;
     this.platform = options.gateway.platform;
-    this.usedAtMs = options.timers.now();
+    this.usedAtMs = options.clock.now();
     this.routes = new RouteTable({
       rate: options.rate,
       random: options.random,
@@ -113,12 +114,14 @@ export class Dispatcher {
   }
 
   /** Whether it can be forgotten without losing what it has learned. */
-  isIdle(nowMs: number): boolean {
-    return this.senders === 0 && this.prepared.size === 0 && nowMs - this.usedAtMs > IDLE_MS;
+  isIdle(): boolean {
+    const idleMs = this.options.clock.now() - this.usedAtMs;
+    return this.senders === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
   }
 
   /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
-  isShut(nowMs: number): boolean {
+  isShut(): boolean {
+    const nowMs = this.options.clock.now();
     return (
       this.routes.all.some((route) => route.hasProbe()) &&
       this.routes.all.every(({ circuit }) => circuit.isShut(nowMs))
@@ -135,7 +138,7 @@ export class Dispatcher {
     places: readonly number[],
     readStored: () => StoredPublish | undefined,
   ): readonly Slice[] {
-    this.usedAtMs = this.options.timers.now();
+    this.usedAtMs = this.options.clock.now();
     const prepared = this.prepare(job, readStored);
     const slices: Slice[] = [];
     if (this.platform === 'web') {
@@ -176,14 +179,14 @@ export class Dispatcher {
     this.start();
   }
 
-  /** To be called about once a second. */
-  check(passedMs: number): void {
-    const nowMs = this.options.timers.now();
-    for (const { trusted, untrusted } of this.routes.all) {
-      trusted.measure(passedMs);
-      untrusted.measure(passedMs);
+  /** To be called each `CHECK_MS`. */
+  check(): void {
+    const nowMs = this.options.clock.now();
+    for (const route of this.routes.all) {
+      route.trusted.measure();
+      route.untrusted.measure();
+      this.reportOpen(route, nowMs);
     }
-    for (const route of this.routes.all) this.reportOpen(route, nowMs);
     this.returnJammed();
     for (const [number, { slices }] of this.prepared) {
       if (slices === 0) this.prepared.delete(number);
@@ -222,7 +225,7 @@ export class Dispatcher {
     places: readonly number[],
   ): void {
     const { job, route } = where;
-    const nowMs = this.options.timers.now();
+    const nowMs = this.options.clock.now();
     route.usedAtMs = nowMs;
     const trusted: number[] = [];
     const untrusted: number[] = [];
@@ -247,8 +250,10 @@ export class Dispatcher {
    * circuit is open, whole jobs are given back instead.
    */
   private returnJammed(): void {
-    const nowMs = this.options.timers.now();
-    const { untrustedWaitMs } = this.options.limits;
+    const { clock, timers, limits } = this.options;
+    const wallMs = timers.now();
+    const nowMs = clock.at(wallMs);
+    const { untrustedWaitMs } = limits;
     const inFlightMax = this.inFlightMaxOfRoute();
     for (const route of this.routes.all) {
       const { untrusted, circuit } = route;
@@ -257,7 +262,7 @@ export class Dispatcher {
       if (!untrusted.isJammed(untrustedWaitMs, nowMs)) continue;
       for (const slice of untrusted.slices.newestFirst()) {
         if (!untrusted.isJammed(untrustedWaitMs, nowMs)) break;
-        returnLater(slice, nowMs);
+        returnLater(slice, { nowMs, wallMs });
         this.options.onIdle(slice.job);
       }
     }
@@ -266,10 +271,11 @@ export class Dispatcher {
   /** A slice with a device that may be sent to now. */
   private next(): Slice | undefined {
     if (this.isStopped) return undefined;
-    const nowMs = this.options.timers.now();
-    this.claimedUntilMs = nowMs + this.options.limits.sendMs;
+    const { timers, clock, limits } = this.options;
+    const wallMs = timers.now();
+    this.claimedUntilMs = wallMs + limits.sendMs;
     return this.routes.next({
-      nowMs,
+      nowMs: clock.at(wallMs),
       inFlightMax: this.inFlightMaxOfRoute(),
       hasUntrustedPlace: this.hasUntrustedPlace(),
       isClaimed: this.isClaimed,
@@ -294,13 +300,14 @@ export class Dispatcher {
   private async sendFrom(first: Slice): Promise<void> {
     for (let slice: Slice | undefined = first; slice !== undefined; slice = this.next()) {
       const { route, job, prepared, isTrusted } = slice;
-      const nowMs = this.options.timers.now();
+      const wallMs = this.options.timers.now();
+      const nowMs = this.options.clock.at(wallMs);
       const isProbe = route.circuit.fault !== undefined;
       // At random, because the first outcomes decide whether the circuit opens: otherwise one could get the first turns
       // by registering many devices early.
       const place = slice.take(nowMs, this.options.random());
       const recipient = job.recipients[place];
-      if (recipient === undefined || this.isOver(slice, recipient, nowMs)) continue;
+      if (recipient === undefined || this.isOver(slice, recipient, wallMs)) continue;
 
       const ticket = route.begin(isTrusted, nowMs);
       this.countInFlight(slice, 1);
@@ -333,10 +340,10 @@ export class Dispatcher {
   }
 
   /** Settles a device that need not be sent to any more, and returns whether it did. */
-  private isOver({ job, prepared }: Slice, recipient: Recipient, nowMs: number): boolean {
+  private isOver({ job, prepared }: Slice, recipient: Recipient, wallMs: number): boolean {
     const attempts = job.attemptsOf(recipient);
     const { endsAtMs, firstTryUntilMs } = prepared.lifetime;
-    if (nowMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
+    if (wallMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
       this.settle(job, recipient, attempts, EXPIRED);
       return true;
     }
@@ -348,12 +355,14 @@ export class Dispatcher {
   private learn(send: Send, outcome: Outcome): void {
     const { slice, recipient, ticket } = send;
     const { route, job, prepared } = slice;
-    const nowMs = this.options.timers.now();
+    const wallMs = this.options.timers.now();
+    const nowMs = this.options.clock.at(wallMs);
     job.movedAtMs = nowMs;
     const isTrusted = this.trusted.has(recipient);
     const isBelieved = isTrusted || route.circuit.believesUntrusted();
     const circuit = this.openCircuitOf(route);
     const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);
+    if (change === 'opened') route.openedAtMs = wallMs;
     if (change === 'closed' && circuit !== undefined) this.reportClosed(route, circuit);
     if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
@@ -376,11 +385,12 @@ export class Dispatcher {
     isTrusted: boolean,
   ): void {
     const { route, job } = slice;
-    const nowMs = this.options.timers.now();
+    const wallMs = this.options.timers.now();
+    const nowMs = this.options.clock.at(wallMs);
     const attempts = job.attemptsOf(recipient) + 1;
     const after = afterOutcome(outcome, {
       attempts,
-      nowMs,
+      nowMs: wallMs,
       endsAtMs: slice.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
@@ -408,7 +418,7 @@ export class Dispatcher {
   private reportOpen(route: Route, nowMs: number): void {
     const circuit = this.openCircuitOf(route);
     if (circuit === undefined || route.isReported) return;
-    if (isWithin(REPORT_MS, circuit.sinceMs, nowMs)) return;
+    if (route.circuit.openForMs(nowMs) < REPORT_MS) return;
     route.isReported = true;
     this.options.notices.circuitOpened(circuit);
   }
@@ -428,14 +438,15 @@ export class Dispatcher {
   private openCircuitOf(route: Route): OpenCircuit | undefined {
     const { fault } = route.circuit;
     const { instance, platform } = this;
-    return fault && { instance, platform, origin: route.origin, ...fault };
+    const { origin, openedAtMs: sinceMs } = route;
+    return fault && { instance, platform, origin, sinceMs, ...fault };
   }
 
   /** Continues when a circuit lets a probe through, or a rate allows more. */
   private setAlarm(): void {
     if (this.isStopped || this.senders >= this.gateway.atOnce) return;
-    const { timers } = this.options;
-    const nowMs = timers.now();
+    const { timers, clock } = this.options;
+    const nowMs = clock.now();
     const atMs = nowMs + this.routes.waitMs(nowMs);
     if (!Number.isFinite(atMs)) return;
     if (this.alarm !== undefined && this.alarm.atMs <= atMs) return;
