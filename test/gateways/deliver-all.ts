@@ -12,7 +12,7 @@ export function recipientOf(platform: Platform, number: number, token: string): 
     bundleId: undefined,
     userId: undefined,
     registeredAtMs: 0,
-    acceptedBefore: true,
+    isTrusted: true,
   };
 }
 

@@ -402,10 +402,10 @@ describe('push services that have accepted nothing yet', () => {
     );
     const third = startService();
     const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
-    const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
+    const deliver = (service: FakeWebPush, isTrusted: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),
-        acceptedBefore,
+        isTrusted,
       });
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
