@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { alwaysAnswer, clientOnFakes, inShort, paths } from './client.fixture.ts';
-import { ERROR } from './frames/frames.ts';
+import { ERROR } from './frames/protocol.ts';
 
 describe('a connection', () => {
   it('with GOAWAY finishes its requests; the others go over another', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
-import { ERROR, FLAG, FRAME, SETTING } from './frames/frames.ts';
+import { ERROR, FLAG, FRAME, SETTING } from './frames/protocol.ts';
 import { plainBlock } from './hpack/header-encoder.ts';
 import type { FakeLine } from './network.fixture.ts';
 
