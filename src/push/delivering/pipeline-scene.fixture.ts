@@ -19,7 +19,7 @@ export interface SceneSend {
   readonly device: string;
   readonly token: string;
   /** As the gateway sees it. */
-  readonly acceptedBefore: boolean;
+  readonly isTrusted: boolean;
 }
 
 /** What a gateway answers, and after which time. */
@@ -251,7 +251,7 @@ export class PipelineScene {
       platform,
       atOnce: this.atOnce,
       prepare: ({ publishId }) => {
-        return async ({ id, token, acceptedBefore }) => {
+        return async ({ id, token, isTrusted }) => {
           const send = {
             atMs: this.passedMs,
             platform,
@@ -259,7 +259,7 @@ export class PipelineScene {
             publish: publishId,
             device: id,
             token,
-            acceptedBefore,
+            isTrusted,
           };
           const { deaths } = this;
           this.sends.push(send);

@@ -311,9 +311,7 @@ export class Dispatcher {
       try {
         // The gateway shares its connections among trusted and untrusted devices as this dispatcher shares its places.
         outcome = await prepared.deliver(
-          recipient.acceptedBefore === isTrusted
-            ? recipient
-            : { ...recipient, acceptedBefore: isTrusted },
+          recipient.isTrusted === isTrusted ? recipient : { ...recipient, isTrusted },
         );
       } catch (error) {
         this.options.notices.fault(error);
