@@ -18,7 +18,7 @@ export interface DeviceStore {
   /** `false` here and below: there is no such device. */
   setMetadata(change: MetadataChange): Promise<boolean>;
   /**
-   * Deletes the device that had this token. The device counts as never accepted by a gateway until its new token is.
+   * Deletes the device that had this token. The device is untrusted until a gateway accepts its new token.
    */
   setToken(change: TokenChange): Promise<boolean>;
   setUser(change: UserChange): Promise<SetUserResult>;

@@ -1,43 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
-import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
-import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
+import type { Database } from '../../../src/stores/database/database.ts';
+import type { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import type { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import type { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { DeliveryScene, NOW_MS } from './delivery/delivery-scene.ts';
+import { openPushStores } from './stores.ts';
 
 describe.each(databases)('bodies of publishes in $name', ({ make }) => {
-  let place: Awaited<ReturnType<typeof make>>;
+  let stores: Awaited<ReturnType<typeof openPushStores>>;
   let database: Database;
   let publishes: StoredPublishes;
   let deliveries: StoredDeliveries;
   let pending: StoredPendingCompletionEvents;
   let scene: DeliveryScene;
   beforeEach(async () => {
-    place = await make();
-    database = await openDatabase(place.url);
-    publishes = new StoredPublishes(database);
-    deliveries = new StoredDeliveries(database);
-    pending = new StoredPendingCompletionEvents(database);
-    const stores = {
-      store: deliveries,
-      other: deliveries,
-      stories: new StoredStories(database),
-      publishes,
-      devices: new StoredDevices(database),
-      audience: new StoredAudience(database),
-    };
-    scene = new DeliveryScene(stores, await makeInstance(database));
+    stores = await openPushStores(make);
+    ({ database, publishes, store: deliveries, pending } = stores);
+    scene = new DeliveryScene(stores, await stores.newInstance());
   });
-  afterEach(async () => {
-    await database[Symbol.asyncDispose]();
-    await place[Symbol.asyncDispose]();
-  });
+  afterEach(() => stores[Symbol.asyncDispose]());
 
   const hello = { kind: 'interests', names: ['hello'] } as const;
 

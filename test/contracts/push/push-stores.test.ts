@@ -20,6 +20,7 @@ import {
   newDevice,
   type OpenDeviceStore,
 } from './device-store.contract.ts';
+import { openDatabases } from './stores.ts';
 
 fc.configureGlobal({ seed: testSeed() });
 
@@ -57,15 +58,10 @@ audienceSourceContract('MemoryAudience', openInMemory);
 
 for (const { name, make } of databases) {
   const open = async (): Promise<Opened> => {
-    await using parts = new AsyncDisposableStack();
-    const place = parts.use(await make());
-    const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer, so a second connection in the process would only wait.
-    const second =
-      database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
+    const opened = await openDatabases(make);
+    const { database, second } = opened;
     const devices = new StoredDevices(database);
     const garbage = new GarbageCollector(database);
-    const opened = parts.move();
     return {
       store: devices,
       other: new StoredDevices(second),
@@ -78,7 +74,7 @@ for (const { name, make } of databases) {
       async sweep() {
         while (await garbage.collectSome(NOW_MS));
       },
-      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
     };
   };
 
@@ -197,11 +193,8 @@ describe('StoredDevices in PostgreSQL', () => {
       expect(await devices.removeInterest({ instance, id: device.id, interest: 'a' })).toBe(true);
     });
 
-    expect(await devices.interests({ instance, id: device.id, after: '', limit: 9 })).toMatchObject(
-      {
-        interests: ['b', 'c'],
-      },
-    );
+    const range = { instance, id: device.id, after: '', limit: 9 };
+    expect(await devices.interests(range)).toMatchObject({ interests: ['b', 'c'] });
   });
 });
 

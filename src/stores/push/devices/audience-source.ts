@@ -93,6 +93,6 @@ function recipientOf(row: RecipientRow): Recipient {
     bundleId: row.bundle_id ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
-    acceptedBefore: row.accepted_at !== null,
+    isTrusted: row.accepted_at !== null,
   };
 }
