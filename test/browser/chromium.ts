@@ -4,7 +4,7 @@ import { Inbox } from '../../testing/inbox.ts';
 /** A tab of the browser, with the reports that its page has sent with `tell(...)`. */
 export interface Tab {
   readonly page: Page;
-  readonly told: Inbox<readonly unknown[]>;
+  readonly reports: Inbox<readonly unknown[]>;
 }
 
 /** A browser whose tabs share cookies and storage, as those of one person do. */
@@ -30,11 +30,11 @@ export async function startChromium(
   return {
     async open(url) {
       const page = await context.newPage();
-      const told = new Inbox<readonly unknown[]>(`The tab at ${url}`);
-      tabs.set(page, told);
-      page.on('pageerror', (error) => told.fail(error));
+      const reports = new Inbox<readonly unknown[]>(`The tab at ${url}`);
+      tabs.set(page, reports);
+      page.on('pageerror', (error) => reports.fail(error));
       await page.goto(url);
-      return { page, told };
+      return { page, reports };
     },
     async [Symbol.asyncDispose]() {
       await browser.close();

@@ -506,7 +506,7 @@ describe('the command', () => {
     ['a timeout that is not a number', { ...good, timeout: 'soon' }, '--timeout must be'],
     ['a timeout of zero', { ...good, timeout: '0' }, '--timeout must be'],
     ['an idle time below zero', { ...good, idle: 'x1' }, '--idle must be'],
-    ['a certificate file that does not exist', { ...good, ca: '/nowhere.pem' }, '--ca: /nowhere.pem'],
+    ['a missing certificate file', { ...good, ca: '/nowhere.pem' }, '--ca: /nowhere.pem'],
   ])('exits with 2 for %s', async (_, options: Options, complaint) => {
     const said = await doctor(options);
     expect(said).toMatchObject({ code: 2, complained: expect.stringContaining(complaint) });
