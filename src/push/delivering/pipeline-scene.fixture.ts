@@ -7,7 +7,7 @@ import type { Gateway, Outcome } from '../gateway.ts';
 import { type DeviceId, type Platform, platforms } from '../model/device.ts';
 import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 
 /** One attempt to reach a device. */
@@ -191,7 +191,7 @@ export class PipelineScene {
   /** Starts a server; a second one is another server on the same store. */
   start(more: Partial<PipelinePorts> = {}): Pipeline {
     const { deaths, time } = this;
-    return createPipeline({
+    return new Pipeline({
       store: this.asked(this.deliveries()),
       audience: this.asked(new MemoryAudience(this.devices)),
       instances: { byNumber: (instance) => this.instances.get(instance) },
