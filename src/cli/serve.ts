@@ -1,11 +1,11 @@
 import { type FanfareServer, startServer } from '../node/server.ts';
 import { StartFailed } from '../node/start-failed.ts';
+import { firstFault } from '../node/uncaught.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import type { ExitCode } from './output.ts';
 import { readConfig } from './read-config.ts';
 import { onReload, stopSignal } from './signals.ts';
-import { firstFault } from './uncaught.ts';
 import { welcome } from './welcome.ts';
 
 /** `fanfare serve`: runs the server until a signal. */

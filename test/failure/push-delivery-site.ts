@@ -89,6 +89,8 @@ export interface SiteStatus {
 export interface SiteOptions {
   /** An instance for each. */
   readonly crowds: readonly Crowd[];
+  /** Whether gateways have accepted notifications for all devices before. */
+  readonly areTrusted?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly program?: string;
   /** What the gateways take for the time. */
@@ -162,7 +164,7 @@ export class DeliverySite implements AsyncDisposable {
     const config = configOf(directory, { config: { push: pushSettings(...settings) } });
     writeFileSync(join(directory, 'config.json'), JSON.stringify(config));
     const instances: SiteInstance[] = [];
-    for (const one of drafts) instances.push(await register(directory, one, gateways));
+    for (const one of drafts) instances.push(await register(directory, one, gateways, options));
     const server = await spawn(directory, options, options.environment);
     return new DeliverySite(options, gateways, instances, server, parts.move());
   }
@@ -362,12 +364,18 @@ function filesOf(directory: string, place: number) {
 }
 
 /** Puts the devices of an instance into the store, as if they had registered. */
-async function register(directory: string, one: Draft, gateways: Gateways): Promise<SiteInstance> {
+async function register(
+  directory: string,
+  one: Draft,
+  gateways: Gateways,
+  { areTrusted: isTrusted = false }: SiteOptions,
+): Promise<SiteInstance> {
   const { place, id, secretKey, signing } = one;
   const { keyFile, accountFile } = filesOf(directory, place);
   const rows = rowsOf(one, gateways);
   const url = `sqlite:${join(directory, 'fanfare.db')}`;
-  const numbers = await fillStore(url, id, INTEREST, rows);
+  const stored = rows.map((row) => ({ ...row, isTrusted }));
+  const numbers = await fillStore(url, id, INTEREST, stored);
   const devicesOf = (platform: Platform) =>
     rows.flatMap((row, at) =>
       row.platform === platform

@@ -14,8 +14,6 @@ export interface FakeWebPushOptions {
   readonly certificate?: Certificate;
   /** Whether it speaks HTTP/2 as well as HTTP/1.1. */
   readonly http2?: boolean;
-  /** Whether texts are decrypted; otherwise they are empty, and a message takes half of the time. */
-  readonly decrypts?: boolean;
   readonly nowMs?: () => number;
 }
 
@@ -63,7 +61,7 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     fetch: answer,
   });
   const origin = `${certificate === undefined ? 'http' : 'https'}://${host}:${server.port}`;
-  const service = new FakePushService(origin, options.decrypts ?? true);
+  const service = new FakePushService(origin);
 
   async function answer(request: Request): Promise<Response> {
     const path = new URL(request.url).pathname;

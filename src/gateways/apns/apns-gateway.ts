@@ -8,7 +8,7 @@ import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { gatewayAnswer } from '../answer.ts';
-import { unansweredOutcome } from '../outcomes.ts';
+import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
@@ -87,8 +87,8 @@ export class ApnsGateway implements Gateway<'apns'> {
   /** The service that is tried first for an unknown token. */
   private preferred: Environment;
   private readonly isAuto: boolean;
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
 
   constructor(options: ApnsGatewayOptions) {
     this.options = options;
@@ -110,14 +110,14 @@ export class ApnsGateway implements Gateway<'apns'> {
   }
 
   private async deliver(
-    { token, bundleId, acceptedBefore }: Recipient,
+    { token, bundleId, isTrusted }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
     const path = apnsPath(token);
-    if (path === undefined) return { result: 'refused', reason: 'no-apns-token', words: '' };
-    if (!isTopic(bundleId)) return { result: 'refused', reason: 'no-bundle-id', words: '' };
+    if (path === undefined) return refused('no-apns-token');
+    if (!isTopic(bundleId)) return refused('no-bundle-id');
 
-    const sender = acceptedBefore ? this.known : this.newcomer;
+    const sender = isTrusted ? this.trusted : this.untrusted;
     const message = { token, path, topic: bundleId, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, message);
@@ -160,7 +160,7 @@ export class ApnsGateway implements Gateway<'apns'> {
     if (outcome.result !== 'token-gone' || this.service(environment).topics.has(topic)) {
       return outcome;
     }
-    return { result: 'refused', reason: outcome.reason, words: '' };
+    return refused(outcome.reason);
   }
 
   private async send(environment: Environment, message: Message): Promise<ApnsVerdict> {

@@ -7,6 +7,8 @@ import type { Connections } from '../../transports/clients/connections.ts';
 import type { Question, Questions } from '../link/messages.ts';
 
 export interface FiguresOptions {
+  /** The label of this loop in metrics. */
+  readonly loopName: string;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   readonly roster: MemoryRoster;
@@ -41,11 +43,11 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { meter, connections, roster, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, roster, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
     meter.set('channels', roster.channelCount());
-    meter.set('loopDelay', loopDelay.longestSeconds(), 'realtime');
-    meter.set('logLinesDropped', logLinesDropped(), 'realtime');
+    meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
+    meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
   }
 

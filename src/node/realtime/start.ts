@@ -2,7 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
-import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
@@ -35,7 +35,15 @@ import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
-import type { ListenerAddress, Question, Questions } from '../link/messages.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+import { loopName } from '../link/loop-name.ts';
+import type {
+  ListenerAddress,
+  LoopMessage,
+  LoopToBackground,
+  Question,
+  Questions,
+} from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { Figures } from './figures.ts';
@@ -73,13 +81,15 @@ export interface RealtimeOptions {
   readonly log: Log;
   /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
-  readonly keepUsage: (usage: readonly DayUsage[]) => void;
-  readonly sendWebhookEvents: (events: readonly AppWebhookEvent[]) => void;
+  /** To the other realtime loops. */
+  readonly links: LoopLinks;
+  readonly toBackground: (message: LoopToBackground) => void;
 }
 
-/** The realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
+/** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
-  readonly listener: ListenerAddress;
+  /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
+  listen(port: number): ListenerAddress;
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
@@ -87,13 +97,18 @@ export interface Realtime {
   pushConnectionsAre(open: number): void;
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
-  answer(question: Question): Questions[Question['what']]['answer'];
-  /** Stops listening, and ends all connections over the drain time. */
-  stop(): Promise<void>;
+  answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
+  /** The background loop has received everything that this one sent. */
+  backgroundSaidGoodbye(): void;
+  /** Stops listening, and ends all connections over the drain time. The loop still answers the other loops. */
+  drain(): Promise<void>;
+  /** Hands what it knows to the background loop, and stops. */
+  close(): Promise<void>;
 }
 
-export function startRealtime(options: RealtimeOptions): Realtime {
-  const { config, timers, log, tls } = options;
+/** Opens a realtime loop, which can then answer other loops. It listens when it is asked to. */
+export function openRealtime(options: RealtimeOptions): Realtime {
+  const { config, timers, log, tls, links } = options;
   const { channels } = config;
 
   const apps = new MemoryAppDirectory();
@@ -104,7 +119,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const usage = new Usage(timers, log, meter);
   usage.restore(options.usage);
   const webhooks = new WebhookRelay({
-    send: options.sendWebhookEvents,
+    send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
   });
@@ -175,7 +190,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     topics: native,
     open: (certificate, port) =>
       listenForChannels({
-        settings: { ...channels, port, tls: certificate },
+        settings: { ...channels, port, tls: certificate, reusePort: links.count > 1 },
         hub,
         sockets: transport,
         api,
@@ -183,12 +198,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         meter,
       }),
   });
-  const { port } = listeners.open(tls, channels.port);
-  if (openFiles !== undefined) logConnectionLimit(channels, openFiles, log);
   let pushConnections = 0;
   const fileGuard =
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
-  const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
+  let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
@@ -197,11 +210,16 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
-    if (unsaved.length > 0) options.keepUsage(unsaved);
+    if (unsaved.length > 0) options.toBackground({ type: 'usage', usage: unsaved });
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
+  const isFirst = links.index === 0;
+  const goodbye = Promise.withResolvers<void>();
+  links.receive((_from, message) => receive(message));
+
   const figures = new Figures({
+    loopName: loopName(links.index),
     apps,
     connections,
     roster,
@@ -212,11 +230,16 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
 
   return {
-    listener: { host: channels.host, port, tls: tls !== undefined },
+    listen(port) {
+      const listener = listeners.open(tls, port);
+      if (openFiles !== undefined && isFirst) logConnectionLimit(channels, openFiles, log);
+      fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
+      return { host: channels.host, port: listener.port, tls: tls !== undefined };
+    },
     replaceApps(list, changes) {
       clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Logged here, because from here on it is true.
-      log.info('Apps changed', { apps: list.length, ...changes });
+      if (isFirst) log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhooks.taken(events),
@@ -224,7 +247,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       pushConnections = open;
     },
     answer: (question) => figures.answer(question),
-    async stop() {
+    backgroundSaidGoodbye: () => goodbye.resolve(),
+    async drain() {
       const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (connection) =>
         endWith(connection, 'server-stopping'),
@@ -234,15 +258,31 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // With a limit: a client may keep its end half open for ever.
       await withTimeout(STOP_WAIT_MS, stopped);
       await withTimeout(STOP_WAIT_MS, listeners.end());
-      // Last, so that webhook events and usage of everything above are not lost.
-      clearInterval(usageTimer);
       await clients.departed();
+    },
+    async close() {
+      // Last, so that no webhook events and usage are lost.
+      clearInterval(usageTimer);
       hub.lifecycle.flush();
       webhooks.flush();
       keepUsage();
+      options.toBackground({ type: 'goodbye' });
+      await withTimeout(STOP_WAIT_MS, goodbye.promise);
       loopDelay[Symbol.dispose]();
+      links[Symbol.dispose]();
     },
   };
+}
+
+/** Handles a message of another realtime loop. */
+function receive(message: LoopMessage): void {
+  switch (message.type) {
+    case 'engine':
+      // The memory engine sends none.
+      return;
+    default:
+      message.type satisfies never;
+  }
 }
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */

@@ -7,7 +7,7 @@ import {
   ProtocolFault,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 
 /** Sends the bodies of one connection's requests, as far as the peer's flow control allows. Source: RFC 9113, 5.2. */
 export class BodySender {

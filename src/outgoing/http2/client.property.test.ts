@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, paths } from './client.fixture.ts';
-import { ERROR } from './frames/frames.ts';
+import { ERROR } from './frames/protocol.ts';
 import type { FakeLine } from './network.fixture.ts';
 import type { HeardRequest } from './peer.fixture.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
-import { ERROR, FLAG, FRAME, SETTING } from './frames/frames.ts';
+import { ERROR, FLAG, FRAME, SETTING } from './frames/protocol.ts';
 import { plainBlock } from './hpack/header-encoder.ts';
 import type { FakeLine } from './network.fixture.ts';
 
@@ -109,10 +109,9 @@ describe('a peer that breaks the protocol', () => {
     ['its first frame is no setting', (line: FakeLine) => line.ping()],
     ['it speaks HTTP/1.1', (line: FakeLine) => line.sendFrame(0x2f, 0x31, 0, Buffer.alloc(40))],
   ])('from the start gets no request: %s', async (_, say) => {
-    const { network, post, settled } = clientOnFakes({ connectionsMax: 1 });
+    const { network, posted } = clientOnFakes({ connectionsMax: 1 });
     network.onOpen = say;
-    post('/a');
-    await settled();
+    await posted('/a');
     expect(network.last.isClosed).toBe(true);
     expect(network.last.requests).toEqual([]);
   });
@@ -126,13 +125,12 @@ describe('a peer that breaks the protocol', () => {
   ];
 
   it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, said) => {
-    const { line, results, settled, post } = await asked();
+    const { line, results, settled, posted } = await asked();
     said(line);
     await settled();
     expect(inShort(results)).toEqual(['unknown protocol-error']);
     expect(line.resets).toEqual([[1, ERROR.protocolError]]);
-    const next = post('/b');
-    await settled();
+    const next = await posted('/b');
     line.answer(3);
     await settled();
     expect(inShort(next)).toEqual(['200']);
@@ -165,12 +163,11 @@ describe('a peer that keeps the protocol', () => {
   });
 
   it('may send more than a megabyte in many small answers', async () => {
-    const { line, network, post, settled } = await asked();
+    const { line, network, posted, settled } = await asked();
     const before = line.windowBytes;
     network.last.answer(1);
     for (let round = 0; round < 200; round++) {
-      const results = post('/b');
-      await settled();
+      const results = await posted('/b');
       line.answer(round * 2 + 3, 200, {}, 'x'.repeat(4000));
       await settled();
       expect(inShort(results)).toEqual(['200']);
@@ -181,13 +178,12 @@ describe('a peer that keeps the protocol', () => {
   it('may read chunks of any size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 })), async (sizes) => {
-        const { post, network, settled } = clientOnFakes({ connectionsMax: 1 });
+        const { posted, network, settled } = clientOnFakes({ connectionsMax: 1 });
         let sent: Buffer = Buffer.alloc(0);
         network.onOpen = (line) => {
           line.sendSettings();
         };
-        const results = post(...paths(3));
-        await settled();
+        const results = await posted(...paths(3));
         const { last } = network;
         const collect = last.collecting((bytes) => {
           sent = Buffer.concat([sent, bytes]);

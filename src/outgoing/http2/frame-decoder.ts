@@ -1,12 +1,12 @@
+import { FrameReader } from './frames/frame-reader.ts';
 import {
   ERROR,
   FLAG,
   FRAME,
-  FrameReader,
   ProtocolFault,
   SETTING_BYTES,
   STREAM_ID_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
 
 /** What a peer sends. Bytes are only valid until the call returns. */

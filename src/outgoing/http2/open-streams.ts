@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import { ERROR, ProtocolFault, STREAM_ID_MAX } from './frames/frames.ts';
+import { ERROR, ProtocolFault, STREAM_ID_MAX } from './frames/protocol.ts';
 
 /** The requests in flight on one connection, by stream id, the oldest first. */
 export class OpenStreams {

@@ -1,5 +1,6 @@
-import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames/frames.ts';
+import { FrameReader } from './frames/frame-reader.ts';
 import { OutBuffer } from './frames/out-buffer.ts';
+import { FLAG, FRAME, FRAME_HEADER_BYTES, PREFACE, SETTING } from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
 import { plainBlock } from './hpack/header-encoder.ts';
 

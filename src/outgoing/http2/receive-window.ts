@@ -1,5 +1,5 @@
 import type { FrameWriter } from './frames/frame-writer.ts';
-import { WINDOW_BYTES } from './frames/frames.ts';
+import { WINDOW_BYTES } from './frames/protocol.ts';
 
 /** Lets the peer send `bytes` on all streams together before we have read them, and again as we read. */
 export class ReceiveWindow {

@@ -1,5 +1,5 @@
-import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './frames.ts';
 import { OutBuffer } from './out-buffer.ts';
+import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './protocol.ts';
 
 /** Where frames are written. */
 export interface FrameSink {

@@ -1,4 +1,4 @@
-import { ERROR, ProtocolFault } from '../frames/frames.ts';
+import { ERROR, ProtocolFault } from '../frames/protocol.ts';
 import { decodeHuffman } from './huffman.ts';
 import { FIELD_OVERHEAD_BYTES, FIELD_TABLE_BYTES, staticFields } from './static-fields.ts';
 

@@ -108,10 +108,9 @@ export class HeaderEncoder {
 
 /** Encodes header fields without the dynamic table, so the block is the same for every connection. */
 export function plainBlock(fields: Readonly<Record<string, string>>): Buffer {
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries(fields)) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(INTEGER_BYTES_MAX + literal.length);
+  const list = Object.entries(fields).map(([name, value]) => plainField(name, value));
+  const out = new OutBuffer(headerBytesMax(list, ''));
+  for (const { nameIndex, literal } of list) {
     out.integer(...PLAIN, nameIndex);
     out.bytes(literal);
   }

@@ -11,6 +11,7 @@ import { countDevices, type DeviceCounts } from './memory-budget.ts';
 export type JobState = 'sending' | 'settled' | 'returned';
 
 export interface InFlightJobOptions {
+  /** By the steady clock. */
   readonly nowMs: number;
   /** Called when the job has its first result that is not stored yet. */
   readonly onUnstored?: (job: InFlightJob) => void;
@@ -27,11 +28,12 @@ export class InFlightJob {
   readonly devices: DeviceCounts;
   /** Results that are not stored yet. */
   readonly results: DeviceResult[] = [];
+  /** By the system's clock. */
   claimedUntilMs: number;
   /** Sends without an outcome yet. */
   inFlight = 0;
-  claimedAtMs: number;
-  /** The last send or outcome. */
+  /** By the steady clock, and so is the time of the last send or outcome. */
+  readonly claimedAtMs: number;
   movedAtMs: number;
   /** Whether the job counts against the limit of jobs of its instance. */
   isCounted = true;
@@ -101,12 +103,6 @@ export class InFlightJob {
     for (const { device } of stored) this.forget(device);
     if (this.results.length > 0) this.onUnstored(this);
     return stored;
-  }
-
-  /** After the clock was set back, moves timestamps in the future to now. */
-  clampTimes(nowMs: number): void {
-    this.claimedAtMs = Math.min(this.claimedAtMs, nowMs);
-    this.movedAtMs = Math.min(this.movedAtMs, nowMs);
   }
 
   /** Attempts before this job. */

@@ -2,6 +2,7 @@ import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import { perSecond, type Rate, TokenBucket } from '../../../runtime/token-bucket.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
+import type { OpenCircuit } from '../ports.ts';
 import { CircuitBreaker, type CircuitChange, type Sent, type Ticket } from './circuit-breaker.ts';
 import { DeviceQueue } from './device-queue.ts';
 import type { PreparedPublish } from './prepared-publish.ts';
@@ -38,6 +39,8 @@ export interface SendLimits {
  * circuit breaker. Trusted devices have a queue of their own, because anybody may register others whose gateway hangs
  * or refuses them.
  *
+ * Times are those of the steady clock, unless they say otherwise.
+ *
  * On a shared route the circuit never opens, and an acceptance at one push service says nothing about devices of
  * another: a service that never answers must not delay the others. Each device is retried on its own there, with
  * growing pauses.
@@ -48,8 +51,10 @@ export class Route {
   readonly trusted: DeviceQueue<Slice>;
   readonly untrusted: DeviceQueue<Slice>;
   usedAtMs: number;
-  /** Whether the open circuit was reported. */
-  isReported = false;
+  /** When the circuit opened last, by the system's clock. */
+  openedAtMs = 0;
+  /** The open circuit that was reported last, until its end is, too. */
+  reported: OpenCircuit | undefined;
   private readonly isShared: boolean;
   private readonly rate: Rate;
   private readonly bucket: TokenBucket;
@@ -259,8 +264,6 @@ export class Slice {
 
   /** Whether the rest of the job should not wait for these devices. */
   holdsUp(nowMs: number): boolean {
-    // The clock was set back.
-    if (nowMs < this.waitingSinceMs) this.waitingSinceMs = nowMs;
     return this.isShut(nowMs) || this.queue.isSlow(nowMs, this.waitingSinceMs);
   }
 
@@ -269,9 +272,9 @@ export class Slice {
     return this.route.circuit.isShut(nowMs);
   }
 
-  /** When a device should come back that waits no longer in memory. */
-  returnMs(nowMs: number): number {
-    return this.queue.returnMs(nowMs, this.route.circuit);
+  /** After how long a device should come back that waits no longer in memory. */
+  returnAfterMs(nowMs: number): number {
+    return this.queue.returnAfterMs(nowMs, this.route.circuit);
   }
 
   /** Takes the places of all devices that wait. */
