@@ -1,16 +1,16 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { FrameReader } from '../../src/outgoing/http2/frames/frame-reader.ts';
+import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
 import {
   FLAG,
   FRAME,
   FRAME_HEADER_BYTES,
-  FrameReader,
   PREFACE,
   SETTING,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from '../../src/outgoing/http2/frames/frames.ts';
-import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
+} from '../../src/outgoing/http2/frames/protocol.ts';
 import { plainBlock } from '../../src/outgoing/http2/hpack/header-encoder.ts';
 
 /** What each notification is answered with. */

@@ -41,7 +41,7 @@ function recipient(number: number): Recipient {
     bundleId: undefined,
     userId: undefined,
     registeredAtMs: 0,
-    acceptedBefore: true,
+    isTrusted: true,
   };
 }
 

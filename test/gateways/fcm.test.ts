@@ -262,8 +262,8 @@ describe('the rate', () => {
     const deliver = publishBy(site.gateway);
     expect(await deliver(fcmDevice(1))).toEqual(accepted);
     site.fcm.script.forNext(50, fcmRefusal(429, 'QUOTA_EXCEEDED'));
-    const newcomers = fcmDevices(50).map((device) => ({ ...device, acceptedBefore: false }));
-    const outcomes = await deliverAll(deliver, newcomers);
+    const untrusted = fcmDevices(50).map((device) => ({ ...device, isTrusted: false }));
+    const outcomes = await deliverAll(deliver, untrusted);
     expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['try-again']));
     expect(await deliver(fcmDevice(2))).toEqual(accepted);
   });

@@ -19,10 +19,10 @@ import { a, b } from '../../src/outgoing/certificates.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
 import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
-import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
-import { newPublishId } from '../../src/push/model/publish-id.ts';
+import type { Recipient } from '../../src/push/model/device.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
+import { notificationOf, recipientOf } from './deliver-all.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {
@@ -75,17 +75,13 @@ function openGateway({
   });
 }
 
-const instanceId = '8f9a6e22-2483-49aa-8552-125f1a4c5781';
-
 function notification(more: Partial<WebPayload> = {}): Notification<WebPayload> {
-  const payload = {
+  return notificationOf({
     timeToLiveSeconds: 3600,
     notification: { title: 'Hi!' },
     data: { a: 1 },
     ...more,
-  };
-  const acceptedAtMs = Date.now();
-  return { instanceId, publishId: newPublishId(acceptedAtMs), payload, acceptedAtMs };
+  });
 }
 
 /** A registered device at any push service. */
@@ -94,16 +90,7 @@ function deviceOf(subscription: string): Recipient {
   const rules = { allowedHosts: [new URL(url).host], allowPrivateAddresses: true };
   const registered = readWebToken(subscription, rules);
   if (!('token' in registered)) throw new Error(registered.description);
-  return {
-    number: 1,
-    id: 'web-1' as DeviceId,
-    platform: 'web',
-    token: registered.token,
-    bundleId: undefined,
-    userId: undefined,
-    registeredAtMs: 0,
-    acceptedBefore: true,
-  };
+  return recipientOf('web', 1, registered.token);
 }
 
 const subscribe = (service: FakeWebPush) => service.subscribe(vapidKey);
@@ -131,7 +118,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
       data: {
         a: 1,
         pusher: {
-          instanceId,
+          instanceId: publish.instanceId,
           publishId: publish.publishId,
           hasDisplayableContent: true,
           hasData: true,
@@ -415,10 +402,10 @@ describe('push services that have accepted nothing yet', () => {
     );
     const third = startService();
     const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
-    const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
+    const deliver = (service: FakeWebPush, isTrusted: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),
-        acceptedBefore,
+        isTrusted,
       });
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));

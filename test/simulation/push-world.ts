@@ -1,5 +1,5 @@
 import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
-import { createPipeline, type Pipeline } from '../../src/push/delivering/pipeline.ts';
+import { Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
 import type { NewPublish, PublishId, PublishTarget } from '../../src/push/model/publish.ts';
@@ -398,7 +398,7 @@ export class PushWorld {
     for (const instance of this.instances) {
       state.gateways.set(instance, this.instanceOf(instance, state));
     }
-    const pipeline = createPipeline({
+    const pipeline = new Pipeline({
       store: troubled(new MemoryDeliveries(this.publishes, this.devices), around),
       audience: troubled(new MemoryAudience(this.devices), around),
       instances: { byNumber: (instance) => state.gateways.get(instance) },

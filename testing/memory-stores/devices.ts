@@ -309,7 +309,7 @@ export class MemoryAudience implements AudienceSource {
         bundleId: registered.bundleId,
         userId,
         registeredAtMs,
-        acceptedBefore: acceptedAtMs !== undefined,
+        isTrusted: acceptedAtMs !== undefined,
       }));
   }
 }

@@ -87,8 +87,8 @@ export class ApnsGateway implements Gateway<'apns'> {
   /** The service that is tried first for an unknown token. */
   private preferred: Environment;
   private readonly isAuto: boolean;
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
 
   constructor(options: ApnsGatewayOptions) {
     this.options = options;
@@ -110,14 +110,14 @@ export class ApnsGateway implements Gateway<'apns'> {
   }
 
   private async deliver(
-    { token, bundleId, acceptedBefore }: Recipient,
+    { token, bundleId, isTrusted }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
     const path = apnsPath(token);
     if (path === undefined) return refused('no-apns-token');
     if (!isTopic(bundleId)) return refused('no-bundle-id');
 
-    const sender = acceptedBefore ? this.known : this.newcomer;
+    const sender = isTrusted ? this.trusted : this.untrusted;
     const message = { token, path, topic: bundleId, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, message);
@@ -191,7 +191,7 @@ export class ApnsGateway implements Gateway<'apns'> {
     return verdict;
   }
 
-  /** Gives whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
+  /** Returns whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
   private replaceConnections(service: Service, sentAtMs: number): boolean {
     if (service.replacedAtMs >= sentAtMs) return true;
     const nowMs = this.options.nowMs();

@@ -74,8 +74,8 @@ export class FcmGateway implements Gateway<'fcm'> {
   private readonly tokens: AccessTokens;
   private readonly rate: ProjectRate;
   private readonly client: Http2Client;
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** A device of this project was reached, so the account is the right one. */
   private hasReached = false;
 
@@ -112,21 +112,21 @@ export class FcmGateway implements Gateway<'fcm'> {
     await this.client[Symbol.asyncDispose]();
   }
 
-  private async deliver({ token, acceptedBefore }: Recipient, bodies: FcmBodies): Promise<Outcome> {
-    const sender = acceptedBefore ? this.known : this.newcomer;
+  private async deliver({ token, isTrusted }: Recipient, bodies: FcmBodies): Promise<Outcome> {
+    const sender = isTrusted ? this.trusted : this.untrusted;
     // Before it counts against the rate: without a token nothing is sent.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
     if (this.rate.isFull) return tryAgain('too-many-waiting', 'gateway');
-    const turn = this.rate.take(sender);
-    if (turn !== undefined) await turn;
+    const permitted = this.rate.take(sender);
+    if (permitted !== undefined) await permitted;
     const message = { token, bodies, sender };
     const verdict = await this.send(message, access.field);
     return this.learn(
       verdict.first === 'new-access-token'
         ? await this.sendAgain(message, access.field, verdict)
         : verdict,
-      acceptedBefore,
+      isTrusted,
     );
   }
 
@@ -155,9 +155,9 @@ export class FcmGateway implements Gateway<'fcm'> {
       : { outcome: unansweredOutcome(result.why) };
   }
 
-  private learn({ outcome, isOverQuota }: FcmVerdict, acceptedBefore: boolean): Outcome {
-    // FCM does not always say that only the quota of one device is exceeded, and a newcomer must not slow down all.
-    if (isOverQuota === true && (acceptedBefore || !this.hasReached)) this.rate.slowDown();
+  private learn({ outcome, isOverQuota }: FcmVerdict, isTrusted: boolean): Outcome {
+    // FCM does not always say that only the quota of one device is exceeded, and an untrusted one must not slow down all.
+    if (isOverQuota === true && (isTrusted || !this.hasReached)) this.rate.slowDown();
     if (outcome.result === 'accepted') this.hasReached = true;
     // If no device was reached yet, the account is probably of another project: no device may be removed for that.
     if (outcome.result === 'token-gone' && outcome.reason === OTHER_PROJECT && !this.hasReached) {

@@ -18,7 +18,7 @@ export interface Http1PoolOptions {
 /** Requests in flight to one push service. Each holds a connection. */
 const IN_FLIGHT_MAX = 64;
 
-/** Sends to one push service over HTTP/1.1. Newcomers leave some of its connections to other devices. */
+/** Sends to one push service over HTTP/1.1. Untrusted devices leave some of its connections to others. */
 export class Http1Pool implements SlotWaiter {
   private readonly origin: string;
   private readonly options: Http1PoolOptions;

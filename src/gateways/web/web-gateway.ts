@@ -36,8 +36,8 @@ export class WebGateway implements Gateway<'web'> {
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
   private readonly encryptionBudget = new EncryptionBudget();
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** By origin of the push service. */
   private readonly authorizations = new Map<string, VapidAuthorization>();
 
@@ -49,8 +49,8 @@ export class WebGateway implements Gateway<'web'> {
   prepare(notification: Notification<WebPayload>): Deliver {
     const fields = new WebPushFields(notification);
     const plaintext = plaintextOf(webMessage(notification.payload, notification));
-    return ({ token, acceptedBefore }) =>
-      this.deliver(token, acceptedBefore ? this.known : this.newcomer, plaintext, fields);
+    return ({ token, isTrusted }) =>
+      this.deliver(token, isTrusted ? this.trusted : this.untrusted, plaintext, fields);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -68,8 +68,8 @@ export class WebGateway implements Gateway<'web'> {
     const authorization = this.authorizationAt(subscription.origin);
     if (authorization === undefined) return refused('host-not-allowed');
 
-    const turn = this.encryptionBudget.take(sender);
-    if (turn !== undefined) await turn;
+    const permitted = this.encryptionBudget.take(sender);
+    if (permitted !== undefined) await permitted;
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refused('bad-keys');
     const nowMs = this.options.nowMs();

@@ -99,7 +99,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     }),
   );
   const listener = parts.use(await openListener(options));
-  const settings = settingsOf(config, listener);
+  let settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const reportStore = health.reporter('push');
   const logThrottle = new LogThrottle({ now: Date.now });
@@ -128,7 +128,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       rateLimitedLog,
       logThrottle,
       rates,
-      settings,
+      settings: () => settings,
     }),
     (head) => rates.refuseAddress('requests', head),
   );
@@ -139,7 +139,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     connections: () => listener.connections(),
     replaceInstances: (live) => delivery.replace(live),
     async reconfigure(changed, certificate) {
-      Object.assign(settings, settingsOf(changed, listener));
+      settings = settingsOf(changed, listener);
       if (certificate !== undefined) await listener.replaceCertificate(certificate);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),

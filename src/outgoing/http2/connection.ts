@@ -13,7 +13,7 @@ import {
   ProtocolFault,
   SETTING,
   STREAM_ID_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 import { HEADER_LIST_BYTES_MAX } from './hpack/header-decoder.ts';
 import { HeaderEncoder, headerBytesMax } from './hpack/header-encoder.ts';
 import type { HeaderField } from './hpack/header-field.ts';

@@ -52,7 +52,7 @@ export class Exchange {
     if (last > start) this.chunks.push(Buffer.from(bytes.subarray(start, last)));
   }
 
-  /** Reads a header block of the answer: its header or its trailers. Gives what is wrong with it. */
+  /** Reads a header block of the answer: its header or its trailers. Returns what is wrong with it. */
   readHeaders(fields: AnswerFields, isLast: boolean): string | undefined {
     if (this.status > 0) return undefined;
     const status = readStatus(fields);

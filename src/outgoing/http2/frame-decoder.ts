@@ -1,17 +1,17 @@
+import { FrameReader } from './frames/frame-reader.ts';
 import {
   ERROR,
   FLAG,
   FRAME,
-  FrameReader,
   ProtocolFault,
   SETTING_BYTES,
   STREAM_ID_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
 
 /** What a peer sends. Bytes are only valid until the call returns. */
 export interface FrameListener {
-  /** A whole header block: names and values in turn. */
+  /** A whole header block: names, each followed by its value. */
   onHeaders(streamId: number, fields: readonly string[], isLast: boolean): void;
   /** Part of a body. `windowBytes` count against flow control: they include padding. */
   onData(
@@ -24,7 +24,7 @@ export interface FrameListener {
   ): void;
   onReset(streamId: number, code: number): void;
   onSetting(name: number, value: number): void;
-  /** All settings of one frame were handed over. */
+  /** All settings of one frame were reported. */
   onSettingsEnd(): void;
   onPing(bytes: Buffer, start: number, end: number): void;
   onGoAway(lastStreamId: number, code: number, debugData: string): void;
@@ -36,7 +36,7 @@ export interface FrameListener {
 const HEADER_BLOCK_BYTES_MAX = 32 * 1024;
 
 /**
- * Decodes what a peer sends, checks each frame, and hands it to the listener. Source: RFC 9113, 6.
+ * Decodes what a peer sends, checks each frame, and reports it to the listener. Source: RFC 9113, 6.
  *
  * Whether a stream exists is for the listener to check.
  */
@@ -51,7 +51,7 @@ export class FrameDecoder {
     | { readonly id: number; readonly flags: number; readonly parts: Buffer[]; bytes: number }
     | undefined;
 
-  /** Servers give the `preface` that clients begin with. */
+  /** `preface`: what the peer must send first. A server expects one, a client does not. */
   constructor(listener: FrameListener, preface?: Buffer) {
     this.listener = listener;
     this.frames = new FrameReader(

@@ -5,7 +5,7 @@ import { JobsInFlight } from './jobs/jobs-in-flight.ts';
 import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
-import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
+import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 import { Dispatcher, type OutcomeCounts } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
@@ -47,12 +47,6 @@ export type PlaceForPage =
   /** Nowhere: too many pages wait, so planning waits, too. */
   | 'nowhere';
 
-export interface DelivererEvents {
-  /** Called when there may be room for more jobs. `hasRetries`: some of the stored results are to be tried again. */
-  onRoom(hasRetries: boolean): void;
-  onCircuitClosed(circuit: OpenCircuit): void;
-}
-
 /**
  * Delivers the jobs of all instances: gives the devices of each to the dispatchers of their platforms, decides what
  * happens to devices that wait too long, and stores the results.
@@ -68,7 +62,7 @@ export class Deliverer {
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
   private readonly clock: SteadyClock;
-  private readonly events: DelivererEvents;
+  private readonly onRoom: (hasRetries: boolean) => void;
   private readonly dispatchers = new Map<string, Dispatcher>();
   private readonly slices = new Map<InFlightJob, Slice[]>();
   /** Claimed jobs that are not needed here now. They are given back together. */
@@ -79,17 +73,18 @@ export class Deliverer {
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
+  /** Calls `onRoom` when there may be room for more jobs. `hasRetries`: some of the results are to be tried again. */
   constructor(
     ports: PipelinePorts,
     limits: DeliveryLimits,
     access: StoreAccess,
-    events: DelivererEvents,
+    onRoom: (hasRetries: boolean) => void,
   ) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
     this.clock = new SteadyClock(ports.timers);
-    this.events = events;
+    this.onRoom = onRoom;
     this.held = new JobsInFlight(limits);
     this.progress = new Progress(ports, access, (job, count, after) =>
       this.onProgress(job, count, after),
@@ -151,12 +146,13 @@ export class Deliverer {
     }
   }
 
-  /** To be called each `CHECK_MS`. */
-  check(): void {
+  /** To be called each `CHECK_MS`. Returns which circuits have opened and closed. */
+  check(): readonly CircuitEvent[] {
     this.clock.tick();
     this.useGateways();
+    const events: CircuitEvent[] = [];
     for (const [name, dispatcher] of this.dispatchers) {
-      dispatcher.check();
+      events.push(...dispatcher.check());
       if (dispatcher.isIdle()) this.dispatchers.delete(name);
     }
     this.forgetNotNeeded();
@@ -169,6 +165,7 @@ export class Deliverer {
       }
     }
     void this.giveBackNotNeeded();
+    return events;
   }
 
   /** Lets the dispatchers use gateways that were replaced. */
@@ -252,7 +249,6 @@ export class Deliverer {
       notices,
       counts: this.counts[platform],
       onIdle: this.decide,
-      onCircuitClosed: this.events.onCircuitClosed,
     });
     this.dispatchers.set(name, dispatcher);
     return dispatcher;
@@ -384,7 +380,7 @@ export class Deliverer {
     const hasRetries = job.results.slice(0, count).some(({ what }) => what === 'retry');
     this.held.forgetStored(job, count);
     this.discountIfUntrusted(job);
-    this.events.onRoom(hasRetries);
+    this.onRoom(hasRetries);
     if (after === 'cancelled') this.cancel(job.publish.number);
   }
 
@@ -406,7 +402,7 @@ export class Deliverer {
   private drop(job: InFlightJob, hasRetries = false): void {
     this.held.drop(job);
     if (this.held.isEmpty) this.onEmpty?.();
-    this.events.onRoom(hasRetries);
+    this.onRoom(hasRetries);
   }
 
   /** Stops counting a job that only waits for untrusted devices: hanging ones would keep other jobs out. */

@@ -7,7 +7,7 @@ import type { Gateway, Outcome } from '../gateway.ts';
 import { type DeviceId, type Platform, platforms } from '../model/device.ts';
 import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 
 /** One attempt to reach a device. */
@@ -19,7 +19,7 @@ export interface SceneSend {
   readonly device: string;
   readonly token: string;
   /** As the gateway sees it. */
-  readonly acceptedBefore: boolean;
+  readonly isTrusted: boolean;
 }
 
 /** What a gateway answers, and after which time. */
@@ -191,7 +191,7 @@ export class PipelineScene {
   /** Starts a server; a second one is another server on the same store. */
   start(more: Partial<PipelinePorts> = {}): Pipeline {
     const { deaths, time } = this;
-    return createPipeline({
+    return new Pipeline({
       store: this.asked(this.deliveries()),
       audience: this.asked(new MemoryAudience(this.devices)),
       instances: { byNumber: (instance) => this.instances.get(instance) },
@@ -251,7 +251,7 @@ export class PipelineScene {
       platform,
       atOnce: this.atOnce,
       prepare: ({ publishId }) => {
-        return async ({ id, token, acceptedBefore }) => {
+        return async ({ id, token, isTrusted }) => {
           const send = {
             atMs: this.passedMs,
             platform,
@@ -259,7 +259,7 @@ export class PipelineScene {
             publish: publishId,
             device: id,
             token,
-            acceptedBefore,
+            isTrusted,
           };
           const { deaths } = this;
           this.sends.push(send);

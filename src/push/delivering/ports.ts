@@ -1,3 +1,4 @@
+import type { Timers } from '../../runtime/ports.ts';
 import type { AudienceSource } from '../audience-source.ts';
 import type { Gateway } from '../gateway.ts';
 import type { JobStore } from '../job-store.ts';
@@ -7,14 +8,6 @@ import type { PlanningStore } from '../planning-store.ts';
 import type { WorkClaims } from '../work-claims.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { CircuitFault } from './routes/circuit-breaker.ts';
-
-/** The clock and timers of the pipeline. */
-export interface PipelineTimers {
-  /** The system's clock, which may be set. */
-  now(): number;
-  /** Runs something once, later. Returns how to cancel that. */
-  after(ms: number, run: () => void): () => void;
-}
 
 export type GatewayOf = { readonly [P in Platform]: Gateway<P> | undefined };
 
@@ -52,6 +45,11 @@ export interface OpenCircuit extends CircuitFault {
   readonly sinceMs: number;
 }
 
+export interface CircuitEvent {
+  readonly what: 'opened' | 'closed';
+  readonly circuit: OpenCircuit;
+}
+
 /** Reports what an operator should know. None may throw. */
 export interface PipelineNotices {
   /** The store cannot be used. The pipeline tries again. */
@@ -74,7 +72,8 @@ export interface PipelinePorts {
   readonly store: DeliveryStore;
   readonly audience: AudienceSource;
   readonly instances: DeliveredInstances;
-  readonly timers: PipelineTimers;
+  /** With the system's clock, which may be set. */
+  readonly timers: Timers;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
   readonly events: PublishEvents;

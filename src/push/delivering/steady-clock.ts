@@ -1,16 +1,16 @@
+import type { Timers } from '../../runtime/ports.ts';
 import { CHECK_MS } from './limits.ts';
-import type { PipelineTimers } from './ports.ts';
 
 /**
  * The clock for waits in memory. Setting the system's clock does not move it, and a pause of the process moves it by
  * `CHECK_MS` at most: outcomes that came meanwhile are not read yet, so the gateway only seems slow.
  */
 export class SteadyClock {
-  private readonly timers: PipelineTimers;
+  private readonly timers: Timers;
   private tickedMs = 0;
   private tickedAtMs: number;
 
-  constructor(timers: PipelineTimers) {
+  constructor(timers: Timers) {
     this.timers = timers;
     this.tickedAtMs = timers.now();
   }

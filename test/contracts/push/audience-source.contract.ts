@@ -136,7 +136,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: 'com.example.shop',
           userId: 'ann',
           registeredAtMs: NOW_MS + 1,
-          acceptedBefore: false,
+          isTrusted: false,
         },
         {
           number: numbers[1] ?? 0,
@@ -146,7 +146,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: undefined,
           userId: undefined,
           registeredAtMs: NOW_MS + 2,
-          acceptedBefore: false,
+          isTrusted: false,
         },
       ]);
       await devices.setToken({

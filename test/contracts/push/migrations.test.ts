@@ -55,8 +55,8 @@ describe.each(databases)('a store of an older version in $name', ({ make }) => {
     expect(await readCounts(database.read, 8)).toEqual({ devices: 1, accepted: 1, interests: 0 });
     const [audience, devices] = [new StoredAudience(database), new StoredDevices(database)];
     expect(await audience.recipients(7, [101, 102])).toMatchObject([
-      { acceptedBefore: true },
-      { acceptedBefore: true },
+      { isTrusted: true },
+      { isTrusted: true },
     ]);
     await devices.delete({ instance: 7, id: ids[0] });
     const device = newDevice();

@@ -1,4 +1,4 @@
-import { ERROR, ProtocolFault } from '../frames/frames.ts';
+import { ERROR, ProtocolFault } from '../frames/protocol.ts';
 import { decodeHuffman } from './huffman.ts';
 import { FIELD_OVERHEAD_BYTES, FIELD_TABLE_BYTES, staticFields } from './static-fields.ts';
 
@@ -31,8 +31,8 @@ export class HeaderDecoder {
   private end = 0;
 
   /**
-   * Decodes a whole block: names and values in turn. It must be called for every block in the order of arrival, even
-   * if nobody needs the fields. Throws a `ProtocolFault`.
+   * Decodes a whole block into names, each followed by its value. It must be called for every block in the order of
+   * arrival, even if the fields are not needed. Throws a `ProtocolFault`.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): readonly string[] {
     this.bytes = bytes;

@@ -1,9 +1,10 @@
+import type { Timers } from '../../../runtime/ports.ts';
 import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
-import type { OpenCircuit, PipelineNotices, PipelineTimers } from '../ports.ts';
+import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import type { StoredPublish } from '../stored-publish.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
@@ -26,14 +27,13 @@ export interface DispatcherOptions {
   /** Most sends per second on one route. */
   readonly rate: number;
   readonly limits: DeliveryLimits;
-  readonly timers: PipelineTimers;
+  readonly timers: Timers;
   readonly clock: SteadyClock;
   readonly random: () => number;
   readonly notices: PipelineNotices;
   readonly counts: OutcomeCounts;
   /** Called when no send of a job is in flight, and its devices may need another decision. */
   readonly onIdle: (job: InFlightJob) => void;
-  readonly onCircuitClosed: (circuit: OpenCircuit) => void;
 }
 
 /**
@@ -83,7 +83,6 @@ export class Dispatcher {
   private readonly trusted = new TrustedDevices();
   /** Whether any device was accepted with the current credential. */
   private hasAccepted = false;
-  private senders = 0;
   /** Sends without an outcome: all, and those to untrusted devices. */
   private inFlight = 0;
   private untrustedInFlight = 0;
@@ -110,13 +109,13 @@ export class Dispatcher {
 
   /** Sends in flight. */
   get sending(): number {
-    return this.senders;
+    return this.inFlight;
   }
 
   /** Whether it can be forgotten without losing what it has learned. */
   isIdle(): boolean {
     const idleMs = this.options.clock.now() - this.usedAtMs;
-    return this.senders === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
+    return this.inFlight === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
   }
 
   /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
@@ -155,10 +154,7 @@ export class Dispatcher {
 
   /** Sends to all devices that may be sent to now, and continues by itself when more may be. */
   start(): void {
-    while (this.senders < this.gateway.atOnce) {
-      const slice = this.next();
-      if (slice === undefined) break;
-      this.senders++;
+    for (let slice = this.next(); slice !== undefined; slice = this.next()) {
       void this.sendFrom(slice);
     }
     this.setAlarm();
@@ -171,21 +167,19 @@ export class Dispatcher {
     this.trusted.clear();
     this.hasAccepted = false;
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
-    for (const route of this.routes.all) {
-      const circuit = this.openCircuitOf(route);
-      route.circuit.reset();
-      if (circuit !== undefined) this.reportClosed(route, circuit);
-    }
+    for (const { circuit } of this.routes.all) circuit.reset();
     this.start();
   }
 
-  /** To be called each `CHECK_MS`. */
-  check(): void {
+  /** To be called each `CHECK_MS`. Returns which circuits have opened and closed. */
+  check(): readonly CircuitEvent[] {
     const nowMs = this.options.clock.now();
+    const events: CircuitEvent[] = [];
     for (const route of this.routes.all) {
       route.trusted.measure();
       route.untrusted.measure();
-      this.reportOpen(route, nowMs);
+      const event = this.circuitEventOf(route, nowMs);
+      if (event !== undefined) events.push(event);
     }
     this.returnJammed();
     for (const [number, { slices }] of this.prepared) {
@@ -194,6 +188,7 @@ export class Dispatcher {
     this.routes.forgetIdle(nowMs);
     // Extended claims let more be sent.
     this.start();
+    return events;
   }
 
   /** Sends nothing more. */
@@ -270,7 +265,7 @@ export class Dispatcher {
 
   /** A slice with a device that may be sent to now. */
   private next(): Slice | undefined {
-    if (this.isStopped) return undefined;
+    if (this.isStopped || this.inFlight >= this.gateway.atOnce) return undefined;
     const { timers, clock, limits } = this.options;
     const wallMs = timers.now();
     this.claimedUntilMs = wallMs + limits.sendMs;
@@ -316,9 +311,7 @@ export class Dispatcher {
       try {
         // The gateway shares its connections among trusted and untrusted devices as this dispatcher shares its places.
         outcome = await prepared.deliver(
-          recipient.acceptedBefore === isTrusted
-            ? recipient
-            : { ...recipient, acceptedBefore: isTrusted },
+          recipient.isTrusted === isTrusted ? recipient : { ...recipient, isTrusted },
         );
       } catch (error) {
         this.options.notices.fault(error);
@@ -328,7 +321,6 @@ export class Dispatcher {
       slice.queue.outcomes++;
       this.learn({ slice, place, recipient, ticket, isProbe }, outcome);
     }
-    this.senders--;
     this.setAlarm();
   }
 
@@ -362,10 +354,8 @@ export class Dispatcher {
     job.movedAtMs = nowMs;
     const isTrusted = this.trusted.has(recipient);
     const isBelieved = isTrusted || route.circuit.believesUntrusted();
-    const circuit = this.openCircuitOf(route);
     const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);
     if (change === 'opened') route.openedAtMs = wallMs;
-    if (change === 'closed' && circuit !== undefined) this.reportClosed(route, circuit);
     if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
@@ -417,18 +407,16 @@ export class Dispatcher {
     return this.hasAccepted ? 'somewhere' : 'none';
   }
 
-  private reportOpen(route: Route, nowMs: number): void {
+  private circuitEventOf(route: Route, nowMs: number): CircuitEvent | undefined {
+    const before = route.reported;
     const circuit = this.openCircuitOf(route);
-    if (circuit === undefined || route.isReported) return;
-    if (route.circuit.openForMs(nowMs) < REPORT_MS) return;
-    route.isReported = true;
-    this.options.notices.circuitOpened(circuit);
-  }
-
-  private reportClosed(route: Route, circuit: OpenCircuit): void {
-    if (route.isReported) this.options.notices.circuitClosed(circuit);
-    route.isReported = false;
-    this.options.onCircuitClosed(circuit);
+    if (circuit === undefined) {
+      route.reported = undefined;
+      return before && { what: 'closed', circuit: before };
+    }
+    if (route.circuit.openForMs(nowMs) < REPORT_MS) return undefined;
+    route.reported = circuit;
+    return before === undefined ? { what: 'opened', circuit } : undefined;
   }
 
   private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
@@ -446,7 +434,7 @@ export class Dispatcher {
 
   /** Continues when a circuit lets a probe through, or a rate allows more. */
   private setAlarm(): void {
-    if (this.isStopped || this.senders >= this.gateway.atOnce) return;
+    if (this.isStopped || this.inFlight >= this.gateway.atOnce) return;
     const { timers, clock } = this.options;
     const nowMs = clock.now();
     const atMs = nowMs + this.routes.waitMs(nowMs);

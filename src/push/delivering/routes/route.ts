@@ -2,6 +2,7 @@ import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import { perSecond, type Rate, TokenBucket } from '../../../runtime/token-bucket.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
+import type { OpenCircuit } from '../ports.ts';
 import { CircuitBreaker, type CircuitChange, type Sent, type Ticket } from './circuit-breaker.ts';
 import { DeviceQueue } from './device-queue.ts';
 import type { PreparedPublish } from './prepared-publish.ts';
@@ -50,9 +51,10 @@ export class Route {
   readonly trusted: DeviceQueue<Slice>;
   readonly untrusted: DeviceQueue<Slice>;
   usedAtMs: number;
-  /** When the circuit opened last, by the system's clock, and whether that was reported. */
+  /** When the circuit opened last, by the system's clock. */
   openedAtMs = 0;
-  isReported = false;
+  /** The open circuit that was reported last, until its end is, too. */
+  reported: OpenCircuit | undefined;
   private readonly isShared: boolean;
   private readonly rate: Rate;
   private readonly bucket: TokenBucket;

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { AfterJob, PublishUnderWay } from '../../../push/model/delivery.ts';
 import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
-import type { Dialect } from '../../database/dialect.ts';
+import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { Tally } from './publish-counts.ts';
 
@@ -84,20 +84,18 @@ export class LockedPublish {
 
 /** Locks publishes in the order of their numbers. Those that are gone are left out. */
 export async function lockPublishes(
-  dialect: Dialect,
   sql: TransactionSQL,
   numbers: readonly number[],
 ): Promise<ReadonlyMap<number, LockedPublish>> {
   const rows: LockedRow[] = await sql`
     SELECT number, instance, state, due_at FROM publishes
-    WHERE ${isAmong(dialect, sql, 'number', numbers)} ORDER BY number
-    ${dialect === 'postgres' ? sql`FOR NO KEY UPDATE` : sql``}`;
+    WHERE ${isAmong(sql, 'number', numbers)} ORDER BY number
+    ${lockRows(sql, 'FOR NO KEY UPDATE')}`;
   return new Map(rows.map((row) => [Number(row.number), new LockedPublish(row)]));
 }
 
 /** Reads the bodies of publishes. */
 export async function readWhole(
-  dialect: Dialect,
   sql: TransactionSQL,
   publishes: readonly LockedPublish[],
 ): Promise<void> {
@@ -105,7 +103,7 @@ export async function readWhole(
   const numbers = publishes.map(({ number }) => number);
   const rows: WholeRow[] = await sql`
     SELECT number, id, target, created_at, body FROM publishes
-    WHERE ${isAmong(dialect, sql, 'number', numbers)}`;
+    WHERE ${isAmong(sql, 'number', numbers)}`;
   const byNumber = new Map(rows.map((row) => [Number(row.number), row]));
   for (const publish of publishes) {
     const row = byNumber.get(publish.number);

@@ -23,7 +23,7 @@ import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
-import { DeviceRates } from './device/device-rates.ts';
+import { type AddressLimits, DeviceRates } from './device/device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -119,7 +119,7 @@ export class PushApi {
   nowMs = NOW_MS;
   /** `undefined`: the instance was deleted. */
   instance: PushInstance | undefined = INSTANCE;
-  settings: PushEndpointSettings = {
+  settings: PushEndpointSettings & { readonly addressLimits: AddressLimits } = {
     tokenLeewaySeconds: 60,
     tokenIssuers: [],
     publicUrl: null,
@@ -149,7 +149,6 @@ export class PushApi {
   private readonly rates: DeviceRates;
 
   constructor() {
-    const api = this;
     this.devices.newInstance();
     const now = () => this.nowMs;
     const logThrottle = new LogThrottle({ now });
@@ -162,7 +161,7 @@ export class PushApi {
     this.rates = new DeviceRates({ limits, now, log, logThrottle });
     this.endpoints = createPushEndpoints({
       instances: {
-        byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
+        byId: (id) => (id.toLowerCase() === this.instance?.id ? this.instance : undefined),
       },
       devices: this.listened(this.devices),
       publishes: this.listened(this.publishStore()),
@@ -183,23 +182,7 @@ export class PushApi {
       rateLimitedLog: new RateLimitedLog(log, { now }),
       logThrottle,
       rates: this.rates,
-      settings: {
-        get tokenLeewaySeconds() {
-          return api.settings.tokenLeewaySeconds;
-        },
-        get tokenIssuers() {
-          return api.settings.tokenIssuers;
-        },
-        get publicUrl() {
-          return api.settings.publicUrl;
-        },
-        get tls() {
-          return api.settings.tls;
-        },
-        get addressLimits() {
-          return api.settings.addressLimits;
-        },
-      },
+      settings: () => this.settings,
     });
   }
 

@@ -280,14 +280,14 @@ function onlyFirst(job: Job, count: number): Job {
 
 export function resultOf(
   what: DeviceResult['what'],
-  { number: device, platform, token, userId, acceptedBefore }: Recipient,
+  { number: device, platform, token, userId, isTrusted }: Recipient,
   attempts: number,
   dueAtMs: number,
 ): DeviceResult {
   const tried = { device, platform, attempts, reason: `because-${what}`, words: `so ${what}` };
   switch (what) {
     case 'accepted':
-      return { what, device, platform, userId, ...(acceptedBefore ? {} : { firstToken: token }) };
+      return { what, device, platform, userId, ...(isTrusted ? {} : { firstToken: token }) };
     case 'retry':
       return { what, ...tried, dueAtMs };
     case 'failed':

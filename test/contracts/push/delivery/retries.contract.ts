@@ -215,7 +215,7 @@ export function retriesContract(current: () => DeliverySetup): void {
       const results = recipients.map((one) =>
         resultOf(one === dead ? 'pruned' : 'accepted', one, 1, 0),
       );
-      expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
+      expect(await store.settle({ job, results, nowMs: NOW_MS })).toBe('finished');
       expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 1, pruned: 1 });
       expect(await opened.devices.get({ instance: scene.instance, id: dead.id })).toBeUndefined();
       expect(await scene.story(id, dead.id)).toMatchObject({
@@ -234,7 +234,7 @@ export function retriesContract(current: () => DeliverySetup): void {
       const { token, identity } = device;
       const again = await scene.device({ token, identity });
       const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-      expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
+      expect(await store.settle({ job, results, nowMs: NOW_MS })).toBe('finished');
       expect(await opened.devices.get({ instance: scene.instance, id: again.id })).toBeDefined();
     });
 
@@ -251,7 +251,7 @@ export function retriesContract(current: () => DeliverySetup): void {
         nowMs: NOW_MS,
       });
       const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-      await store.settle({ job: job, results: results, nowMs: NOW_MS });
+      await store.settle({ job, results, nowMs: NOW_MS });
       expect(await opened.devices.get({ instance: scene.instance, id: device.id })).toBeDefined();
       expect(await scene.counts(id)).toEqual({ planned: 1, pruned: 1 });
       expect(await scene.story(id, device.id)).toMatchObject({
@@ -281,21 +281,21 @@ export function retriesContract(current: () => DeliverySetup): void {
     });
   });
 
-  describe('devices that were never accepted', () => {
-    const acceptedBefore = async () =>
+  describe('untrusted devices', () => {
+    const trusted = async () =>
       (await scene.recipients({ kind: 'interests', names: ['hello'] })).map(
-        (recipient) => recipient.acceptedBefore,
+        (recipient) => recipient.isTrusted,
       );
 
     it('are marked when a gateway accepts them, at the first or a later attempt', async () => {
       await scene.planned({ devices: 2, perPage: 1 });
-      expect(await acceptedBefore()).toEqual([false, false]);
+      expect(await trusted()).toEqual([false, false]);
       await scene.deliver('accepted');
-      expect(await acceptedBefore()).toEqual([true, false]);
+      expect(await trusted()).toEqual([true, false]);
       await scene.deliver('retry', 0);
-      expect(await acceptedBefore()).toEqual([true, false]);
+      expect(await trusted()).toEqual([true, false]);
       await scene.deliver('accepted');
-      expect(await acceptedBefore()).toEqual([true, true]);
+      expect(await trusted()).toEqual([true, true]);
     });
 
     it('are not marked if the attempt failed, or if they have another token by now', async () => {
@@ -309,8 +309,8 @@ export function retriesContract(current: () => DeliverySetup): void {
       for (const { id } of recipients) {
         await opened.devices.setToken({ instance: scene.instance, id, ...other, nowMs: NOW_MS });
       }
-      await store.settle({ job: job, results: results, nowMs: NOW_MS });
-      expect(await acceptedBefore()).toEqual([false, false, false]);
+      await store.settle({ job, results, nowMs: NOW_MS });
+      expect(await trusted()).toEqual([false, false, false]);
     });
   });
 }

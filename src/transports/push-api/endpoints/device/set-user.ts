@@ -32,10 +32,11 @@ export function setUser(context: EndpointContext): Endpoint {
     if (authorization === undefined || authorization === '') return NO_TOKEN;
     const token = bearerOf(authorization);
     if (token === undefined) return MALFORMED;
+    const current = settings();
     return verifyBeamsToken(token, instance, {
       nowSeconds: now() / 1000,
-      leewaySeconds: settings.tokenLeewaySeconds,
-      hosts: issuersOf(settings),
+      leewaySeconds: current.tokenLeewaySeconds,
+      hosts: issuersOf(current),
     });
   };
   const set = ({ instance, key }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
