@@ -1,20 +1,24 @@
-import type { Cause } from './usage.ts';
-
 /** The rates of an app that hold for all loops together. */
 export type RatedRequest = 'triggers' | 'queries';
+
+/** Messages by who caused them. */
+interface Messages {
+  backend: number;
+  clients: number;
+}
 
 /** What one loop has taken from the quota and the rates of an app. */
 export interface TakenUsage {
   readonly appId: string;
   /** Days since 1970, UTC. */
   readonly day: number;
-  readonly messages: Readonly<Record<Cause, number>>;
+  readonly messages: Readonly<Messages>;
   readonly requests: Readonly<Record<RatedRequest, number>>;
 }
 
 interface Tally {
   day: number;
-  readonly messages: Record<Cause, number>;
+  readonly messages: Messages;
   readonly requests: Record<RatedRequest, number>;
 }
 
@@ -37,7 +41,7 @@ export class UnsharedUsage {
     this.options = options;
   }
 
-  countMessages(appId: string, day: number, messages: Partial<Record<Cause, number>>): void {
+  countMessages(appId: string, day: number, messages: Partial<Messages>): void {
     const tally = this.tallyOf(appId);
     if (tally.day !== day) {
       // The quota of yesterday is of no interest any more.

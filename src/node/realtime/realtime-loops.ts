@@ -89,14 +89,10 @@ export class RealtimeLoops {
     return listener;
   }
 
-  /** Uses another certificate for new connections. Throws, and keeps the old one in all loops, if it cannot be used. */
-  replaceCertificate(tls: Certificate): void {
+  /** Uses another certificate for new connections. Rejects, and keeps the old one in all loops, if it cannot be used. */
+  async replaceCertificate(tls: Certificate): Promise<void> {
     this.first.replaceCertificate(tls);
-    for (const thread of this.threads) {
-      thread.order({ type: 'certificate', tls }).catch((error: unknown) => {
-        this.options.log.error('A realtime thread keeps its certificate', { why: String(error) });
-      });
-    }
+    await Promise.all(this.threads.map((thread) => thread.order({ type: 'certificate', tls })));
   }
 
   /** Stops listening in all loops at the same moment, and ends all connections over the drain time. */
