@@ -1,6 +1,7 @@
 import { type FanfareServer, startServer } from '../node/server.ts';
 import { StartFailed } from '../node/start-failed.ts';
 import { firstFault } from '../node/uncaught.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import type { ExitCode } from './output.ts';
 import { readConfig } from './read-config.ts';
@@ -57,7 +58,7 @@ function reload(server: FanfareServer, { given, output }: Invocation): void {
     server.reload(config);
     server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     server.log.error('The configuration was not reloaded', { why });
   }
 }

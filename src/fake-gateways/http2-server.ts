@@ -9,7 +9,7 @@ import {
   PREFACE,
   SETTING,
   WINDOW_BYTES,
-} from '../outgoing/http2/frames/frames.ts';
+} from '../outgoing/http2/frames/protocol.ts';
 import { plainBlock } from '../outgoing/http2/hpack/header-encoder.ts';
 import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
 import type { Certificate } from '../runtime/certificate.ts';
@@ -30,7 +30,8 @@ export interface Http2ServerOptions {
   readonly certificate: Certificate | undefined;
   /** Concurrent requests of one connection. More are refused. */
   readonly streamsMax: number;
-  readonly onSession?: (session: ServedSession) => void;
+  /** The limit that it announces, if it is another one. */
+  readonly streamsAnnounced?: number | undefined;
   /** Called instead of refusing a request over `streamsMax`. */
   readonly onTooMany?: (session: ServedSession, id: number) => void;
   /** Takes over TLS connections that do not negotiate HTTP/2; without it, there are none. */
@@ -52,8 +53,6 @@ interface ServedStream {
 
 /** One connection to the server. */
 export class ServedSession implements FrameListener {
-  /** Whether the client has authenticated, for gateways to which that matters. */
-  isKnown = false;
   /** Requests that were refused because of the limit. */
   refusals = 0;
   /** The most concurrent requests so far. */
@@ -74,7 +73,6 @@ export class ServedSession implements FrameListener {
   constructor(socket: Socket, options: Http2ServerOptions) {
     this.socket = socket;
     this.options = options;
-    this.streamsMax = options.streamsMax;
     this.writer = new FrameWriter({
       write(bytes) {
         if (socket.writable) socket.write(bytes);
@@ -86,7 +84,8 @@ export class ServedSession implements FrameListener {
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes));
     socket.on('error', () => socket.destroy());
-    this.announce(options.streamsMax);
+    this.announce(options.streamsAnnounced ?? options.streamsMax);
+    this.streamsMax = options.streamsMax;
     this.received.announce();
   }
 
@@ -153,20 +152,13 @@ export class ServedSession implements FrameListener {
     if (isLast) this.complete(id, stream);
   }
 
-  onData(
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void {
+  onData(id: number, part: Buffer, isLast: boolean, windowBytes: number): void {
     this.received.onReceived(windowBytes);
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isComplete) return;
     stream.bytes += windowBytes;
     if (stream.bytes > BODY_BYTES_MAX) return this.reset(id, ERROR.cancel);
-    stream.chunks.push(Buffer.from(bytes.subarray(start, end)));
+    stream.chunks.push(Buffer.from(part));
     if (isLast) this.complete(id, stream);
   }
 
@@ -182,8 +174,8 @@ export class ServedSession implements FrameListener {
     this.writer.settingsAck();
   }
 
-  onPing(bytes: Buffer, start: number, end: number): void {
-    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  onPing(payload: Buffer): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
   onGoAway(): void {
@@ -260,7 +252,6 @@ export async function serveHttp2(options: Http2ServerOptions): Promise<Http2Serv
     const session = new ServedSession(socket, options);
     sessions.add(session);
     socket.once('close', () => sessions.delete(session));
-    options.onSession?.(session);
   };
   const server: Server =
     options.certificate === undefined

@@ -1,4 +1,4 @@
-import { ERROR } from '../outgoing/http2/frames/frames.ts';
+import { ERROR } from '../outgoing/http2/frames/protocol.ts';
 import { type JsonObject, readJsonObject } from '../runtime/json-object.ts';
 import {
   type Http2ServerOptions,

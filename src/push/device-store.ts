@@ -17,9 +17,7 @@ export interface DeviceStore {
   delete(device: DeviceKey): Promise<void>;
   /** `false` here and below: there is no such device. */
   setMetadata(change: MetadataChange): Promise<boolean>;
-  /**
-   * Deletes the device that had this token. The device is untrusted until a gateway accepts its new token.
-   */
+  /** Deletes the device that had this token. The device is untrusted until a gateway accepts its new token. */
   setToken(change: TokenChange): Promise<boolean>;
   setUser(change: UserChange): Promise<SetUserResult>;
   /** A part of a device's interests, in the order of their UTF-8 bytes. */

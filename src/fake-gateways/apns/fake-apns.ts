@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Certificate } from '../../runtime/certificate.ts';
-import type { ServedRequest } from '../http2-server.ts';
+import type { ServedRequest, ServedSession } from '../http2-server.ts';
 import {
   type NotificationAnswer,
   type NotificationServer,
@@ -46,6 +46,7 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
       ? makeSelfSigned(localHosts(host), nowMs())
       : options.certificate;
   const tokens = new ApnsTokenCheck(options.keys);
+  const authenticated = new WeakSet<ServedSession>();
 
   const server = await serveNotifications({
     host,
@@ -65,8 +66,8 @@ export async function startFakeApns(options: FakeApnsOptions = {}): Promise<Fake
   function answer(request: ServedRequest, token: string | undefined): NotificationAnswer {
     const { session, fields: sent } = request;
     const tokenFault = tokens.fault(sent.get('authorization'), nowMs());
-    if (tokenFault === undefined && options.startsWithOne === true && !session.isKnown) {
-      session.isKnown = true;
+    if (tokenFault === undefined && options.startsWithOne === true && !authenticated.has(session)) {
+      authenticated.add(session);
       session.announce(streamsMax);
     }
     const reason = tokenFault ?? apnsFault(request, token);

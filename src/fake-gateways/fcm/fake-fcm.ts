@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ERROR } from '../../outgoing/http2/frames/frames.ts';
+import { ERROR } from '../../outgoing/http2/frames/protocol.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import type { ServedRequest } from '../http2-server.ts';
@@ -75,8 +75,8 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     host,
     port,
     certificate,
-    streamsMax: options.streamsAnnounced ?? streamsMax,
-    onSession: (session) => session.enforce(streamsMax),
+    streamsMax,
+    streamsAnnounced: options.streamsAnnounced,
     onTooMany: (session, id) => session.goAway(id - 1, ERROR.enhanceYourCalm, TOO_MANY),
     onHttp1: (socket) => http1.emit('connection', socket),
     entriesMax: options.entriesMax,

@@ -18,7 +18,7 @@ import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
-import { openWebhooks } from '../../webhooks/webhooks.ts';
+import { Webhooks } from '../../webhooks/webhooks.ts';
 import type {
   BackgroundToLoop,
   FromBackground,
@@ -78,7 +78,7 @@ export async function startBackground(
   const tenants = parts.use(await openTenants({ config, database, health, log }));
   const { apps, instances } = tenants;
   const webhooks = parts.use(
-    await openWebhooks({
+    await Webhooks.open({
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.directory.byId(id),

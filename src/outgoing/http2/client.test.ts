@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { alwaysAnswer, clientOnFakes, inShort, paths } from './client.fixture.ts';
 import { ANSWER_BYTES_MAX } from './client.ts';
-import { ERROR, SETTING } from './frames/frames.ts';
+import { ERROR, SETTING } from './frames/protocol.ts';
 import { plainField } from './hpack/header-field.ts';
 import { fieldOf } from './request.ts';
 

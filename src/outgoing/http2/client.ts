@@ -4,7 +4,7 @@ import type { FindAddresses } from './addresses.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type ConnectFailure, Connector } from './connector.ts';
 import { Exchange } from './exchange.ts';
-import { FRAME_BYTES_MAX } from './frames/frames.ts';
+import { FRAME_BYTES_MAX } from './frames/protocol.ts';
 import { headerBytesMax } from './hpack/header-encoder.ts';
 import { type HeaderField, keptField } from './hpack/header-field.ts';
 import { createOpenWire, type OpenWire } from './open-wire.ts';
@@ -327,7 +327,7 @@ export class Http2Client implements AsyncDisposable {
     }
   }
 
-  /** Gives whether it was in the pool. */
+  /** Returns whether it was in the pool. */
   private remove(pooled: Pooled): boolean {
     const before = this.pool.length;
     this.pool = this.pool.filter((other) => other !== pooled);

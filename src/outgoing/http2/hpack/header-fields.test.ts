@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import { ProtocolFault } from '../frames/frames.ts';
 import { OutBuffer } from '../frames/out-buffer.ts';
+import { ProtocolFault } from '../frames/protocol.ts';
 import { HEADER_LIST_BYTES_MAX, HeaderDecoder } from './header-decoder.ts';
 import { HeaderEncoder, headerBytesMax, plainBlock } from './header-encoder.ts';
 import { type HeaderField, keptField, plainField } from './header-field.ts';

@@ -51,13 +51,12 @@ export class StoredAudience implements AudienceSource {
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     if (numbers.length === 0) return [];
-    const { dialect } = this.database;
     // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
         SELECT number, id, platform, token, bundle_id, user_id, registered_at,
           accepted_at
-        FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
+        FROM devices WHERE ${isAmong(read, 'number', numbers)} AND +instance = ${instance}
         ORDER BY number`,
     );
     return rows.map(recipientOf);

@@ -21,7 +21,6 @@ import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
   afterRemoval,
-  countAdded,
   type DeletedRow,
   type DeviceLock,
   type DeviceRow,
@@ -59,7 +58,7 @@ export class StoredDevices implements DeviceStore {
       return 'full';
     }
     const result = await this.database.write((sql, later) => {
-      const change = { dialect: this.database.dialect, sql, later, instance };
+      const change = { sql, later, instance };
       return register(change, registration);
     }, instance);
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
@@ -229,7 +228,7 @@ export class StoredDevices implements DeviceStore {
   ): Promise<T | undefined> {
     const { database } = this;
     const result = await database.write(async (sql, later) => {
-      const context = { dialect: database.dialect, sql, later, instance };
+      const context = { sql, later, instance };
       const device = await lockDevice(context, id, lock);
       return device && { done: await change(context, device) };
     }, instance);
@@ -246,11 +245,11 @@ async function removeDevice(change: InstanceChange, number: BigInteger): Promise
 
 /** The user's devices that must be removed to make room for one more, those seen longest ago. */
 async function surplusOf(
-  { dialect, sql, instance }: InstanceChange,
+  { sql, instance }: InstanceChange,
   platform: Platform,
   { userId, max }: UserChange,
 ): Promise<readonly { readonly number: BigInteger }[]> {
-  await exclusively(dialect, sql, `devices of ${instance} ${userId}`);
+  await exclusively(sql, `devices of ${instance} ${userId}`);
   const devices: { number: BigInteger }[] = await sql`
     SELECT number FROM devices
     WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
@@ -269,7 +268,7 @@ async function register(
   change: InstanceChange,
   { device, nowMs, devicesMax = 0 }: NewRegistration,
 ): Promise<'registered' | 'full' | 'no-instance'> {
-  const { dialect, sql, later, instance } = change;
+  const { sql, later, instance } = change;
   const added = addedInCommit.get(sql) ?? new Map<number, number>();
   addedInCommit.set(sql, added);
   const addedBefore = added.get(instance) ?? 0;
@@ -283,14 +282,14 @@ async function register(
     if (found === undefined) return 'no-instance';
     if (!hasLock && Number(found.devices) >= devicesMax - ROOM_WITHOUT_LOCK) {
       // Under the lock, the count includes devices of all other commits.
-      await exclusively(dialect, sql, `devices of ${instance}`);
+      await exclusively(sql, `devices of ${instance}`);
       hasLock = true;
       continue;
     }
     if (found.holder !== null) await removeDevice(change, found.holder);
     else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
     if (await inserted(sql, instance, device, nowMs)) {
-      countAdded(later, instance);
+      count(later, { instance, devices: 1, isRequired: true });
       if (found.holder === null) added.set(instance, addedBefore + 1);
       return 'registered';
     }

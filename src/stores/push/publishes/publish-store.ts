@@ -164,7 +164,7 @@ export class StoredPublishes implements PublishStore {
 
   async cancel(publish: PublishAt): Promise<AfterCancel | undefined> {
     const { instance, id, nowMs } = publish;
-    const { dialect, read } = this.database;
+    const { read } = this.database;
     const [found]: { number: BigInteger }[] = await read`
       SELECT number FROM publishes
       WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
@@ -174,11 +174,10 @@ export class StoredPublishes implements PublishStore {
         await this.database.write((_, later) => {
           const cancelling = { isDone: false };
           later(publishChanges, {
-            dialect,
             publish: Number(found.number),
             run: async (of, locked) => {
               cancelling.isDone = !locked.isOver;
-              await cancelPublish(dialect, of, locked, nowMs);
+              await cancelPublish(of, locked, nowMs);
             },
           });
           return cancelling;
