@@ -30,8 +30,7 @@ export class Peer {
   private readonly write: (bytes: Buffer) => void;
   private readonly decoder = new HeaderDecoder();
   private readonly frames = new FrameReader(
-    (type, flags, id, bytes, start, end) =>
-      this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+    (type, flags, id, payload) => this.onFrame(type, flags, id, Buffer.from(payload)),
     PREFACE,
   );
 

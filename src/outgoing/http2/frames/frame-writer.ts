@@ -36,17 +36,10 @@ export class FrameWriter {
     this.sink = sink;
   }
 
-  frame(
-    type: number,
-    flags: number,
-    streamId: number,
-    payload: Uint8Array,
-    start = 0,
-    end = payload.length,
-  ): void {
-    this.out.reserve(FRAME_HEADER_BYTES + end - start);
-    this.out.frame(end - start, type, flags, streamId);
-    this.out.bytes(payload, start, end);
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.out.reserve(FRAME_HEADER_BYTES + payload.length);
+    this.out.frame(payload.length, type, flags, streamId);
+    this.out.bytes(payload);
     this.planFlush();
   }
 
