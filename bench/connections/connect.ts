@@ -1,9 +1,10 @@
 import { type Compared, inTurn, notes, othersIn, printRatios, ratiosOf } from '../beside-floor.ts';
+import type { LoopResult } from '../load/closed-loop.ts';
+import { startLoad } from '../load-calls.ts';
 import { leastDisturbed, quiet } from '../machine/quiet.ts';
 import { align, median, percent, spread, tenths, whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';
-import type { ChannelKind, ConnectRun } from './load.ts';
-import { loadFreshServer } from './load-fresh-server.ts';
+import type { Churn } from './tasks.ts';
 
 /** Connections under way at the same time: far below what a server allows one address to have half open. */
 const AT_ONCE = 200;
@@ -11,7 +12,7 @@ const AT_ONCE = 200;
 /** A question about coming: how many connections per second, each with one subscription. */
 export interface ConnectScenario {
   readonly name: string;
-  readonly kind: ChannelKind;
+  readonly kind: Churn['kind'];
   readonly description: string;
   /** The share of the floor's figure that Fanfare should reach. */
   readonly ratioMin: number;
@@ -34,7 +35,7 @@ export const connectScenarios: readonly ConnectScenario[] = [
 ];
 
 /** What one scenario came to. */
-export interface ConnectComparison extends Compared<ConnectRun> {
+export interface ConnectComparison extends Compared<LoopResult> {
   readonly scenario: ConnectScenario;
   readonly serverName: string;
 }
@@ -52,15 +53,17 @@ export async function measureConnect(
   const compared = await inTurn(bench.effort.runs, async (role, number) => {
     const measureOnce = async () => {
       await quiet();
-      return await loadFreshServer(bench, role, ({ app, pid }) => ({
-        name: 'connect',
+      await using server = await bench[role].start(bench.pinning.server);
+      await using load = startLoad(bench.pinning.load);
+      const { app, pid: serverPid } = server;
+      return await load.call('churn', {
         app,
-        serverPid: pid,
+        serverPid,
         kind,
         atOnce: AT_ONCE,
         warmupSeconds,
         seconds,
-      }));
+      });
     };
     const run = await leastDisturbed(measureOnce, othersIn);
     bench.tell(
@@ -76,18 +79,18 @@ export async function measureConnect(
  * handshake runs on the client's core, so that the load may hold back the faster of the two; not so here.
  * Numbers that are not known, beside a server that is not ours, are left out.
  */
-function connectCpuRatios(compared: Compared<ConnectRun>): number[] {
+function connectCpuRatios(compared: Compared<LoopResult>): number[] {
   return ratiosOf(compared, (run) => 1 / usEach(run)).filter((each) => !Number.isNaN(each));
 }
 
-function usEach({ cpu, perSecond }: ConnectRun): number {
+function usEach({ cpu, perSecond }: LoopResult): number {
   return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
 
 /** What the table says of each server besides its figure. */
 const columns: readonly (readonly [
   head: string,
-  read: (run: ConnectRun) => number,
+  read: (run: LoopResult) => number,
   print: (number: number) => string,
 ])[] = [
   ['p50 ms', ({ p50Ms }) => p50Ms, tenths],
@@ -102,7 +105,7 @@ const columns: readonly (readonly [
 /** The table of one scenario. */
 export function printConnect(comparison: ConnectComparison): string {
   const { scenario, serverName, server, floor } = comparison;
-  const row = (name: string, runs: readonly ConnectRun[]) => {
+  const row = (name: string, runs: readonly LoopResult[]) => {
     const rates = runs.map((run) => run.perSecond);
     const rest = columns.map(([, read, print]) => print(median(runs.map(read))));
     return [name, whole(median(rates)), spread(rates, whole), ...rest];

@@ -1,8 +1,8 @@
 import { type Compared, inTurn, printRatios, ratiosOf } from '../beside-floor.ts';
+import { startLoad } from '../load-calls.ts';
 import { align, median, spread, whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';
-import type { IdleRun } from './load.ts';
-import { loadFreshServer } from './load-fresh-server.ts';
+import type { IdleRun } from './tasks.ts';
 
 const CONNECTIONS = 10_000;
 /** So that what a server needs once, such as its compiled code, is there before the memory is read first. */
@@ -47,18 +47,18 @@ export async function measureIdle(bench: Bench, scenario: IdleScenario): Promise
   const { name, channelsEach } = scenario;
   const settleSeconds = bench.isQuick ? 4 : 6;
   const compared = await inTurn(bench.effort.runs, async (role, number) => {
-    const run = await loadFreshServer(bench, role, ({ app, pid }) => {
-      if (pid === undefined) throw new Error(`${bench[role].name} is no process of ours`);
-      return {
-        name: 'idle',
-        app,
-        serverPid: pid,
-        connections: CONNECTIONS,
-        connectionsBefore: CONNECTIONS_BEFORE,
-        channels: CHANNELS,
-        channelsEach,
-        settleSeconds,
-      };
+    await using server = await bench[role].start(bench.pinning.server);
+    await using load = startLoad(bench.pinning.load);
+    const { app, pid: serverPid } = server;
+    if (serverPid === undefined) throw new Error(`${bench[role].name} is no process of ours`);
+    const run = await load.call('idle', {
+      app,
+      serverPid,
+      connections: CONNECTIONS,
+      connectionsBefore: CONNECTIONS_BEFORE,
+      channels: CHANNELS,
+      channelsEach,
+      settleSeconds,
     });
     bench.tell(`${name}, run ${number}, ${bench[role].name}: ${whole(run.bytesEach)} bytes each`);
     return run;

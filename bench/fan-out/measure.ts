@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mutex } from '../../src/runtime/mutex.ts';
 import type { AppAddress } from '../bench-app.ts';
-import { type LoadProcess, startLoad } from '../load/calls.ts';
 import type { LoadSize } from '../load/open-loop.ts';
+import { type LoadProcess, startLoad } from '../load-calls.ts';
 import { type CpuUsage, OTHERS_MAX, watchCpu } from '../machine/cpu-usage.ts';
 import { whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Subject } from '../doctor/examination.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
@@ -115,8 +116,6 @@ function readCertificate(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(
-      `--ca: ${file} cannot be read (${error instanceof Error ? error.message : error})`,
-    );
+    throw new UsageError(`--ca: ${file} cannot be read (${messageOf(error)})`);
   }
 }

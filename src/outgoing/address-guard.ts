@@ -39,7 +39,7 @@ function firstRefused(addresses: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Makes the lookup for long-lived connections, with the same guard. `ownerOf` gives whose quota a lookup counts against. */
+/** Makes the lookup for long-lived connections, with the same guard. `ownerOf` returns whose quota a lookup counts against. */
 export function createGuardedLookup(
   options: GuardOptions,
   ownerOf: (host: string) => string,

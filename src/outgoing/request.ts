@@ -13,7 +13,7 @@ export interface OutgoingRequest {
   readonly timeoutMs: number;
   /** How much of the answer is read. The connection is closed if there is more. */
   readonly answerBytesMax: number;
-  /** Gives up early: the answer is then `unreachable`, "aborted". */
+  /** Aborts the request: the answer is then `unreachable`, "aborted". */
   readonly signal?: AbortSignal;
 }
 

@@ -22,7 +22,7 @@ export interface ResolverOptions {
   readonly onRefused?: (owner: string) => void;
 }
 
-/** For whom a name is looked up, and when they give up. */
+/** The owner of a lookup, and the signal that aborts it. */
 export interface LookupContext {
   /** The same for all names of a tenant. */
   readonly owner: string;

@@ -10,7 +10,7 @@ import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
 import { PushWebhooks } from './push-events.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
-import { openWebhooks, type Webhooks } from './webhooks.ts';
+import { Webhooks } from './webhooks.ts';
 
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 const OTHER = '0d1f8b7e-6a52-4c1e-9b5f-3f0c6a7d2e41';
@@ -67,7 +67,7 @@ beforeEach(async () => {
   sent = [];
   answer = () => answered(200);
   log = keptLog();
-  webhooks = await openWebhooks({
+  webhooks = await Webhooks.open({
     outbox: new StoredOutbox(database),
     outboxLog: new StoredOutboxLog(database),
     app: () => appOf('app', [webhookTo('https://channels.test/')]),

@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
-import { openWebhooks, type Webhooks } from './webhooks.ts';
+import { Webhooks } from './webhooks.ts';
 
 const answered = (status: number, body = ''): OutgoingAnswer => ({
   result: 'answered',
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 function open(logDays = 7, outbox = new StoredOutbox(database), shared = false): Promise<Webhooks> {
-  return openWebhooks({
+  return Webhooks.open({
     outbox,
     outboxLog: new StoredOutboxLog(database),
     app: (id) => apps.get(id),

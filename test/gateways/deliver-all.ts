@@ -26,7 +26,7 @@ export function notificationOf<Payload>(payload: Payload): Notification<Payload>
   };
 }
 
-/** Delivers to all recipients at once; gives the outcomes in order. */
+/** Delivers to all recipients at once. Returns the outcomes in order. */
 export async function deliverAll(
   deliver: Deliver,
   recipients: readonly Recipient[],

@@ -1,4 +1,4 @@
-import { type Compared, notes, ratiosOf } from '../../beside-floor.ts';
+import { type Compared, notes, othersIn, ratiosOf } from '../../beside-floor.ts';
 import { align, median, percent, ratio, spread, tenths, verdict, whole } from '../../report.ts';
 import type { Kept } from './kept.ts';
 import type { Run } from './load.ts';
@@ -24,7 +24,7 @@ export const duties: readonly Duty[] = [
 
 /** Processor time of the server for one answer, which others on the machine change less than the rate. */
 function serverUsEach({ cpu, perSecond }: Run): number {
-  return (cpu.server * 1e6) / perSecond;
+  return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
 
 /** One run on one line, for whoever watches. */
@@ -32,7 +32,8 @@ export function printRun(kind: Kind, server: string, run: Run): string {
   const { perSecond, p50Ms, p99Ms, cpu, loadCpu, answers } = run;
   return (
     `${kind}, ${server}: ${whole(perSecond)}/s, p50 ${tenths(p50Ms)}, p99 ${tenths(p99Ms)} ms, ` +
-    `CPU: server ${percent(cpu.server)}, load ${percent(loadCpu)}, others ${percent(cpu.others)}; ` +
+    `CPU: server ${percent(cpu?.server ?? Number.NaN)}, load ${percent(loadCpu)}, ` +
+    `others ${percent(othersIn(run))}; ` +
     `${whole(answers)} answers in all`
   );
 }
@@ -50,7 +51,7 @@ export function printDuty(duty: Duty, name: string, compared: Compared<CheckedRu
       tenths(median(runs.map((run) => run.p50Ms))),
       tenths(median(runs.map((run) => run.p99Ms))),
       tenths(Math.max(...runs.map((run) => run.maxMs))),
-      percent(median(runs.map((run) => run.cpu.server))),
+      percent(median(runs.map(({ cpu }) => cpu?.server ?? Number.NaN))),
       tenths(median(runs.map(serverUsEach))),
       percent(median(runs.map((run) => run.loadCpu))),
     ];

@@ -71,7 +71,7 @@ export class FakePushService {
     this.find(endpoint).isGone = true;
   }
 
-  /** The browser comes online: gives the texts that still wait for it, the oldest first. */
+  /** The browser comes online. Returns the texts that still wait for it, the oldest first. */
   collect(endpoint: string, nowMs: number): readonly string[] {
     const found = this.find(endpoint);
     const texts = found.waiting.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
@@ -79,7 +79,7 @@ export class FakePushService {
     return texts.map(({ text }) => text);
   }
 
-  /** Handles a posted message as a real service does. `header` gives a header by its name in lower case. */
+  /** Handles a posted message as a real service does. `header` returns a header by its name in lower case. */
   receive(
     path: string,
     header: (name: string) => string | undefined,

@@ -43,7 +43,7 @@ export interface FakeWebPush extends AsyncDisposable {
   subscribe(applicationServerKey: string): FakeSubscription;
   /** Unsubscribes a browser: its endpoint answers 410 from now on. */
   unsubscribe(endpoint: string): void;
-  /** The browser comes online: gives the texts that waited for it, the oldest first. */
+  /** The browser comes online. Returns the texts that waited for it, the oldest first. */
   collect(endpoint: string): readonly string[];
 }
 

@@ -118,8 +118,8 @@ export class FcmGateway implements Gateway<'fcm'> {
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
     if (this.rate.isFull) return tryAgain('too-many-waiting', 'gateway');
-    const turn = this.rate.take(sender);
-    if (turn !== undefined) await turn;
+    const permitted = this.rate.take(sender);
+    if (permitted !== undefined) await permitted;
     const message = { token, bodies, sender };
     const verdict = await this.send(message, access.field);
     return this.learn(

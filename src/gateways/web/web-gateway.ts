@@ -68,8 +68,8 @@ export class WebGateway implements Gateway<'web'> {
     const authorization = this.authorizationAt(subscription.origin);
     if (authorization === undefined) return refused('host-not-allowed');
 
-    const turn = this.encryptionBudget.take(sender);
-    if (turn !== undefined) await turn;
+    const permitted = this.encryptionBudget.take(sender);
+    if (permitted !== undefined) await permitted;
     const body = encryptFor(subscription, plaintext);
     if (body === undefined) return refused('bad-keys');
     const nowMs = this.options.nowMs();

@@ -18,7 +18,7 @@ import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
-import { openWebhooks } from '../../webhooks/webhooks.ts';
+import { Webhooks } from '../../webhooks/webhooks.ts';
 import type {
   BackgroundToLoop,
   FromBackground,
@@ -28,6 +28,7 @@ import type {
 import { RealtimeClient } from '../link/realtime-client.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
@@ -78,7 +79,7 @@ export async function startBackground(
   const tenants = parts.use(await openTenants({ config, database, health, log }));
   const { apps, instances } = tenants;
   const webhooks = parts.use(
-    await openWebhooks({
+    await Webhooks.open({
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.directory.byId(id),
@@ -120,6 +121,7 @@ export async function startBackground(
   admin.serve(
     adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
   );
+  if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const running = parts.move();
 
   post({

@@ -78,7 +78,7 @@ describe('a connection', () => {
     const results = await posted('/a');
     const dead = network.last;
     await timers.advance(5250);
-    expect(dead.said).toContain('ping');
+    expect(dead.controlFrames).toContain('ping');
     expect(dead.isClosed).toBe(false);
     network.onOpen = alwaysAnswer;
     const later = post('/b');
@@ -169,7 +169,7 @@ describe('a connection', () => {
     const results = await posted('/a');
     network.last.pongs = true;
     await timers.advance(30_000);
-    expect(network.last.said.filter((word) => word === 'ping').length).toBeGreaterThan(2);
+    expect(network.last.controlFrames.filter((word) => word === 'ping').length).toBeGreaterThan(2);
     network.last.answer(1);
     await settled();
     expect(inShort(results)).toEqual(['200']);
@@ -182,11 +182,11 @@ describe('a connection', () => {
     const line = network.last;
     line.pongs = true;
     await timers.advance(198_000);
-    expect(line.said.filter((word) => word === 'ping')).toHaveLength(3);
+    expect(line.controlFrames.filter((word) => word === 'ping')).toHaveLength(3);
     expect(line.isClosed).toBe(false);
     await timers.advance(10_000);
     expect(line.isClosed).toBe(true);
-    expect(line.said.at(-1)).toBe('goaway 0');
+    expect(line.controlFrames.at(-1)).toBe('goaway 0');
     const results = await posted('/b');
     expect(inShort(results)).toEqual(['200']);
     expect(network.lines).toHaveLength(2);

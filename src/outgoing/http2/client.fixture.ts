@@ -21,7 +21,7 @@ export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Sends requests with their path as body; gives the result of each so far. */
+  /** Sends requests with their path as body. Returns the results, which are filled in as they come. */
   const postAs = (
     sender: Sender | undefined,
     ...paths: readonly string[]

@@ -327,7 +327,7 @@ export class Http2Client implements AsyncDisposable {
     }
   }
 
-  /** Gives whether it was in the pool. */
+  /** Returns whether it was in the pool. */
   private remove(pooled: Pooled): boolean {
     const before = this.pool.length;
     this.pool = this.pool.filter((other) => other !== pooled);

@@ -18,14 +18,14 @@ const setting = (name: number, value: number) =>
   Buffer.concat([Buffer.from([0, name]), uint32(value)]);
 const ok = plainBlock({ ':status': '200' });
 
-type Said = (line: FakeLine) => void;
+type Send = (line: FakeLine) => void;
 const frame =
-  (type: number, flags: number, id: number, payload: Buffer): Said =>
+  (type: number, flags: number, id: number, payload: Buffer): Send =>
   (line) =>
     line.sendFrame(type, flags, id, payload);
 
 describe('a peer that breaks the protocol', () => {
-  const wrong: readonly (readonly [what: string, code: number, said: Said])[] = [
+  const wrong: readonly (readonly [what: string, code: number, send: Send])[] = [
     ['pushes', ERROR.protocolError, frame(FRAME.pushPromise, FLAG.endHeaders, 1, Buffer.alloc(4))],
     ['answers a stream that was not opened', ERROR.protocolError, (line) => line.answer(3)],
     ['answers an even stream', ERROR.protocolError, (line) => line.answer(2)],
@@ -96,11 +96,11 @@ describe('a peer that breaks the protocol', () => {
     ],
   ];
 
-  it.each(wrong)('and %s gets GOAWAY', async (_, code, said) => {
+  it.each(wrong)('and %s gets GOAWAY', async (_, code, send) => {
     const { line, results, settled } = await asked();
-    said(line);
+    send(line);
     await settled();
-    expect(line.said.at(-1)).toBe(`goaway ${code}`);
+    expect(line.controlFrames.at(-1)).toBe(`goaway ${code}`);
     expect(line.isClosed).toBe(true);
     expect(inShort(results)).toEqual(['unknown protocol-error']);
   });
@@ -108,15 +108,15 @@ describe('a peer that breaks the protocol', () => {
   it.each([
     ['its first frame is no setting', (line: FakeLine) => line.ping()],
     ['it speaks HTTP/1.1', (line: FakeLine) => line.sendFrame(0x2f, 0x31, 0, Buffer.alloc(40))],
-  ])('from the start gets no request: %s', async (_, say) => {
+  ])('from the start gets no request: %s', async (_, send) => {
     const { network, posted } = clientOnFakes({ connectionsMax: 1 });
-    network.onOpen = say;
+    network.onOpen = send;
     await posted('/a');
     expect(network.last.isClosed).toBe(true);
     expect(network.last.requests).toEqual([]);
   });
 
-  const wrongAnswers: readonly (readonly [what: string, said: Said])[] = [
+  const wrongAnswers: readonly (readonly [what: string, send: Send])[] = [
     ['has no status', (line) => line.sendFrame(FRAME.headers, 4, 1, plainBlock({ a: 'b' }))],
     ['has an impossible status', (line) => line.answerInParts(1, [{ ':status': '2000' }])],
     ['ends before it has begun', (line) => line.answerInParts(1, [{ ':status': '100' }])],
@@ -124,9 +124,9 @@ describe('a peer that breaks the protocol', () => {
     ['opens its window by nothing', (line) => line.windowUpdate(1, 0)],
   ];
 
-  it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, said) => {
+  it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, send) => {
     const { line, results, settled, posted } = await asked();
-    said(line);
+    send(line);
     await settled();
     expect(inShort(results)).toEqual(['unknown protocol-error']);
     expect(line.resets).toEqual([[1, ERROR.protocolError]]);
@@ -159,7 +159,7 @@ describe('a peer that keeps the protocol', () => {
     const { line, settled } = await asked();
     line.ping();
     await settled();
-    expect(line.said).toEqual(['settings ack', 'ping ack 12345678']);
+    expect(line.controlFrames).toEqual(['settings ack', 'ping ack 12345678']);
   });
 
   it('may send more than a megabyte in many small answers', async () => {
@@ -225,14 +225,14 @@ it('settles every request once, whatever a peer sends', async () => {
     }),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), async (said) => {
+    fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), async (send) => {
       const { client, network, settled } = clientOnFakes({ connectionsMax: 1 });
       let settlements = 0;
       const sent = paths(4).map((path) =>
         client.send({ path, fields: [], body: Buffer.from(path) }).finally(() => settlements++),
       );
       await settled();
-      for (const { type, flags, id, payload } of said) {
+      for (const { type, flags, id, payload } of send) {
         network.last.sendFrame(type, flags, id, Buffer.from(payload));
       }
       await settled();

@@ -42,7 +42,7 @@ export class PeerLiveness {
     this.answeredAtMs = this.heardAtMs;
   }
 
-  /** A request had no answer in time; gives whether others had one since it was sent. */
+  /** A request timed out. Returns whether others were answered since it was sent. */
   onUnanswered(exchange: Exchange): boolean {
     this.unansweredInRow++;
     return this.answeredAtMs > exchange.sentAtMs;

@@ -5,7 +5,7 @@ import { HeaderDecoder } from './hpack/header-decoder.ts';
 import { plainBlock } from './hpack/header-encoder.ts';
 
 /** A request that reached the peer. */
-export interface HeardRequest {
+export interface PeerRequest {
   readonly id: number;
   readonly fields: Readonly<Record<string, string>>;
   body: Buffer;
@@ -16,22 +16,21 @@ export interface HeardRequest {
  * The far end of an HTTP/2 connection. It does nothing by itself: tests send each frame, and check what it received.
  */
 export class Peer {
-  readonly requests: HeardRequest[] = [];
+  readonly requests: PeerRequest[] = [];
   /** Streams that were reset, and their error codes. */
   readonly resets: (readonly [id: number, code: number])[] = [];
-  /** Frames of the connection, such as `ping`, `ping ack`, `goaway 0`. */
-  readonly said: string[] = [];
+  /** What the client sent beside requests, such as `ping`, `ping ack`, `goaway 0`. */
+  readonly controlFrames: string[] = [];
   readonly settings = new Map<number, number>();
   /** Window that the client gave beyond the initial one. */
   windowBytes = 0;
   /** Whether it answers pings. */
   pongs = false;
-  onRequest: (request: HeardRequest) => void = () => undefined;
+  onRequest: (request: PeerRequest) => void = () => undefined;
   private readonly write: (bytes: Buffer) => void;
   private readonly decoder = new HeaderDecoder();
   private readonly frames = new FrameReader(
-    (type, flags, id, bytes, start, end) =>
-      this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+    (type, flags, id, payload) => this.onFrame(type, flags, id, Buffer.from(payload)),
     PREFACE,
   );
 
@@ -40,12 +39,12 @@ export class Peer {
   }
 
   /** Receives bytes of the client. */
-  hear(bytes: Buffer): void {
+  receive(bytes: Buffer): void {
     this.frames.read(bytes);
   }
 
   /** The request with this path; throws if there is none or it is incomplete. */
-  request(path: string): HeardRequest {
+  request(path: string): PeerRequest {
     const request = this.requests.findLast(({ fields }) => fields[':path'] === path);
     if (request?.isComplete !== true) throw new Error(`no request of ${path}`);
     return request;
@@ -139,14 +138,14 @@ export class Peer {
         for (let at = 0; at < payload.length; at += 6) {
           this.settings.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
         }
-        if ((flags & FLAG.ack) !== 0) this.said.push('settings ack');
+        if ((flags & FLAG.ack) !== 0) this.controlFrames.push('settings ack');
         return;
       case FRAME.ping:
-        this.said.push((flags & FLAG.ack) === 0 ? 'ping' : `ping ack ${payload}`);
+        this.controlFrames.push((flags & FLAG.ack) === 0 ? 'ping' : `ping ack ${payload}`);
         if (this.pongs && (flags & FLAG.ack) === 0) this.pong();
         return;
       case FRAME.goAway:
-        this.said.push(`goaway ${payload.readUInt32BE(4)}`);
+        this.controlFrames.push(`goaway ${payload.readUInt32BE(4)}`);
         return;
       case FRAME.windowUpdate:
         if (id === 0) this.windowBytes += payload.readUInt32BE(0);
@@ -156,7 +155,7 @@ export class Peer {
     }
   }
 
-  private endIfLast(request: HeardRequest, flags: number): void {
+  private endIfLast(request: PeerRequest, flags: number): void {
     if ((flags & FLAG.endStream) === 0) return;
     request.isComplete = true;
     this.onRequest(request);

@@ -8,30 +8,23 @@ import {
 
 const NO_PREFACE = Buffer.alloc(0);
 
-/** One frame. Its payload is `bytes` from `start` to `end`, and only valid until the call returns. */
-export type OnFrame = (
-  type: number,
-  flags: number,
-  streamId: number,
-  bytes: Buffer,
-  start: number,
-  end: number,
-) => void;
+/** One frame. Its payload is only valid until the call returns. */
+export type OnFrame = (type: number, flags: number, streamId: number, payload: Buffer) => void;
 
-/** Cuts what a peer sends into frames. */
+/** Splits what a peer sends into frames. */
 export class FrameReader {
   private readonly onFrame: OnFrame;
   private rest: Buffer | undefined;
   /** The bytes of the preface that are still to come. */
   private preface: Buffer;
 
-  /** Servers give the `preface` that must come before the first frame. */
+  /** `preface`: what must come before the first frame. A server expects one, a client does not. */
   constructor(onFrame: OnFrame, preface: Buffer = NO_PREFACE) {
     this.onFrame = onFrame;
     this.preface = preface;
   }
 
-  /** Hands on the frames that are complete. Throws a `ProtocolFault` for a wrong preface and a frame that is too large. */
+  /** Reports each complete frame. Throws a `ProtocolFault` for a wrong preface or a frame that is too large. */
   read(chunk: Buffer): void {
     const bytes = this.rest === undefined ? chunk : Buffer.concat([this.rest, chunk]);
     this.rest = undefined;
@@ -47,14 +40,14 @@ export class FrameReader {
       if (end > bytes.length) break;
       const flags = bytes[at + 4] ?? 0;
       const streamId = bytes.readUInt32BE(at + 5) & STREAM_ID_MAX;
-      this.onFrame(word & 0xff, flags, streamId, bytes, start, end);
+      this.onFrame(word & 0xff, flags, streamId, bytes.subarray(start, end));
       at = end;
     }
     // Copied: the caller may reuse the chunk's memory.
     if (at < bytes.length) this.rest = Buffer.from(bytes.subarray(at));
   }
 
-  /** Gives the position after the preface, or after the part of it that has come. */
+  /** Returns the position after the preface, or after the part of it that has come. */
   private readPreface(bytes: Buffer): number {
     const part = bytes.subarray(0, this.preface.length);
     if (!this.preface.subarray(0, part.length).equals(part)) {

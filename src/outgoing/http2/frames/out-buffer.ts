@@ -88,7 +88,7 @@ export class OutBuffer {
     this.piece[position + 2] = length;
   }
 
-  /** Gives what was collected, and starts over. */
+  /** Returns what was collected, and starts over. */
   take(): readonly Buffer[] {
     const taken = this.full.splice(0);
     this.fullBytes = 0;

@@ -1,11 +1,12 @@
 /** The load generator: a process of its own that does what its parent asks over IPC. */
 import { lookup } from 'node:dns/promises';
-import type { AppAddress } from '../bench-app.ts';
-import { answerCalls, type Call } from '../machine/called-process.ts';
-import type { LoadCalls } from './calls.ts';
-import { measureIntake } from './intake.ts';
-import { KernelSockets } from './kernel-sockets.ts';
-import { connectLoad, type Load, runStep } from './open-loop.ts';
+import type { AppAddress } from './bench-app.ts';
+import { churn, idle } from './connections/tasks.ts';
+import { measureIntake } from './load/intake.ts';
+import { KernelSockets } from './load/kernel-sockets.ts';
+import { connectLoad, type Load, runStep } from './load/open-loop.ts';
+import type { LoadCalls } from './load-calls.ts';
+import { answerCalls, type Call } from './machine/called-process.ts';
 
 let load: Load | undefined;
 
@@ -32,6 +33,10 @@ async function answer(call: Call<LoadCalls>): Promise<LoadCalls[keyof LoadCalls]
       using sockets = new KernelSockets(call.ask.staysAwake);
       return measureIntake(sockets, { ...call.ask, app: await reachable(call.ask.app) });
     }
+    case 'churn':
+      return churn({ ...call.ask, app: await reachable(call.ask.app) });
+    case 'idle':
+      return idle({ ...call.ask, app: await reachable(call.ask.app) });
     default:
       return call satisfies never;
   }
